@@ -1,0 +1,84 @@
+"""Every error Rifflux raises on purpose; each message says what to do next.
+
+    RiffluxError
+    ├── InvalidArgument (also ValueError)   a wrong value in a call
+    │   └── OutsideRoots                    a path outside the folders that are allowed
+    ├── NotFound (also LookupError)         no such chunk, document, file or model
+    ├── MissingExtra                        an optional package is not installed
+    ├── Unreadable                          one file could not be read; the run goes on
+    ├── ModelError                          a model could not be loaded or used
+    │   └── ModelMismatch                   the index holds vectors of another model
+    └── UnusableIndex                        the index as a whole cannot be used
+        ├── NotAnIndex                      the file is not a Rifflux index
+        ├── NewerIndex                      the file was written by a newer Rifflux
+        ├── DamagedIndex                    the database is corrupt
+        └── Busy                            another process holds the index
+"""
+
+__all__ = [
+    "Busy",
+    "DamagedIndex",
+    "InvalidArgument",
+    "MissingExtra",
+    "ModelError",
+    "ModelMismatch",
+    "NewerIndex",
+    "NotAnIndex",
+    "NotFound",
+    "OutsideRoots",
+    "RiffluxError",
+    "Unreadable",
+    "UnusableIndex",
+]
+
+
+class RiffluxError(Exception):
+    """The root of every error of Rifflux."""
+
+
+class InvalidArgument(RiffluxError, ValueError):
+    """An argument has a value that cannot be used."""
+
+
+class OutsideRoots(InvalidArgument):
+    """A path lies outside the folders this process may read."""
+
+
+class NotFound(RiffluxError, LookupError):
+    """No chunk, document, file or model has this name."""
+
+
+class MissingExtra(RiffluxError):
+    """An optional package is needed and not installed."""
+
+
+class Unreadable(RiffluxError):
+    """One file could not be read; its message is the reason shown to the user."""
+
+
+class ModelError(RiffluxError):
+    """A model could not be loaded or did not answer."""
+
+
+class ModelMismatch(ModelError):
+    """The index holds vectors of another model than the one in use."""
+
+
+class UnusableIndex(RiffluxError):
+    """The index as a whole cannot be used."""
+
+
+class NotAnIndex(UnusableIndex):
+    """The file exists, and is not a Rifflux index."""
+
+
+class NewerIndex(UnusableIndex):
+    """The index was written by a newer version of Rifflux."""
+
+
+class DamagedIndex(UnusableIndex):
+    """The database file is corrupt."""
+
+
+class Busy(UnusableIndex):
+    """Another process holds the index for longer than the busy timeout."""

@@ -1,0 +1,283 @@
+"""The nouns of Rifflux: frozen values that travel between the steps of both journeys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Block",
+    "Chunk",
+    "Document",
+    "Failure",
+    "Filter",
+    "Hit",
+    "Ids",
+    "IndexReport",
+    "Link",
+    "Parsed",
+    "Progress",
+    "Query",
+    "Ranking",
+    "Results",
+    "Scores",
+    "Span",
+    "Trace",
+    "Vectors",
+    "Why",
+]
+
+Ids = NDArray[np.int64]
+Scores = NDArray[np.float64]
+Vectors = NDArray[np.float32]
+
+#: Where a chunk stands in its document's text: first character, and one past the last.
+Span = tuple[int, int]
+
+
+# Journey one: what is indexed
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A reference from a document to the key of another, such as a citation."""
+
+    key: str
+    kind: str = "cites"
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One thing to be found: a file, a record, a message, a work.
+
+    Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None.
+    """
+
+    key: str
+    text: str
+    title: str = ""
+    kind: str = ""
+    created_at: str | None = None
+    updated_at: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    links: Sequence[Link] = ()
+    licence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a document's text that reads as one: `text[start:end]`.
+
+    `kind` is `paragraph`, `item`, `code`, `table` or `heading`. Blocks come in reading order and never
+    overlap. `headings` is the breadcrumb that the block stands under, outermost first. `header` is what a
+    continued piece repeats when the block is split: the header rows of a table.
+    """
+
+    start: int
+    end: int
+    kind: str = "paragraph"
+    headings: tuple[str, ...] = ()
+    header: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a reader made of (a part of) a file: a document and the blocks of its text."""
+
+    document: Document
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A retrievable passage of a document.
+
+    `text` is what is shown and searched: the document's text at `span`, with the table header in front
+    where a table was split. `headings` is the breadcrumb.
+    """
+
+    id: int
+    position: int
+    text: str
+    span: Span
+    headings: tuple[str, ...] = ()
+
+    @property
+    def chunk_id(self) -> str:
+        """The stable public identifier: sixteen hexadecimal digits that sort as `id` does."""
+        return f"{self.id:016x}"
+
+
+# Journey two: what is asked and found
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a hit must satisfy; empty parts are not asked. All parts must hold, one value of each suffices.
+
+    `paths` are globs over the document's path (`notes/**`, `*.md`). `since` and `until` are ISO 8601 dates,
+    both inclusive, compared with `updated_at`, or `created_at` where that is missing; a day means the whole day.
+    """
+
+    paths: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    documents: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.paths or self.kinds or self.since or self.until or self.metadata or self.documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, understood: what the sources rank by.
+
+    `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
+    phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
+    """
+
+    text: str
+    clauses: tuple[tuple[str, ...], ...] = ()
+    required: tuple[tuple[str, ...], ...] = ()
+    excluded: tuple[tuple[str, ...], ...] = ()
+    prefixes: tuple[str, ...] = ()
+    semantic_text: str = ""
+    vector: Vectors | None = None
+    filter: Filter = field(default_factory=Filter)
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Chunk ids and their scores, best first; nothing fetched. Two arrays of equal length, no id twice."""
+
+    ids: Ids
+    scores: Scores
+
+    @classmethod
+    def empty(cls) -> Ranking:
+        """A ranking of nothing."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.float64))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def head(self, limit: int) -> Ranking:
+        """The best `limit` entries."""
+        return Ranking(self.ids[:limit], self.scores[:limit])
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What one stage had to say about a hit. `rank` counts from 1; both are None where the stage did not see it."""
+
+    stage: str
+    rank: int | None = None
+    score: float | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that answers a query, with the trail of how it got its place."""
+
+    chunk_id: str
+    document: str
+    path: str
+    title: str
+    heading_path: str
+    chunk_index: int
+    content: str
+    span: Span
+    score: float = 0.0
+    why: tuple[Why, ...] = ()
+    kind: str = ""
+    created_at: str | None = None
+    updated_at: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    licence: str | None = None
+    collection: str = ""
+
+    def moved(self, stage: str, score: float, *, rank: int | None = None, **detail: Any) -> Hit:
+        """The hit with a new score, and the reason added to its trail."""
+        return replace(self, score=score, why=(*self.why, Why(stage, rank, score, detail)))
+
+    def because(self, stage: str) -> Why | None:
+        """What `stage` said about this hit last, or None."""
+        return next((why for why in reversed(self.why) if why.stage == stage), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the pipeline did: milliseconds by stage, hits by channel, what was dropped, what degraded and why."""
+
+    mode: str
+    effective_mode: str
+    fusion: str | None = None
+    reranker: str | None = None
+    milliseconds: Mapping[str, float] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Results(Sequence[Hit]):
+    """The hits of a search, best first, with the trace of how they were found."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    trace: Trace
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+
+# What a run of indexing tells
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that was not indexed, and why, in words for its owner."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What a run of indexing did.
+
+    `skipped_files` counts the unchanged files and those left out on purpose (too large, binary); the latter are
+    listed in `skipped` with the reason. `failed` lists the files that could not be read.
+    """
+
+    indexed_files: int = 0
+    skipped_files: int = 0
+    deleted_files: int = 0
+    failed: tuple[Failure, ...] = ()
+    skipped: tuple[Failure, ...] = ()
+    chunks: int = 0
+    embedded_chunks: int = 0
+    indexed_paths: tuple[str, ...] = ()
+    embedding_model: str = ""
+    embedding_backend: str = ""
+    seconds: float = 0.0
+
+
+#: Told the stage (`read`, `embed`), how many are done and how many there are (None while that is unknown).
+Progress = Callable[[str, int, int | None], None]
