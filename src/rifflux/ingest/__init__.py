@@ -1,0 +1,1 @@
+"""Journey one: find, read, chunk and sync what is to be searched."""

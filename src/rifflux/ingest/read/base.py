@@ -1,0 +1,152 @@
+"""What every reader takes and gives, and two helpers to give it: `Outline` and `TextBuilder`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from rifflux.types import Block, Document, Parsed
+
+__all__ = ["File", "Outline", "Reader", "TextBuilder", "document_of", "readable_stem"]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file's bytes, with where they came from.
+
+    `path` is relative to the file's root, with forward slashes; it becomes the document's key.
+    Dates are ISO 8601, or None.
+    """
+
+    path: str
+    data: bytes
+    created_at: str | None = None
+    updated_at: str | None = None
+
+
+#: Makes documents of a file, mostly one. Raises `errors.Unreadable` with the reason if it can't be read.
+Reader = Callable[[File], Iterable[Parsed]]
+
+
+def readable_stem(path: str) -> str:
+    """The file's name as a title: `ch04-01_ownership.md` becomes `ch04 01 ownership`."""
+    name = PurePosixPath(path)
+    words = name.stem.replace("_", " ").replace("-", " ").split()
+    return " ".join(words) or name.name
+
+
+def document_of(file: File, text: str, kind: str, title: str = "", **metadata: Any) -> Document:
+    """The document a reader makes of `file`, with its dates; an empty title becomes the readable name."""
+    return Document(
+        key=file.path,
+        text=text,
+        title=title or readable_stem(file.path),
+        kind=kind,
+        created_at=file.created_at,
+        updated_at=file.updated_at,
+        metadata=metadata,
+    )
+
+
+@dataclass(slots=True)
+class _Section:
+    """A heading that is open: its span in the text, and whether anything stands under it."""
+
+    level: int
+    title: str
+    start: int
+    end: int
+    bare: bool = True
+
+
+@dataclass(slots=True)
+class Outline:
+    """Gives blocks their breadcrumbs while a text is read from top to bottom.
+
+    Call `heading` and `block` in reading order, then `finish`. A heading is no block of its own, as it is in
+    the breadcrumb of what follows; one with nothing under it becomes a `heading` block of its parent, so that
+    it can still be found.
+    """
+
+    _blocks: list[Block] = field(default_factory=list)
+    _open: list[_Section] = field(default_factory=list)
+    _path: tuple[str, ...] = ()
+
+    def heading(self, level: int, title: str, start: int, end: int) -> None:
+        """Open the section `title`, whose heading stands at `start:end`, and close those it ends."""
+        self._close(level)
+        for parent in self._open:
+            parent.bare = False
+        self._open.append(_Section(level, title, start, end))
+        self._path = (*self._path, title) if title else self._path
+
+    def block(self, start: int, end: int, kind: str = "paragraph", header: str = "") -> None:
+        """Add a block to the open section; an empty span adds nothing."""
+        if start >= end:
+            return
+        for section in reversed(self._open):
+            if not section.bare:
+                break
+            section.bare = False
+        self._blocks.append(Block(start, end, kind, self._path, header))
+
+    def finish(self) -> tuple[Block, ...]:
+        """Close all sections; the blocks in reading order."""
+        self._close(0)
+        return tuple(self._blocks)
+
+    def _close(self, level: int) -> None:
+        while self._open and self._open[-1].level >= level:
+            last = self._open.pop()
+            self._path = tuple(section.title for section in self._open if section.title)
+            if last.bare and last.title:
+                self._blocks.append(Block(last.start, last.end, "heading", self._path))
+
+
+@dataclass(slots=True)
+class TextBuilder:
+    """Assembles the text of a format that has none of its own (PDF, DOCX, mail), with its blocks.
+
+    Pieces are joined by `separator`; spans and breadcrumbs come out right by themselves:
+
+        build = TextBuilder()
+        build.heading(1, "Results")
+        build.add("It works.")
+        build.add("| a | b |\\n| 1 | 2 |", kind="table", header="| a | b |")
+        yield build.parsed(file, kind="docx")
+    """
+
+    separator: str = "\n\n"
+    _pieces: list[str] = field(default_factory=list)
+    _length: int = 0
+    _outline: Outline = field(default_factory=Outline)
+
+    def heading(self, level: int, title: str) -> None:
+        """Append a heading (1 is the outermost level) under which the next pieces stand."""
+        title = " ".join(title.split())
+        if title:
+            start, end = self._append(title)
+            self._outline.heading(level, title, start, end)
+
+    def add(self, text: str, kind: str = "paragraph", header: str = "") -> None:
+        """Append a block; outer blank lines are dropped, and blank text adds nothing."""
+        text = text.strip("\n").rstrip()
+        if text:
+            start, end = self._append(text)
+            self._outline.block(start, end, kind, header)
+
+    def parsed(self, file: File, kind: str, title: str = "", **metadata: Any) -> Parsed:
+        """The document of all pieces so far, and its blocks. Ends the building."""
+        text = "".join(self._pieces)
+        return Parsed(document_of(file, text, kind, title, **metadata), self._outline.finish())
+
+    def _append(self, piece: str) -> tuple[int, int]:
+        if self._pieces:
+            self._pieces.append(self.separator)
+            self._length += len(self.separator)
+        start = self._length
+        self._pieces.append(piece)
+        self._length += len(piece)
+        return start, self._length
