@@ -120,8 +120,10 @@ class Chunk:
 class Filter:
     """What a hit must satisfy; empty parts are not asked. All parts must hold, one value of each suffices.
 
-    `paths` are globs over the document's path (`notes/**`, `*.md`). `since` and `until` are ISO 8601 dates,
-    both inclusive, compared with `updated_at`, or `created_at` where that is missing; a day means the whole day.
+    `paths` are globs over the document's path (`notes/**`, `*.md`; a star crosses folders too). `since` and `until`
+    are ISO 8601 dates, both inclusive, compared with `created_at`, or `updated_at` where that is missing; a day means
+    the whole day. A metadata value may be a scalar or a sequence of alternatives; a list in a document's metadata
+    matches by any of its items.
     """
 
     paths: tuple[str, ...] = ()

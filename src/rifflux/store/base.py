@@ -1,0 +1,201 @@
+"""What an engine must do for Rifflux, and the values that travel to and from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from rifflux.types import Chunk, Document, Filter, Hit, Query, Ranking, Vectors
+
+__all__ = ["AnalysedChunk", "DocumentChange", "FieldWeights", "FileState", "ModelInfo", "Pending", "Problem", "Store"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldWeights:
+    """How much a term counts by where it stands, for BM25 over fields."""
+
+    title: float = 2.0
+    headings: float = 1.0
+    body: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysedChunk:
+    """A chunk with its terms, space-separated by field, and `hash`: 63 bits of what is embedded."""
+
+    chunk: Chunk
+    title: str
+    headings: str
+    body: str
+    hash: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChange:
+    """A document as it shall be from now on. `path` is where it was read from; for one given by a program, its key."""
+
+    document: Document
+    path: str
+    chunks: tuple[AnalysedChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What is remembered of a file, to see later whether it changed. `problem` says why it could not be read."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    hash: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """The embedding model whose vectors an index holds. `spec` is what loads it again."""
+
+    name: str
+    backend: str
+    dimension: int
+    fingerprint: str
+    spec: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A chunk that waits for its vector, with what the embedded text is made of."""
+
+    id: int
+    hash: int
+    title: str
+    headings: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something `doctor` found wrong: what, and what mends it."""
+
+    what: str
+    cure: str
+
+
+class Store(Protocol):
+    """Documents, chunks, terms and vectors in one place, with transactions.
+
+    Ids are the integers of `Chunk.id`. Rankings come best first, ties by id. `testing.StoreContract` says the rest.
+    """
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Group the writes inside: all of them happen, or none."""
+        ...
+
+    # Writing
+
+    def put(self, collection: str, change: DocumentChange, file: str | None = None) -> None:
+        """Add or replace one document; unchanged chunks keep their rows and vectors."""
+        ...
+
+    def remove(self, collection: str, keys: Sequence[str]) -> int:
+        """Remove documents by key and return how many there were."""
+        ...
+
+    def put_file(self, root: str, state: FileState, keep: Sequence[str]) -> int:
+        """Remember a file's state and remove the documents it no longer holds; returns how many."""
+        ...
+
+    def remove_files(self, root: str, paths: Sequence[str]) -> int:
+        """Forget files and all their documents; returns how many documents went."""
+        ...
+
+    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors) -> int:
+        """Store vectors for chunks that still have the given hash; returns how many did."""
+        ...
+
+    def use_model(self, model: ModelInfo) -> None:
+        """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
+        ...
+
+    # Ranking
+
+    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
+        """Rank chunks by BM25 over the query's terms; scores are positive, higher is better."""
+        ...
+
+    def nearest(self, vector: Vectors, filter: Filter, limit: int) -> Ranking:
+        """Rank chunks by cosine with `vector`; a zero vector ranks nothing."""
+        ...
+
+    # Reading
+
+    def hydrate(self, ranking: Ranking) -> list[Hit]:
+        """Read the rows of a ranking, in its order and with its scores; ids that are gone are left out."""
+        ...
+
+    def chunk(self, chunk_id: str) -> Hit | None:
+        """One chunk by its public id."""
+        ...
+
+    def find_documents(self, key: str) -> list[tuple[str, str]]:
+        """The (collection, key) of every document with this key, path or absolute path."""
+        ...
+
+    def document(self, collection: str, key: str) -> Document | None:
+        """One document with its whole text."""
+        ...
+
+    def chunks_of(self, collection: str, key: str) -> list[Hit]:
+        """All chunks of a document in reading order."""
+        ...
+
+    def files(self, root: str) -> dict[str, FileState]:
+        """What is remembered of a root's files, by path."""
+        ...
+
+    def roots(self) -> list[str]:
+        """The folders that were synced."""
+        ...
+
+    def pending(self, batch: int) -> Iterator[list[Pending]]:
+        """The chunks without a vector, in batches; safe to write to the store meanwhile."""
+        ...
+
+    def vectors_by_hash(self, hashes: Sequence[int]) -> Mapping[int, Vectors]:
+        """Vectors already stored for the same embedded text."""
+        ...
+
+    def model(self) -> ModelInfo | None:
+        """The model whose vectors are stored, or None while there are none."""
+        ...
+
+    def counts(self) -> Mapping[str, int]:
+        """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
+        ...
+
+    def setting(self, name: str) -> str | None:
+        """A setting's value, or None."""
+        ...
+
+    def set(self, name: str, value: str) -> None:
+        """Store a setting."""
+        ...
+
+    def check(self) -> list[Problem]:
+        """Look for damage: what `rifflux doctor` prints."""
+        ...
+
+    @property
+    def schema_version(self) -> int:
+        """The version of the stored schema."""
+        ...
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written."""
+        ...
+
+    def close(self) -> None:
+        """Release the engine; the store cannot be used afterwards."""
+        ...

@@ -1,0 +1,136 @@
+"""Opening the database file: whose it is, which version, how it is used, and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, UnusableIndex
+from rifflux.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+
+__all__ = ["connect", "translated"]
+
+BUSY_TIMEOUT_MS = 10_000
+_MAGIC = b"SQLite format 3\0"
+_MEMORY = ":memory:"
+
+
+def connect(location: str, *, create: bool) -> tuple[apsw.Connection, bool]:
+    """Open or create an index and bring its schema up to date; returns the connection and whether it is read-only."""
+    with translated(location):
+        if location == _MEMORY:
+            return _prepared(apsw.Connection(_MEMORY), fresh=True), False
+        path = Path(location).expanduser()
+        fresh = _is_fresh(path, create=create)
+        connection, read_only = _open(path)
+        try:
+            return _prepared(connection, fresh=fresh and not read_only, read_only=read_only, path=path), read_only
+        except BaseException:
+            connection.close()
+            raise
+
+
+def _is_fresh(path: Path, *, create: bool) -> bool:
+    """Whether there is nothing at `path` yet; raises for what cannot be an index."""
+    if path.is_dir():
+        raise NotAnIndex(f"{path} is a folder: name the index file in it, such as {path / 'index.db'}")
+    if not path.exists():
+        if not create:
+            raise NotFound(f"no index at {path}: make one with 'rifflux index FOLDER'")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return True
+    with path.open("rb") as file:
+        head = file.read(len(_MAGIC))
+    if head and head != _MAGIC:
+        raise NotAnIndex(f"{path} is not a Rifflux index: choose another file with --db")
+    return not head
+
+
+def _open(path: Path) -> tuple[apsw.Connection, bool]:
+    writable = os.access(path if path.exists() else path.parent, os.W_OK) and os.access(path.parent, os.W_OK)
+    if writable:
+        return apsw.Connection(str(path)), False
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection.execute("select 1 from sqlite_master").fetchall()
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        # Read-only media cannot hold the shared-memory file of a WAL database; nobody can write there either.
+        uri = f"file:{quote(str(path.absolute()))}?immutable=1"
+        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    return connection, True
+
+
+def _prepared(
+    connection: apsw.Connection, *, fresh: bool, read_only: bool = False, path: Path | None = None
+) -> apsw.Connection:
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.execute("pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -32000")
+    if fresh:
+        connection.execute("pragma page_size = 8192")
+    else:
+        _check_owner(connection, path)
+    if not read_only:
+        connection.execute("pragma journal_mode = wal; pragma synchronous = normal")
+        _migrate(connection)
+    elif _version(connection) < SCHEMA_VERSION:
+        raise UnusableIndex(f"{path} is read-only and of an older version: copy it to a place where it can be upgraded")
+    return connection
+
+
+def _version(connection: apsw.Connection) -> int:
+    return int(connection.pragma("user_version"))
+
+
+def _check_owner(connection: apsw.Connection, path: Path | None) -> None:
+    if connection.pragma("application_id") == APPLICATION_ID:
+        if _version(connection) > SCHEMA_VERSION:
+            raise NewerIndex(
+                f"{path} was written by a newer Rifflux (schema {_version(connection)}, this one knows "
+                f"{SCHEMA_VERSION}): upgrade with 'pip install -U rifflux'"
+            )
+    elif connection.execute("select count(*) from sqlite_master").get:
+        raise NotAnIndex(f"{path} is a database of another program: choose another file with --db")
+
+
+def _migrate(connection: apsw.Connection) -> None:
+    if _version(connection) == SCHEMA_VERSION:
+        return
+    connection.execute("begin immediate")
+    try:
+        # Another process may have migrated while this one waited for the lock.
+        for script in MIGRATIONS[_version(connection) :]:
+            connection.execute(script)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", SCHEMA_VERSION)
+    except BaseException:
+        connection.execute("rollback")
+        raise
+    connection.execute("commit")
+
+
+@contextmanager
+def translated(location: str) -> Iterator[None]:
+    """Turn the engine's errors into ours, each with its cure."""
+    try:
+        yield
+    except apsw.BusyError as error:
+        raise Busy(f"{location} is held by another process: wait for it to finish, then try again") from error
+    except apsw.NotADBError as error:
+        raise NotAnIndex(f"{location} is not a Rifflux index, or its header is damaged") from error
+    except apsw.CorruptError as error:
+        raise DamagedIndex(
+            f"{location} is damaged ({error}): restore a copy, or delete it and index your files again"
+        ) from error
+    except apsw.FullError as error:
+        raise UnusableIndex(f"the disk that holds {location} is full: nothing was changed") from error
+    except apsw.ReadOnlyError as error:
+        raise UnusableIndex(f"{location} cannot be written: check its permissions and those of its folder") from error
+    except (apsw.CantOpenError, apsw.IOError) as error:
+        raise UnusableIndex(f"{location} cannot be opened ({error}): check its path and permissions") from error
+    except PermissionError as error:
+        raise UnusableIndex(f"{location} cannot be opened: permission denied") from error

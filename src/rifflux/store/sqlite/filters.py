@@ -1,0 +1,57 @@
+"""A Filter as SQL over the document table, so that it narrows the candidates before they are ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rifflux.text.dates import parse_time, whole_day_end
+from rifflux.types import Filter
+
+__all__ = ["where"]
+
+Condition = tuple[str, dict[str, Any]]
+
+
+def where(filter: Filter) -> Condition:
+    """A condition on `document` and its bound values; empty for a filter that asks nothing."""
+    conditions = list(_conditions(filter))
+    clause = " and ".join(f"({sql})" for sql, _ in conditions)
+    return clause, {name: value for _, values in conditions for name, value in values.items()}
+
+
+def _conditions(filter: Filter) -> Iterator[Condition]:
+    if filter.paths:
+        yield _any_of("document.path glob", "path", [_glob(path) for path in filter.paths])
+    if filter.kinds:
+        yield _any_of("document.kind =", "kind", filter.kinds)
+    if filter.documents:
+        yield _any_of("document.key =", "document", filter.documents)
+    if filter.since:
+        yield "document.time >= :since", {"since": parse_time(filter.since).timestamp()}
+    if filter.until:
+        yield "document.time <= :until", {"until": whole_day_end(filter.until)}
+    for number, (key, value) in enumerate(filter.metadata.items()):
+        yield _metadata(f"facet{number}", key, value)
+
+
+def _any_of(test: str, name: str, values: Any) -> Condition:
+    bound = {f"{name}{number}": value for number, value in enumerate(values)}
+    return " or ".join(f"{test} :{each}" for each in bound), bound
+
+
+def _metadata(name: str, key: str, value: Any) -> Condition:
+    """Matches scalars and any item of a list alike: json_each yields one row for a scalar."""
+    values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    # Sqlite's JSON paths have no escape for a quote inside a quoted key; such a key is looked up nowhere.
+    bound = {f"{name}_{number}": each for number, each in enumerate(values)}
+    wanted = ", ".join(f":{each}" for each in bound)
+    sql = f"exists (select 1 from json_each(document.metadata, :{name}) as item where item.value in ({wanted}))"
+    return sql, {name: '$."' + key.replace('"', "") + '"', **bound}
+
+
+def _glob(pattern: str) -> str:
+    """SQLite's star crosses folders already; a bare name means that name in any folder, a folder all below it."""
+    if pattern.endswith("/"):
+        pattern += "*"
+    return pattern.replace("**/", "*").replace("**", "*")

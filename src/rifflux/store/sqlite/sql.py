@@ -1,0 +1,105 @@
+"""The statements of the SQLite store, whole and named."""
+
+MATCH = """
+select chunk.uid, found.score
+from (
+    select rowid, bm25(chunk_terms, :title, :headings, :body) as score
+    from chunk_terms where chunk_terms match :terms {narrowed}
+    order by score limit :limit
+) as found
+join chunk on chunk.id = found.rowid
+order by found.score, chunk.uid"""
+
+ALLOWED = "select chunk.id from chunk join document on document.id = chunk.document where {condition}"
+
+HYDRATE = """
+select chunk.uid, document.key, document.path, document.title, chunk.headings, chunk.position, chunk.text,
+    chunk.span_start, chunk.span_end, document.kind, document.created_at, document.updated_at, document.metadata,
+    document.licence, document.collection
+from chunk join document on document.id = chunk.document
+where {which}"""
+
+FIND_DOCUMENTS = """
+select collection, key from document
+where key = :key or path = :key or collection || '/' || path = :key
+order by collection, key"""
+
+DOCUMENT = """
+select document.id, document.key, document_text.text, document.title, document.kind, document.created_at,
+    document.updated_at, document.metadata, document.licence
+from document join document_text on document_text.document = document.id
+where collection = ? and key = ?"""
+
+LINKS = "select key, kind, confidence from link where document = ? order by key, kind"
+
+PUT_DOCUMENT = """
+insert into document
+    (collection, key, file, path, kind, title, created_at, updated_at, time, metadata, licence)
+values
+    (:collection, :key, :file, :path, :kind, :title, :created_at, :updated_at, :time, :metadata, :licence)
+on conflict (collection, key) do update set
+    file = excluded.file, path = excluded.path, kind = excluded.kind, title = excluded.title,
+    created_at = excluded.created_at, updated_at = excluded.updated_at, time = excluded.time,
+    metadata = excluded.metadata, licence = excluded.licence
+returning id"""
+
+PUT_TEXT = """
+insert into document_text values (?, ?) on conflict (document) do update set text = excluded.text"""
+
+PUT_LINK = "insert or replace into link values (?, ?, ?, ?)"
+
+CHUNKS_HELD = "select uid, id, hash from chunk where document = ?"
+
+PUT_CHUNK = """
+insert into chunk (uid, document, position, headings, text, span_start, span_end, hash)
+values (?, ?, ?, ?, ?, ?, ?, ?) returning id"""
+
+MOVE_CHUNK = """
+update chunk set position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, hash = ? where id = ?"""
+
+PUT_TERMS = "insert into chunk_terms (rowid, title, headings, body) values (?, ?, ?, ?)"
+DROP_TERMS = "delete from chunk_terms where rowid = ?"
+DROP_CHUNK = "delete from chunk where id = ?"
+DROP_STALE_VECTOR = "delete from vector where chunk = ?"
+
+PUT_FILE = """
+insert into file (root, path, size, mtime_ns, hash, problem) values (?, ?, ?, ?, ?, ?)
+on conflict (root, path) do update set
+    size = excluded.size, mtime_ns = excluded.mtime_ns, hash = excluded.hash, problem = excluded.problem
+returning id"""
+
+HELD_BY_FILE = """
+select document.collection, document.key
+from document join file on file.id = document.file where file.root = ? and file.path = ?"""
+
+DROP_DOCUMENT = "delete from document where collection = ? and key = ?"
+DROP_FILE = "delete from file where root = ? and path = ?"
+FILES = "select path, size, mtime_ns, hash, problem from file where root = ?"
+
+PENDING = """
+select chunk.id, chunk.uid, chunk.hash, document.title, chunk.headings, chunk.text
+from chunk join document on document.id = chunk.document
+where chunk.id > :after and not exists (
+    select 1 from vector where vector.chunk = chunk.id
+    and vector.model = (select id from model where state = 'active')
+)
+order by chunk.id limit :batch"""
+
+PUT_VECTOR = """
+insert or replace into vector (model, chunk, hash, data)
+select (select id from model where state = 'active'), id, hash, ? from chunk where uid = ? and hash = ?"""
+
+VECTORS_BY_HASH = """
+select hash, data from vector
+where model = (select id from model where state = 'active')
+and hash in (select value from json_each(?)) group by hash"""
+
+ACTIVE_MODEL = "select name, backend, dimension, fingerprint, spec from model where state = 'active'"
+PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, state) values (?, ?, ?, ?, ?, 'active')"
+
+COUNTS = """
+select
+    (select count(*) from document) as documents,
+    (select count(*) from chunk) as chunks,
+    (select count(*) from vector where model = (select id from model where state = 'active')) as embedded_chunks,
+    (select count(*) from file) as files"""

@@ -1,0 +1,350 @@
+"""The SQLite store: one connection, guarded by a lock, and statements that stand whole in `sql`."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import apsw
+import numpy as np
+
+from rifflux.errors import ModelMismatch
+from rifflux.store.base import AnalysedChunk, DocumentChange, FieldWeights, FileState, ModelInfo, Pending, Problem
+from rifflux.store.sqlite import sql
+from rifflux.store.sqlite.check import check
+from rifflux.store.sqlite.connect import connect, translated
+from rifflux.store.sqlite.filters import where
+from rifflux.store.sqlite.schema import SCHEMA_VERSION
+from rifflux.store.sqlite.terms import expression
+from rifflux.store.sqlite.vectors import Matrix
+from rifflux.text.dates import timestamp
+from rifflux.types import Document, Filter, Hit, Ids, Link, Query, Ranking, Vectors
+
+__all__ = ["SqliteStore"]
+
+# FTS5 breaks ties at the cut by row number; reading a few more lets the chunk id decide.
+_TIE_MARGIN = 32
+
+
+class SqliteStore:
+    """Everything in one file. Safe to share between threads: each call holds the lock for its own duration."""
+
+    def __init__(self, connection: apsw.Connection, location: str, *, read_only: bool = False) -> None:
+        self._connection = connection
+        self._location = location
+        self._read_only = read_only
+        self._lock = threading.RLock()
+        self._matrix: Matrix | None = None
+
+    @classmethod
+    def open(cls, location: str, *, create: bool = True) -> SqliteStore:
+        """Open the index at a path, or a temporary one at `:memory:`."""
+        connection, read_only = connect(location, create=create)
+        return cls(connection, location, read_only=read_only)
+
+    @property
+    def schema_version(self) -> int:
+        """The version of the stored schema."""
+        return SCHEMA_VERSION
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written."""
+        return self._read_only
+
+    def close(self) -> None:
+        """Close the database; pending work was committed or is rolled back."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        with self._lock, translated(self._location):
+            yield self._connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Group the writes inside: all of them happen, or none. Nested ones join the outermost."""
+        with self._writing():
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        with self._reading() as connection:
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("begin immediate")
+            try:
+                yield connection
+                connection.execute("update setting set value = value + 1 where name = 'generation'")
+                connection.execute("commit")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("rollback")
+                raise
+
+    # Writing
+
+    def put(self, collection: str, change: DocumentChange, file: str | None = None) -> None:
+        """Add or replace one document; unchanged chunks keep their rows and vectors."""
+        document = change.document
+        with self._writing() as connection:
+            file_id = None
+            if file is not None:
+                root, _, path = file.partition("\0")
+                file_id = connection.execute("select id from file where root = ? and path = ?", (root, path)).get
+            row = {
+                "collection": collection,
+                "key": document.key,
+                "file": file_id,
+                "path": change.path,
+                "kind": document.kind,
+                "title": document.title,
+                "created_at": document.created_at,
+                "updated_at": document.updated_at,
+                "time": timestamp(document.created_at) or timestamp(document.updated_at),
+                "metadata": json.dumps(dict(document.metadata), ensure_ascii=False, default=str),
+                "licence": document.licence,
+            }
+            document_id = connection.execute(sql.PUT_DOCUMENT, row).get
+            connection.execute(sql.PUT_TEXT, (document_id, document.text))
+            connection.execute("delete from link where document = ?", (document_id,))
+            connection.executemany(
+                sql.PUT_LINK, [(document_id, link.key, link.kind, link.confidence) for link in document.links]
+            )
+            _put_chunks(connection, document_id, change.chunks)
+
+    def remove(self, collection: str, keys: Sequence[str]) -> int:
+        """Remove documents by key and return how many there were."""
+        with self._writing() as connection:
+            removed = 0
+            for key in keys:
+                connection.execute(sql.DROP_DOCUMENT, (collection, key))
+                removed += connection.changes()
+            return removed
+
+    def put_file(self, root: str, state: FileState, keep: Sequence[str]) -> int:
+        """Remember a file's state and remove the documents it no longer holds; returns how many."""
+        with self._writing() as connection:
+            connection.execute(
+                sql.PUT_FILE, (root, state.path, state.size, state.mtime_ns, state.hash, state.problem)
+            ).get  # noqa: B018 - reading the row runs the statement to its end
+            kept = set(keep)
+            held = connection.execute(sql.HELD_BY_FILE, (root, state.path)).fetchall()
+            gone = [(collection, key) for collection, key in held if key not in kept]
+            connection.executemany(sql.DROP_DOCUMENT, gone)
+            return len(gone)
+
+    def remove_files(self, root: str, paths: Sequence[str]) -> int:
+        """Forget files and all their documents; returns how many documents went."""
+        with self._writing() as connection:
+            held = sum(len(connection.execute(sql.HELD_BY_FILE, (root, path)).fetchall()) for path in paths)
+            connection.executemany(sql.DROP_FILE, [(root, path) for path in paths])
+            return held
+
+    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors) -> int:
+        """Store vectors for chunks that still have the given hash; returns how many did."""
+        stored = 0
+        with self._writing() as connection:
+            for id, hash, vector in zip(ids, hashes, vectors, strict=True):
+                connection.execute(sql.PUT_VECTOR, (vector.astype(np.float32).tobytes(), id, hash))
+                stored += connection.changes()
+        return stored
+
+    def use_model(self, model: ModelInfo) -> None:
+        """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
+        known = self.model()
+        if known is None:
+            with self._writing() as connection:
+                connection.execute(
+                    sql.PUT_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec)
+                )
+        elif known.fingerprint != model.fingerprint:
+            raise ModelMismatch(
+                f"the index holds vectors of {known.name} ({known.spec}), not of {model.name}: open it with "
+                f"model={known.spec!r}, or make a new index for {model.name}"
+            )
+
+    # Ranking
+
+    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
+        """Rank chunks by BM25 over the query's terms; scores are the negated values of SQLite's bm25()."""
+        terms = expression(query)
+        if not terms:
+            return Ranking.empty()
+        condition, bound = where(query.filter)
+        narrowed = f"and rowid in ({sql.ALLOWED.format(condition=condition)})" if condition else ""
+        bound |= {"title": weights.title, "headings": weights.headings, "body": weights.body}
+        bound |= {"terms": terms, "limit": limit + _TIE_MARGIN}
+        with self._reading() as connection:
+            rows = connection.execute(sql.MATCH.format(narrowed=narrowed), bound).fetchall()[:limit]
+        return Ranking(
+            np.fromiter((row[0] for row in rows), np.int64, len(rows)),
+            np.fromiter((-row[1] for row in rows), np.float64, len(rows)),
+        )
+
+    def nearest(self, vector: Vectors, filter: Filter, limit: int) -> Ranking:
+        """Rank chunks by cosine with `vector`; a zero vector ranks nothing."""
+        return self._vectors().nearest(vector, limit, self._allowed(filter))
+
+    def _allowed(self, filter: Filter) -> Ids | None:
+        condition, bound = where(filter)
+        if not condition:
+            return None
+        with self._reading() as connection:
+            rows = connection.execute(sql.ALLOWED.format(condition=condition), bound).fetchall()
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
+    def _vectors(self) -> Matrix:
+        with self._reading() as connection:
+            generation = int(self.setting("generation") or 0)
+            if self._matrix is None or self._matrix.generation != generation:
+                model = self.model()
+                self._matrix = Matrix.read(connection, generation, model.dimension if model else 1)
+            return self._matrix
+
+    # Reading
+
+    def hydrate(self, ranking: Ranking) -> list[Hit]:
+        """Read the rows of a ranking, in its order and with its scores; ids that are gone are left out."""
+        ids = ranking.ids.tolist()
+        which = "chunk.uid in (select value from json_each(:ids))"
+        found = {hit.chunk_id: hit for hit in self._hits(which, {"ids": json.dumps(ids)})}
+        scored = zip((f"{id:016x}" for id in ids), ranking.scores.tolist(), strict=True)
+        return [replace(found[chunk_id], score=score) for chunk_id, score in scored if chunk_id in found]
+
+    def chunk(self, chunk_id: str) -> Hit | None:
+        """One chunk by its public id."""
+        try:
+            uid = int(chunk_id, 16)
+        except ValueError:
+            return None
+        if len(chunk_id) != 16 or uid >= 1 << 63:
+            return None
+        return next(iter(self._hits("chunk.uid = :uid", {"uid": uid})), None)
+
+    def _hits(self, which: str, bound: Mapping[str, Any]) -> list[Hit]:
+        with self._reading() as connection:
+            return [_hit(row) for row in connection.execute(sql.HYDRATE.format(which=which), bound).fetchall()]
+
+    def find_documents(self, key: str) -> list[tuple[str, str]]:
+        """The (collection, key) of every document with this key, path or absolute path."""
+        with self._reading() as connection:
+            return connection.execute(sql.FIND_DOCUMENTS, {"key": key}).fetchall()
+
+    def document(self, collection: str, key: str) -> Document | None:
+        """One document with its whole text."""
+        with self._reading() as connection:
+            row = connection.execute(sql.DOCUMENT, (collection, key)).fetchone()
+            if row is None:
+                return None
+            links = connection.execute(sql.LINKS, (row[0],)).fetchall()
+        _, key, text, title, kind, created, updated, metadata, licence = row
+        return Document(
+            key, text, title, kind, created, updated, json.loads(metadata), tuple(Link(*link) for link in links), licence
+        )
+
+    def chunks_of(self, collection: str, key: str) -> list[Hit]:
+        """All chunks of a document in reading order."""
+        which = "document.collection = :collection and document.key = :key order by chunk.position"
+        return self._hits(which, {"collection": collection, "key": key})
+
+    def files(self, root: str) -> dict[str, FileState]:
+        """What is remembered of a root's files, by path."""
+        with self._reading() as connection:
+            return {row[0]: FileState(*row) for row in connection.execute(sql.FILES, (root,)).fetchall()}
+
+    def roots(self) -> list[str]:
+        """The folders that were synced."""
+        with self._reading() as connection:
+            return [root for (root,) in connection.execute("select distinct root from file order by root").fetchall()]
+
+    def pending(self, batch: int) -> Iterator[list[Pending]]:
+        """The chunks without a vector, in batches by row number; safe to write to the store meanwhile."""
+        after = 0
+        while True:
+            with self._reading() as connection:
+                rows = connection.execute(sql.PENDING, {"after": after, "batch": batch}).fetchall()
+            if not rows:
+                return
+            after = rows[-1][0]
+            yield [Pending(uid, hash, title, tuple(json.loads(heads)), text) for _, uid, hash, title, heads, text in rows]
+
+    def vectors_by_hash(self, hashes: Sequence[int]) -> Mapping[int, Vectors]:
+        """Vectors already stored for the same embedded text."""
+        with self._reading() as connection:
+            rows = connection.execute(sql.VECTORS_BY_HASH, (json.dumps(list(hashes)),)).fetchall()
+        return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
+
+    def model(self) -> ModelInfo | None:
+        """The model whose vectors are stored, or None while there are none."""
+        with self._reading() as connection:
+            row = connection.execute(sql.ACTIVE_MODEL).fetchone()
+        return ModelInfo(*row) if row else None
+
+    def counts(self) -> Mapping[str, int]:
+        """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
+        with self._reading() as connection:
+            row = connection.execute(sql.COUNTS).fetchone()
+        return dict(zip(("documents", "chunks", "embedded_chunks", "files"), row, strict=True))
+
+    def setting(self, name: str) -> str | None:
+        """A setting's value, or None."""
+        with self._reading() as connection:
+            value: str | None = connection.execute("select value from setting where name = ?", (name,)).get
+        return value
+
+    def set(self, name: str, value: str) -> None:
+        """Store a setting."""
+        with self._writing() as connection:
+            connection.execute("insert or replace into setting values (?, ?)", (name, value))
+
+    def check(self) -> list[Problem]:
+        """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors."""
+        with self._lock:
+            return check(self._connection, self._location)
+
+
+def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[AnalysedChunk]) -> None:
+    """Bring a document's chunks to the given ones: equal ids keep their row, and their vector if its text is the same."""
+    held = {uid: (id, hash) for uid, id, hash in connection.execute(sql.CHUNKS_HELD, (document,)).fetchall()}
+    wanted = {each.chunk.id for each in chunks}
+    connection.executemany(sql.DROP_CHUNK, [(id,) for uid, (id, _) in held.items() if uid not in wanted])
+    for each in chunks:
+        chunk = each.chunk
+        row = (chunk.position, json.dumps(chunk.headings, ensure_ascii=False), chunk.text, *chunk.span, each.hash)
+        if chunk.id in held:
+            id, hash = held[chunk.id]
+            connection.execute(sql.MOVE_CHUNK, (*row, id))
+            if hash == each.hash:
+                continue
+            connection.execute(sql.DROP_STALE_VECTOR, (id,))
+            connection.execute(sql.DROP_TERMS, (id,))
+        else:
+            id = connection.execute(sql.PUT_CHUNK, (chunk.id, document, *row)).get
+        connection.execute(sql.PUT_TERMS, (id, each.title, each.headings, each.body))
+
+
+def _hit(row: Sequence[Any]) -> Hit:
+    uid, key, path, title, headings, position, text, start, end, kind, created, updated, metadata, licence, collection = row
+    return Hit(
+        chunk_id=f"{uid:016x}",
+        document=key,
+        path=path,
+        title=title,
+        heading_path=" > ".join(json.loads(headings)),
+        chunk_index=position,
+        content=text,
+        span=(start, end),
+        kind=kind,
+        created_at=created,
+        updated_at=updated,
+        metadata=json.loads(metadata),
+        licence=licence,
+        collection=collection,
+    )

@@ -1,0 +1,48 @@
+"""Dates as people and files write them, as seconds since 1970 for comparing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from rifflux.errors import InvalidArgument
+
+__all__ = ["parse_time", "timestamp", "whole_day_end"]
+
+
+def parse_time(text: str) -> datetime:
+    """Read an ISO 8601 date or time (`2024`, `2024-05`, `2024-05-01`, `2024-05-01T12:00Z`); UTC where no zone is given."""
+    text = text.strip()
+    if len(text) == 4 and text.isdigit():
+        text += "-01-01"
+    elif len(text) == 7:
+        text += "-01"
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidArgument(f"{text!r} is not a date: write it as 2024-05-01 or 2024-05-01T12:00:00Z") from None
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def timestamp(text: str | None) -> float | None:
+    """Seconds since 1970 of an ISO date, or None for a missing or unreadable one."""
+    if not text:
+        return None
+    try:
+        return parse_time(text).timestamp()
+    except (InvalidArgument, OverflowError):
+        return None
+
+
+def whole_day_end(text: str) -> float:
+    """The last instant that `text` covers: a day, month or year means all of it."""
+    start = parse_time(text)
+    match len(text.strip()):
+        case 4:
+            end = start.replace(year=start.year + 1)
+        case 7:
+            end = (start.replace(day=28) + timedelta(days=4)).replace(day=1)
+        case 10:
+            end = start + timedelta(days=1)
+        case _:
+            return start.timestamp()
+    return end.timestamp() - 1e-6
