@@ -1,0 +1,181 @@
+"""`.gitignore` rules, judged one entry at a time on the way down, as git itself does.
+
+Libraries that match whole paths let a rule for a folder speak for everything below it, which goes wrong where
+a deeper file contradicts a higher one. A walker asks about each entry once, and enters no ignored folder.
+The tests hold this against `git check-ignore`. Syntax: https://git-scm.com/docs/gitignore
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["IGNORE_FILES", "Ignores", "Rule", "parse_rules"]
+
+#: The files that hold rules for their folder; where they disagree, the later one wins.
+IGNORE_FILES = (".gitignore", ".riffluxignore")
+
+_POSIX_CLASSES = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": " \\t",
+    "cntrl": "\\x00-\\x1f\\x7f",
+    "digit": "0-9",
+    "graph": "\\x21-\\x7e",
+    "lower": "a-z",
+    "print": "\\x20-\\x7e",
+    "punct": "!-/:-@\\[-`{-~",
+    "space": "\\s",
+    "upper": "A-Z",
+    "xdigit": "0-9a-fA-F",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of an ignore file. `anchored` rules see the path below their file, others only the name."""
+
+    regex: re.Pattern[str]
+    ignores: bool
+    anchored: bool
+    folders_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ignores:
+    """The rules in force in a folder: the nearest file first, and in each file the last line first.
+
+    Each level is the length of its folder's path (with its slash), and its rules.
+    """
+
+    levels: tuple[tuple[int, tuple[Rule, ...]], ...] = ()
+
+    def __call__(self, path: str, *, folder: bool) -> bool:
+        """Whether the entry at `path` (without a slash at its end) is ignored; its parents are not."""
+        name = path[path.rfind("/") + 1 :]
+        for start, rules in self.levels:
+            for rule in rules:
+                if rule.folders_only and not folder:
+                    continue
+                if rule.regex.fullmatch(path, start) if rule.anchored else rule.regex.fullmatch(name):
+                    return rule.ignores
+        return False
+
+    def under(self, prefix: str, lines: Iterable[str]) -> Ignores:
+        """These rules after those of `lines`, which hold below `prefix` (empty, or ending in a slash)."""
+        rules = parse_rules(lines)
+        return Ignores(((len(prefix), rules), *self.levels)) if rules else self
+
+    def inside(self, folder: Path, prefix: str) -> Ignores:
+        """These rules after those of the ignore files in `folder`, whose path is `prefix`."""
+        lines = [line for name in IGNORE_FILES for line in read_lines(folder / name)]
+        return self.under(prefix, lines)
+
+
+def read_lines(file: Path) -> list[str]:
+    """The lines of an ignore file; none if it can't be read. Undecodable bytes match the same in names."""
+    try:
+        text = file.read_bytes().decode("utf-8-sig", "surrogateescape")
+    except OSError:
+        return []
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def parse_rules(lines: Iterable[str]) -> tuple[Rule, ...]:
+    """The rules of `lines`, last line first; comments, blank lines and broken patterns make none."""
+    rules = [rule for line in lines if (rule := _rule(line))]
+    return tuple(reversed(rules))
+
+
+def _rule(line: str) -> Rule | None:
+    if line.startswith("#"):
+        return None
+    pattern = re.sub(r"(?<!\\) +$", "", line)
+    negated = pattern.startswith("!")
+    pattern = pattern[negated:]
+    folders_only = pattern.endswith("/")
+    pattern = pattern[:-1] if folders_only else pattern
+    anchored = "/" in pattern
+    try:
+        regex = re.compile(_translate(pattern.removeprefix("/")), re.DOTALL)
+    except (ValueError, re.error):  # git too takes a broken pattern for one that matches nothing
+        return None
+    return Rule(regex, not negated, anchored, folders_only) if pattern else None
+
+
+def _translate(pattern: str) -> str:
+    """A glob as a regular expression for a full match. Raises `ValueError` where the glob is broken."""
+    segments = pattern.split("/")
+    last = len(segments) - 1
+    out = []
+    for i, segment in enumerate(segments):
+        if segment == "**":
+            out.append(".+" if i == last else "(?:.+/)?")
+        else:
+            out.append(_translate_segment(segment) + ("" if i == last else "/"))
+    return "".join(out)
+
+
+def _translate_segment(segment: str) -> str:
+    out: list[str] = []
+    i = 0
+    while i < len(segment):
+        char = segment[i]
+        i += 1
+        if char == "*":
+            if not out or out[-1] != "[^/]*":
+                out.append("[^/]*")
+        elif char == "?":
+            out.append("[^/]")
+        elif char == "[":
+            piece, i = _translate_class(segment, i)
+            out.append(piece)
+        elif char == "\\":
+            if i == len(segment):
+                raise ValueError("nothing to escape")
+            out.append(re.escape(segment[i]))
+            i += 1
+        else:
+            out.append(re.escape(char))
+    return "".join(out)
+
+
+def _translate_class(segment: str, i: int) -> tuple[str, int]:
+    """The character class that opens before `i`, and where it ends."""
+    negated = segment[i : i + 1] in ("!", "^")
+    i += negated
+    first, out = i, []
+    while i == first or segment[i : i + 1] != "]":
+        if i >= len(segment):
+            raise ValueError("a character class without end")
+        posix = re.compile(r"\[:(\w*):\]").match(segment, i)
+        if posix:
+            if posix[1] not in _POSIX_CLASSES:
+                raise ValueError("an unknown character class")
+            out.append(_POSIX_CLASSES[posix[1]])
+            i = posix.end()
+            continue
+        piece, i = _class_item(segment, i)
+        out.append(piece)
+    if not any(out):  # only a range that runs backwards
+        return "[^/]" if negated else "(?!)", i + 1
+    return f"(?!/)[{'^' if negated else ''}{''.join(out)}]", i + 1
+
+
+def _class_item(segment: str, i: int) -> tuple[str, int]:
+    """A character or a range at `i` of a class, and where the next begins."""
+    low, i = _class_char(segment, i)
+    if segment[i : i + 1] == "-" and segment[i + 1 : i + 2] not in ("", "]"):
+        high, i = _class_char(segment, i + 1)
+        return (f"{re.escape(low)}-{re.escape(high)}" if low <= high else ""), i
+    return re.escape(low), i
+
+
+def _class_char(segment: str, i: int) -> tuple[str, int]:
+    if segment[i] == "\\":
+        i += 1
+    if i >= len(segment):
+        raise ValueError("a character class without end")
+    return segment[i], i + 1
