@@ -1,0 +1,151 @@
+"""Read source code: functions, classes and their methods, each under its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import PurePosixPath
+
+from rifflux.ingest.read.base import File, document_of
+from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.definitions import Definition, by_grammar, by_indentation
+from rifflux.types import Block, Parsed
+
+__all__ = ["LANGUAGES", "code_blocks", "read_code"]
+
+#: The language of a file by its suffix, with the names that tree-sitter's grammars have.
+LANGUAGES: Mapping[str, str] = {
+    ".bash": "bash",
+    ".c": "c",
+    ".cc": "cpp",
+    ".clj": "clojure",
+    ".cpp": "cpp",
+    ".cs": "csharp",
+    ".css": "css",
+    ".cxx": "cpp",
+    ".dart": "dart",
+    ".erl": "erlang",
+    ".ex": "elixir",
+    ".exs": "elixir",
+    ".f90": "fortran",
+    ".go": "go",
+    ".h": "c",
+    ".hpp": "cpp",
+    ".hs": "haskell",
+    ".java": "java",
+    ".jl": "julia",
+    ".js": "javascript",
+    ".json": "json",
+    ".jsx": "javascript",
+    ".kt": "kotlin",
+    ".kts": "kotlin",
+    ".lua": "lua",
+    ".m": "objc",
+    ".mjs": "javascript",
+    ".ml": "ocaml",
+    ".nim": "nim",
+    ".php": "php",
+    ".pl": "perl",
+    ".pm": "perl",
+    ".proto": "proto",
+    ".ps1": "powershell",
+    ".py": "python",
+    ".pyi": "python",
+    ".r": "r",
+    ".rb": "ruby",
+    ".rs": "rust",
+    ".scala": "scala",
+    ".scss": "scss",
+    ".sh": "bash",
+    ".sol": "solidity",
+    ".sql": "sql",
+    ".svelte": "svelte",
+    ".swift": "swift",
+    ".tf": "hcl",
+    ".toml": "toml",
+    ".ts": "typescript",
+    ".tsx": "tsx",
+    ".vue": "vue",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".zig": "zig",
+    ".zsh": "bash",
+}
+
+# What people put right above a definition: comments, decorators, attributes, templates.
+_LEADING = re.compile(r"[ \t]*(?:#|//|/\*|\*|--|;|@|\[\[?\w|%|\"\"\"|template\b)")
+_CLOSES = re.compile(r"(?:\W|\bend\b)*", re.ASCII)
+
+
+def read_code(file: File) -> Iterator[Parsed]:
+    """The document of a source file, titled with the file's name."""
+    text = decode(file.data)
+    path = PurePosixPath(file.path)
+    language = LANGUAGES.get(path.suffix.lower(), "")
+    document = document_of(file, text, "code", path.name)
+    metadata = {"language": language} if language else {}
+    yield Parsed(replace(document, metadata=metadata), code_blocks(text, language))
+
+
+def code_blocks(text: str, language: str = "") -> tuple[Block, ...]:
+    """The blocks of source code: a definition each, with the comments above it, and what stands between them.
+
+    The headings of a block are the names around it: `("Class", "method")`.
+    """
+    lines = text.split("\n")
+    definitions = by_grammar(text, language) or by_indentation(lines)
+    source = _Source(text, lines, list(accumulate((len(line) + 1 for line in lines), initial=0)))
+    return tuple(_without_closers(text, source.blocks(definitions, 0, len(lines), ())))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A text, its lines, and where each starts."""
+
+    text: str
+    lines: Sequence[str]
+    starts: Sequence[int]
+
+    def blocks(
+        self, definitions: Sequence[Definition], row: int, stop: int, path: tuple[str, ...]
+    ) -> Iterator[Block]:
+        """The blocks of the lines from `row` up to `stop`, in order, with nothing left out but blank lines."""
+        for definition in definitions:
+            if definition.first < row:  # on one line with the one before
+                continue
+            first = self._with_comments(definition.first, row)
+            yield from self._block(row, first, path)
+            row = definition.last + 1
+            inner = (*path, definition.name) if definition.name else path
+            yield from self.blocks(definition.children, first, row, inner)
+        yield from self._block(row, stop, path)
+
+    def _with_comments(self, row: int, lowest: int) -> int:
+        """The first line of the comments and decorators that touch the line at `row`."""
+        while row > lowest and _LEADING.match(self.lines[row - 1]):
+            row -= 1
+        return row
+
+    def _block(self, row: int, stop: int, path: tuple[str, ...]) -> Iterator[Block]:
+        while row < stop and not self.lines[row].strip():
+            row += 1
+        if row < stop:
+            start = self.starts[row]
+            end = start + len(self.text[start : self.starts[stop] - 1].rstrip())
+            yield Block(start, end, "code", path)
+
+
+def _without_closers(text: str, blocks: Iterator[Block]) -> Iterator[Block]:
+    """The blocks, where the brackets that close a class stay with its last method: they say nothing alone."""
+    last: Block | None = None
+    for block in blocks:
+        if last is not None and _CLOSES.fullmatch(text, block.start, block.end):
+            last = replace(last, end=block.end)
+            continue
+        if last is not None:
+            yield last
+        last = block
+    if last is not None:
+        yield last

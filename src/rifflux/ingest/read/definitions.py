@@ -1,0 +1,231 @@
+"""Find the definitions in source code: by its grammar where tree-sitter is installed, else by indentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = ["Definition", "by_grammar", "by_indentation"]
+
+# Shorter classes read better whole than method by method.
+_LONG = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Something with a name, from its first line to its last (both counted from 0), and what it contains."""
+
+    name: str
+    first: int
+    last: int
+    children: tuple[Definition, ...] = ()
+
+
+# By grammar
+
+_NOUNS = frozenset(
+    ["class", "constructor", "contract", "data", "enum", "extension", "fun", "function", "impl", "instance"]
+    + ["interface", "macro", "method", "mod", "module", "namespace", "object", "protocol", "record", "struct"]
+    + ["subroutine", "trait", "type", "union"]
+)
+_FORMS = frozenset(["decl", "declaration", "definition", "item", "specifier", "statement"])
+_NOT = frozenset(["call", "import", "use", "using"])
+_WHOLE = frozenset(
+    ["class", "create_function", "create_table", "create_view", "data_type", "function", "method", "module"]
+    + ["singleton_method"]
+)
+_CONTAINERS = frozenset(
+    ["class", "contract", "enum", "extension", "impl", "instance", "interface", "mod", "module", "namespace"]
+    + ["object", "protocol", "struct", "trait"]
+)
+# Nodes around one definition, which belong to it, and nodes around many, which do not.
+_WRAPPERS = frozenset(
+    ["ambient_declaration", "decorated_definition", "export_statement", "statement", "template_declaration"]
+)
+_GROUPS = frozenset(
+    [
+        "declarations",
+        "linkage_specification",
+        "preproc_else",
+        "preproc_if",
+        "preproc_ifdef",
+        "declaration_list",
+    ]
+)
+_VARIABLES = frozenset(["lexical_declaration", "variable_declaration"])
+_FUNCTION_VALUES = frozenset(["arrow_function", "class", "function", "function_expression"])
+
+
+def by_grammar(text: str, language: str) -> tuple[Definition, ...]:
+    """The definitions of `text` as tree-sitter parses it; none without the `code` extra or for other languages."""
+    parser = _parser(language)
+    if parser is None:
+        return ()
+    tree = parser.parse(text.encode("utf-8", "replace"))
+    return tuple(_found(tree.root_node))
+
+
+@cache
+def _parser(language: str) -> Any:
+    if not language or find_spec("tree_sitter_language_pack") is None:
+        return None
+    from tree_sitter_language_pack import get_parser
+
+    try:
+        return get_parser(language)  # type: ignore[arg-type, unused-ignore]
+    except LookupError:
+        return None
+
+
+def _found(node: Any) -> Iterator[Definition]:
+    """The definitions directly in `node`, and in groups such as `#ifdef`."""
+    for child in node.named_children:
+        if child.type in _GROUPS:
+            yield from _found(child)
+        else:
+            inner = _unwrapped(child)
+            if inner is not None:
+                yield _defined(inner, child)
+
+
+def _unwrapped(node: Any) -> Any:
+    """The definition that `node` is, or is wrapped around; None if it is neither."""
+    if _defines(node):
+        return node
+    if node.type in _WRAPPERS:
+        return next((inner for inner in map(_unwrapped, node.named_children) if inner is not None), None)
+    return None
+
+
+def _defines(node: Any) -> bool:
+    if node.type in _WHOLE:
+        return True
+    if node.type in _VARIABLES:
+        values = (child.child_by_field_name("value") for child in node.named_children)
+        return any(value is not None and value.type in _FUNCTION_VALUES for value in values)
+    words = set(node.type.split("_"))
+    return bool(words & _NOUNS and words & _FORMS and not words & _NOT)
+
+
+def _defined(node: Any, outer: Any) -> Definition:
+    first, last = outer.start_point[0], outer.end_point[0]
+    if outer.end_point[1] == 0 and last > first:  # it ends with a newline
+        last -= 1
+    children: tuple[Definition, ...] = ()
+    if last - first >= _LONG and set(node.type.split("_")) & _CONTAINERS:
+        children = tuple(each for body in node.named_children for each in _found(body))
+    return Definition(_name(node), first, last, children)
+
+
+def _name(node: Any) -> str:
+    """The name a reader would call it by: `Class`, `Type.method` for a Go receiver, the type of an `impl`."""
+    name = node.child_by_field_name("name") or node.child_by_field_name("type")
+    if node.type == "function_definition" and node.child_by_field_name("declarator"):  # C and its kin
+        name = None
+    inner = node
+    while name is None and inner is not None:
+        step = inner.child_by_field_name("declarator") or _declarator(inner)
+        if step is None:
+            name = inner if inner is not node else None
+            break
+        name = step.child_by_field_name("name") if step.type.startswith("variable") else None
+        inner = step
+    if name is None:
+        name = next((child for child in node.named_children if "identifier" in child.type), None)
+    words = _text(name) if name is not None else ""
+    receiver = node.child_by_field_name("receiver")
+    if receiver is not None:
+        words = ".".join([*re.findall(r"\w+", _text(receiver).split("[")[0])[-1:], words])
+    return " ".join(words.split())[:100]
+
+
+def _declarator(node: Any) -> Any:
+    kinds = (
+        "variable_declarator",
+        "type_spec",
+        "let_binding",
+        "module_binding",
+        "fun_clause",
+        "function_clause",
+    )
+    return next((child for child in node.named_children if child.type in kinds), None)
+
+
+def _text(node: Any) -> str:
+    return str(node.text.decode("utf-8", "replace"))
+
+
+# By indentation
+
+_MODIFIERS = (
+    r"(?:(?:export|default|pub(?:\([^)\n]*\))?|public|private|protected|internal|static|final|abstract|async|unsafe"
+    r"|extern|const|constexpr|override|open|sealed|data|inline|virtual|partial|local|declare|suspend|case)\s+)*"
+)
+_KEYWORDS = (
+    r"(?P<word>class|struct|impl|interface|trait|enum|module|mod|namespace|object|protocol|extension|contract"
+    r"|defmodule|def|defp|defmacro|function|func|fun|fn|type|record|union|sub|proc|macro|newtype|instance"
+    r"|create(?:\s+or\s+replace)?\s+(?:table|view|function|procedure|trigger))\b"
+)
+_OPENING = re.compile(
+    rf"[ \t]*{_MODIFIERS}(?:{_KEYWORDS}\s*\*?\s*(?:<[^<>\n]*>\s*)?(?:\([^()\n]*\)\s*)?(?P<name>[\w$][\w$.:?!<>]*)"
+    r"|(?:const|let|var)\s+(?P<variable>[\w$]+)\s*=\s*(?:async\s*)?(?:function\b|\([^()\n]*\)\s*(?::[^=\n]+)?=>|\w+\s*=>)"
+    # A C-like function: a type, a name, parameters, and no semicolon at the end.
+    r"|(?!return\b|else\b|new\b|throw\b|case\b|if\b|for\b|while\b|switch\b|catch\b)"
+    r"[\w:<>,*&\[\]]+(?:[ \t]+[\w:<>,*&\[\]]+){0,5}[ \t]+[*&]*(?P<function>[\w:~]+)\([^;=\n]*\{?$"
+    r"|(?P<shell>[\w-]+)\s*\(\)\s*\{)",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(r"[ \t]*(?:[\])}{]|end\b|\"\"\"|else\b|rescue\b|ensure\b|#if|#else|#endif)")
+_INDENT = re.compile(r"[ \t]*")
+
+
+def by_indentation(lines: Sequence[str]) -> tuple[Definition, ...]:
+    """The definitions in lines of code that is indented as people do; each ends where the indentation does."""
+    return _nested(lines, 0, len(lines))
+
+
+def _nested(lines: Sequence[str], row: int, stop: int) -> tuple[Definition, ...]:
+    found: list[Definition] = []
+    level: int | None = None
+    while row < stop:
+        line = lines[row]
+        indent = _indent(line)
+        if line.strip() and (level is None or indent <= level):
+            level = indent
+            opening = _OPENING.match(line[:500])
+            if opening:
+                last = _last_line(lines, row, stop, indent)
+                found.append(_opened(lines, opening, row, last))
+                row = last
+        row += 1
+    return tuple(found)
+
+
+def _opened(lines: Sequence[str], opening: re.Match[str], row: int, last: int) -> Definition:
+    groups = opening.groupdict()
+    name = groups["name"] or groups["variable"] or groups["function"] or groups["shell"]
+    holds = (groups["word"] or "").lower() in _CONTAINERS | {"defmodule"}
+    children = _nested(lines, row + 1, last + 1) if holds and last - row >= _LONG else ()
+    return Definition(name.rstrip(":<"), row, last, children)
+
+
+def _last_line(lines: Sequence[str], row: int, stop: int, indent: int) -> int:
+    """The last line that is indented deeper than the one at `row`, or closes it."""
+    last = row
+    for following in range(row + 1, stop):
+        line = lines[following]
+        if line.strip():
+            depth = _indent(line)
+            if depth < indent or (depth == indent and not _CLOSING.match(line)):
+                break
+            last = following
+    return last
+
+
+def _indent(line: str) -> int:
+    space = _INDENT.match(line)
+    return len(space.group().expandtabs(4)) if space else 0

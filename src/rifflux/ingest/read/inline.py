@@ -1,0 +1,45 @@
+"""The words of a heading without its inline markup."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["LONGEST_HEADING", "plain_heading"]
+
+#: A breadcrumb is cut behind this many characters; it is embedded with every chunk below it.
+LONGEST_HEADING = 200
+
+_CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_MARKUP = (
+    (re.compile(r"[ \t]*\{[#.:][^{}\n]*\}[ \t]*$"), ""),  # {#anchor}
+    (re.compile(r"!?\[\[([^\[\]|]*\|)?([^\[\]]+)\]\]"), r"\2"),  # [[target|words]]
+    (re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"), r"\1"),
+    (re.compile(r"<((?:https?|mailto):[^<>\s]+)>"), r"\1"),
+    (re.compile(r"</?[a-zA-Z][^<>]*>|<!--.*?-->"), ""),
+    (re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
+    (re.compile(r"(~~|==)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
+)
+_MARKED = re.compile(r"[`\[\]<>*_~=\\{]")
+# Stands for a code span while the markup around it goes; no text means anything by it.
+_HIDDEN = "\ufdd0"
+
+
+def plain_heading(markup: str) -> str:
+    """The heading as people read it: `` `code` `` without its ticks, links as their words, no emphasis."""
+    markup = markup[: 4 * LONGEST_HEADING]
+    if _MARKED.search(markup):
+        code = [span[2] for span in _CODE.finditer(markup)]
+        markup = _CODE.sub(_HIDDEN, markup)
+        for pattern, words in _MARKUP:
+            markup = pattern.sub(words, markup)
+        for span in code:
+            markup = markup.replace(_HIDDEN, span, 1)
+    return _shortened(" ".join(markup.split()))
+
+
+def _shortened(words: str) -> str:
+    if len(words) <= LONGEST_HEADING:
+        return words
+    return words[:LONGEST_HEADING].rsplit(" ", 1)[0] + "…"

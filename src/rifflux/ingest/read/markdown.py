@@ -1,0 +1,145 @@
+"""Read Markdown: CommonMark with tables and front matter, as markdown-it-py parses its blocks.
+
+Inline markup is left as it is written; the words in it are what is searched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import accumulate
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
+
+from rifflux.ingest.read.base import File, Outline, document_of
+from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.frontmatter import date_in, front_matter
+from rifflux.ingest.read.inline import LONGEST_HEADING, plain_heading
+from rifflux.types import Block, Parsed
+
+__all__ = ["markdown_blocks", "read_markdown"]
+
+_KINDS = {"fence": "code", "code_block": "code", "table_open": "table", "html_block": "paragraph"}
+_LEAVES = {"paragraph_open", "heading_open", *_KINDS}
+_NEWLINE = re.compile(r"\r\n?|\n")
+# Comments, and tags that say nothing by themselves: closing ones, and those with no attributes but these.
+_SILENT_HTML = re.compile(
+    r"<!--.*?(?:-->|\Z)|</[a-z][^<>]*>|<[a-z][\w-]*(?:\s+(?:id|name|class|style)\s*=\s*(?:\"[^\"]*\"|'[^']*'))*\s*/?>",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def read_markdown(file: File) -> Iterator[Parsed]:
+    """The document of a Markdown file; its title is the front matter's, or the first heading of level one."""
+    text = decode(file.data)
+    front = front_matter(text)
+    scan = _scan(text, front.end)
+    title = front.values.get("title") or scan.title
+    document = replace(
+        document_of(file, text, "markdown", str(title)),
+        created_at=date_in(front.values, "created", "created_at", "date") or file.created_at,
+        updated_at=date_in(front.values, "updated", "updated_at", "modified", "lastmod") or file.updated_at,
+        metadata=front.values,
+    )
+    yield Parsed(document, scan.outline.finish())
+
+
+def markdown_blocks(text: str) -> tuple[Block, ...]:
+    """The blocks of a Markdown text, front matter left out."""
+    return _scan(text, front_matter(text).end).outline.finish()
+
+
+@dataclass(slots=True)
+class _Scan:
+    """What was found on the way through the tokens: the title and the blocks so far."""
+
+    title: str = ""
+    outline: Outline = field(default_factory=Outline)
+
+
+def _scan(text: str, offset: int) -> _Scan:
+    """Go through `text` from `offset` on, a list of lines to markdown-it, and note each leaf block."""
+    source = text[offset:]
+    starts = _line_starts(source, offset)
+    scan = _Scan()
+    item: int | None = None  # the first line of a list item that nothing has been read of
+    tokens = _parser().parse(source)
+    for index, token in enumerate(tokens):
+        if token.type == "list_item_open":
+            item = token.map[0] if token.map else None
+        elif token.type in _LEAVES and token.map:
+            first, last = token.map
+            if token.type == "heading_open" and token.level == 0:
+                _heading(
+                    scan, tokens[index + 1].content, int(token.tag[1:]), starts[first], starts[last], text
+                )
+                continue
+            kind = _KINDS.get(token.type) or ("paragraph" if item is None else "item")
+            start, end = starts[first if item is None else item], starts[last]
+            item = None
+            _block(scan, token, kind, start, end, text)
+    return scan
+
+
+def _line_starts(source: str, offset: int) -> list[int]:
+    """Where each line starts, and the end of the text last."""
+    if "\r" not in source:
+        return list(accumulate((len(line) + 1 for line in source.split("\n")), initial=offset))
+    return [offset, *(offset + newline.end() for newline in _NEWLINE.finditer(source)), offset + len(source)]
+
+
+def _heading(scan: _Scan, markup: str, level: int, start: int, end: int, text: str) -> None:
+    title = plain_heading(markup)
+    end = start + len(text[start:end].rstrip())
+    if level == 1 and not scan.title:
+        scan.title = title
+    scan.outline.heading(level, title, start, end)
+    if len(markup) > LONGEST_HEADING:  # the breadcrumb does not hold all of it
+        scan.outline.block(start, end)
+
+
+def _block(scan: _Scan, token: Token, kind: str, start: int, end: int, text: str) -> None:
+    source = text[start:end]
+    if token.type == "html_block" and not _SILENT_HTML.sub("", source).strip():
+        return
+    header = "\n".join(source.split("\n", 2)[:2]) if kind == "table" else ""
+    scan.outline.block(start, start + len(source.rstrip()), kind, header)
+
+
+# The parser
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """A parser of blocks only. Link definitions count as text: people search for what they link to."""
+    parser = MarkdownIt("commonmark").enable("table").disable(["inline", "text_join", "reference"])
+    parser.block.ruler.before("table", "prose", _prose)
+    return parser
+
+
+# A line no block but a paragraph can begin with, nor can it end one: it starts with a letter, a quote, code,
+# emphasis... and not with what may be a marker, a rule, an underline or a table.
+_PROSE_LINE = re.compile(r"[^\W\d_]|[\"'“‘«(\\$!/]|`(?!``)|\*\*?[^\s*]|__?[^\s_]|\d+(?![\d.)])")
+
+
+def _prose(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:
+    """A rule for markdown-it: recognise the usual paragraph at once.
+
+    Its own rules try every other sort of block on each line of each paragraph, twice; that takes two thirds
+    of the time. A paragraph that has any other line than `_PROSE_LINE` is left to them.
+    """
+    if silent or state.is_code_block(start_line):
+        return False
+    line = start_line
+    while line < state.lineMax and not state.isEmpty(line):
+        if not _PROSE_LINE.match(state.src, state.bMarks[line] + state.tShift[line]):
+            return False
+        line += 1
+    state.line = line
+    state.push("paragraph_open", "p", 1).map = [start_line, line]
+    state.push("paragraph_close", "p", -1)
+    return True

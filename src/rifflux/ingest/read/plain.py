@@ -1,0 +1,74 @@
+"""Read plain text: paragraphs, lists, logs, and tables of separated values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from rifflux.ingest.cut import CODE, pieces
+from rifflux.ingest.read.base import File, document_of
+from rifflux.ingest.read.decode import decode
+from rifflux.types import Block, Parsed, Span
+
+__all__ = ["plain_blocks", "read_plain", "read_separated"]
+
+_BLANK_LINES, _LINES = CODE
+_MARKER = re.compile(r"[ \t]*(?:[-*+•‣◦]|\(?(?:\d{1,4}|[a-zA-Z])[.)])[ \t]")
+_NUMBER = re.compile(r"[-+]?[\d.,:/-]*\d[\d.,:/-]*%?")
+_SEPARATOR = re.compile(r"[,;\t|]")
+
+
+def read_plain(file: File) -> Iterator[Parsed]:
+    """The document of a text file; the entries of a log (`.log`) are only ever cut between lines."""
+    text = decode(file.data)
+    is_log = PurePosixPath(file.path).suffix.lower() == ".log"
+    blocks = _log_blocks(text) if is_log else plain_blocks(text)
+    yield Parsed(document_of(file, text, "text"), blocks)
+
+
+def read_separated(file: File) -> Iterator[Parsed]:
+    """The document of a table of comma- or tab-separated values; its first row is the header if it has no numbers."""
+    text = decode(file.data)
+    start = len(text) - len(text.lstrip("\n"))
+    end = len(text.rstrip())
+    first = text[start : text.find("\n", start) if "\n" in text[start:end] else end].rstrip()
+    block = Block(start, end, "table", header=first if _names_columns(first) else "")
+    yield Parsed(document_of(file, text, "table"), (block,) if start < end else ())
+
+
+def plain_blocks(text: str) -> tuple[Block, ...]:
+    """The paragraphs of a text, apart by blank lines; each item of a list is a block."""
+    paragraphs = pieces(text, 0, len(text), _BLANK_LINES)
+    return tuple(block for paragraph in paragraphs for block in _paragraph(text, *paragraph))
+
+
+def _log_blocks(text: str) -> tuple[Block, ...]:
+    return tuple(Block(*span, "code") for span in pieces(text, 0, len(text), _BLANK_LINES))
+
+
+def _paragraph(text: str, start: int, end: int) -> Iterator[Block]:
+    """The paragraph as one block, or each item of a list in it with the lines that continue it."""
+    lines = list(pieces(text, start, end, _LINES))
+    marked = [bool(_MARKER.match(text, *line)) for line in lines]
+    if sum(marked) < 2:
+        yield Block(start, end)
+        return
+    group: list[Span] = []
+    is_item = False
+    for line, begins in zip(lines, marked, strict=True):
+        if begins and group:
+            yield _grouped(group, is_item)
+            group = []
+        is_item = is_item or begins
+        group.append(line)
+    yield _grouped(group, is_item)
+
+
+def _grouped(lines: list[Span], is_item: bool) -> Block:
+    return Block(lines[0][0], lines[-1][1], "item" if is_item else "paragraph")
+
+
+def _names_columns(row: str) -> bool:
+    cells = [cell.strip().strip('"') for cell in _SEPARATOR.split(row)]
+    return len(cells) > 1 and not any(_NUMBER.fullmatch(cell) for cell in cells)
