@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from rifflux.types import Chunk, Document, Filter, Hit, Query, Ranking, Vectors
+from rifflux.types import Chunk, Document, Hit, Query, Ranking, Vectors
 
 __all__ = ["AnalysedChunk", "DocumentChange", "FieldWeights", "FileState", "ModelInfo", "Pending", "Problem", "Store"]
 
@@ -65,7 +65,10 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A chunk that waits for its vector, with what the embedded text is made of."""
+    """A chunk that waits for its vector, with what the embedded text is made of.
+
+    `text` is empty for a document that has only a title.
+    """
 
     id: int
     hash: int
@@ -94,16 +97,16 @@ class Store(Protocol):
 
     # Writing
 
-    def put(self, collection: str, change: DocumentChange, file: str | None = None) -> None:
-        """Add or replace one document; unchanged chunks keep their rows and vectors."""
+    def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
+        """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""
         ...
 
     def remove(self, collection: str, keys: Sequence[str]) -> int:
         """Remove documents by key and return how many there were."""
         ...
 
-    def put_file(self, root: str, state: FileState, keep: Sequence[str]) -> int:
-        """Remember a file's state and remove the documents it no longer holds; returns how many."""
+    def put_file(self, root: str, state: FileState, keep: Sequence[str] | None) -> int:
+        """Remember a file's state and remove its documents that are not in `keep` (None: all stay); returns how many."""
         ...
 
     def remove_files(self, root: str, paths: Sequence[str]) -> int:
@@ -124,8 +127,8 @@ class Store(Protocol):
         """Rank chunks by BM25 over the query's terms; scores are positive, higher is better."""
         ...
 
-    def nearest(self, vector: Vectors, filter: Filter, limit: int) -> Ranking:
-        """Rank chunks by cosine with `vector`; a zero vector ranks nothing."""
+    def nearest(self, query: Query, limit: int) -> Ranking:
+        """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing."""
         ...
 
     # Reading

@@ -15,7 +15,6 @@ _RESTORE = "restore a copy, or delete the file and index your folders again"
 
 _TERMS_WITHOUT_CHUNK = "select count(*) from chunk_terms_docsize where id not in (select id from chunk)"
 _CHUNKS_WITHOUT_TERMS = "select count(*) from chunk where id not in (select id from chunk_terms_docsize)"
-_EMPTY_DOCUMENTS = "select count(*) from document where id not in (select document from chunk)"
 _STALE_VECTORS = "select count(*) from vector join chunk on chunk.id = vector.chunk where vector.hash <> chunk.hash"
 _STRAY_MODELS = "select count(*) from vector where model not in (select id from model where state = 'active')"
 _WRONG_LENGTH = """
@@ -45,7 +44,6 @@ def _problems(connection: apsw.Connection) -> Iterator[Problem]:
     for question, what in (
         (_TERMS_WITHOUT_CHUNK, "entries of the word index belong to no chunk"),
         (_CHUNKS_WITHOUT_TERMS, "chunks are missing from the word index"),
-        (_EMPTY_DOCUMENTS, "documents have no chunk"),
         (_STALE_VECTORS, "vectors belong to an older text of their chunk"),
         (_STRAY_MODELS, "vectors belong to a model that is not in use"),
         (_WRONG_LENGTH, "vectors have the wrong length for their model"),

@@ -68,6 +68,8 @@ on conflict (root, path) do update set
     size = excluded.size, mtime_ns = excluded.mtime_ns, hash = excluded.hash, problem = excluded.problem
 returning id"""
 
+FILE_ID = "select id from file where root = ? and path = ?"
+
 HELD_BY_FILE = """
 select document.collection, document.key
 from document join file on file.id = document.file where file.root = ? and file.path = ?"""
@@ -77,7 +79,7 @@ DROP_FILE = "delete from file where root = ? and path = ?"
 FILES = "select path, size, mtime_ns, hash, problem from file where root = ?"
 
 PENDING = """
-select chunk.id, chunk.uid, chunk.hash, document.title, chunk.headings, chunk.text
+select chunk.id, chunk.uid, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, '')
 from chunk join document on document.id = chunk.document
 where chunk.id > :after and not exists (
     select 1 from vector where vector.chunk = chunk.id

@@ -19,10 +19,10 @@ from rifflux.store.sqlite.check import check
 from rifflux.store.sqlite.connect import connect, translated
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
-from rifflux.store.sqlite.terms import expression
+from rifflux.store.sqlite.terms import all_of, any_of, expression
 from rifflux.store.sqlite.vectors import Matrix
 from rifflux.text.dates import timestamp
-from rifflux.types import Document, Filter, Hit, Ids, Link, Query, Ranking, Vectors
+from rifflux.types import Document, Hit, Ids, Link, Query, Ranking, Vectors
 
 __all__ = ["SqliteStore"]
 
@@ -90,27 +90,12 @@ class SqliteStore:
 
     # Writing
 
-    def put(self, collection: str, change: DocumentChange, file: str | None = None) -> None:
-        """Add or replace one document; unchanged chunks keep their rows and vectors."""
+    def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
+        """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""
         document = change.document
         with self._writing() as connection:
-            file_id = None
-            if file is not None:
-                root, _, path = file.partition("\0")
-                file_id = connection.execute("select id from file where root = ? and path = ?", (root, path)).get
-            row = {
-                "collection": collection,
-                "key": document.key,
-                "file": file_id,
-                "path": change.path,
-                "kind": document.kind,
-                "title": document.title,
-                "created_at": document.created_at,
-                "updated_at": document.updated_at,
-                "time": timestamp(document.created_at) or timestamp(document.updated_at),
-                "metadata": json.dumps(dict(document.metadata), ensure_ascii=False, default=str),
-                "licence": document.licence,
-            }
+            row = _document_row(document) | {"collection": collection, "path": change.path}
+            row["file"] = connection.execute(sql.FILE_ID, file).get if file else None
             document_id = connection.execute(sql.PUT_DOCUMENT, row).get
             connection.execute(sql.PUT_TEXT, (document_id, document.text))
             connection.execute("delete from link where document = ?", (document_id,))
@@ -128,12 +113,14 @@ class SqliteStore:
                 removed += connection.changes()
             return removed
 
-    def put_file(self, root: str, state: FileState, keep: Sequence[str]) -> int:
-        """Remember a file's state and remove the documents it no longer holds; returns how many."""
+    def put_file(self, root: str, state: FileState, keep: Sequence[str] | None) -> int:
+        """Remember a file's state and remove its documents that are not in `keep` (None: all stay); returns how many."""
         with self._writing() as connection:
             connection.execute(
                 sql.PUT_FILE, (root, state.path, state.size, state.mtime_ns, state.hash, state.problem)
             ).get  # noqa: B018 - reading the row runs the statement to its end
+            if keep is None:
+                return 0
             kept = set(keep)
             held = connection.execute(sql.HELD_BY_FILE, (root, state.path)).fetchall()
             gone = [(collection, key) for collection, key in held if key not in kept]
@@ -188,16 +175,24 @@ class SqliteStore:
             np.fromiter((-row[1] for row in rows), np.float64, len(rows)),
         )
 
-    def nearest(self, vector: Vectors, filter: Filter, limit: int) -> Ranking:
-        """Rank chunks by cosine with `vector`; a zero vector ranks nothing."""
-        return self._vectors().nearest(vector, limit, self._allowed(filter))
+    def nearest(self, query: Query, limit: int) -> Ranking:
+        """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing."""
+        if query.vector is None:
+            return Ranking.empty()
+        return self._vectors().nearest(query.vector, limit, self._allowed(query))
 
-    def _allowed(self, filter: Filter) -> Ids | None:
-        condition, bound = where(filter)
-        if not condition:
+    def _allowed(self, query: Query) -> Ids | None:
+        """The rows that the filter and the query's required and excluded words leave, or None for all."""
+        condition, bound = where(query.filter)
+        conditions = [condition] if condition else []
+        for name, terms, sense in (("required", all_of(query), "in"), ("excluded", any_of(query), "not in")):
+            if terms:
+                conditions.append(f"chunk.id {sense} (select rowid from chunk_terms where chunk_terms match :{name})")
+                bound[name] = terms
+        if not conditions:
             return None
         with self._reading() as connection:
-            rows = connection.execute(sql.ALLOWED.format(condition=condition), bound).fetchall()
+            rows = connection.execute(sql.ALLOWED.format(condition=" and ".join(conditions)), bound).fetchall()
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def _vectors(self) -> Matrix:
@@ -308,6 +303,20 @@ class SqliteStore:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors."""
         with self._lock:
             return check(self._connection, self._location)
+
+
+def _document_row(document: Document) -> dict[str, Any]:
+    time = timestamp(document.created_at)
+    return {
+        "key": document.key,
+        "kind": document.kind,
+        "title": document.title,
+        "created_at": document.created_at,
+        "updated_at": document.updated_at,
+        "time": timestamp(document.updated_at) if time is None else time,
+        "metadata": json.dumps(dict(document.metadata), ensure_ascii=False, default=str),
+        "licence": document.licence,
+    }
 
 
 def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[AnalysedChunk]) -> None:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from rifflux.types import Query
 
-__all__ = ["expression"]
+__all__ = ["all_of", "any_of", "expression"]
 
 #: More alternatives than this only cost time: no question has as many words, and a pasted page is found by its first ones.
 MOST_CLAUSES = 256
 
 
 def expression(query: Query) -> str:
-    """What to give to MATCH; empty when the query has no term to rank by."""
-    required = [_phrase(clause) for clause in query.required[:MOST_CLAUSES]]
+    """What to give to MATCH to rank by the query; empty when it has no term to rank by."""
     optional = [_phrase(clause) for clause in query.clauses[:MOST_CLAUSES]]
     optional += [_phrase((prefix,)) + " *" for prefix in query.prefixes[:MOST_CLAUSES]]
-    wanted = " OR ".join([*required, *optional])
+    required, excluded = all_of(query), any_of(query)
+    wanted = " OR ".join([f"({required})"] * bool(required) + optional)
     if not wanted:
         return ""
-    parts = [*required, f"({wanted})"] if required else [f"({wanted})"]
-    without = "".join(f" NOT {_phrase(clause)}" for clause in query.excluded[:MOST_CLAUSES])
-    return f"({' AND '.join(parts)}){without}"
+    # The required clauses stand among the wanted ones too, so that the others may be missing.
+    ranked = f"({required}) AND ({wanted})" if required else f"({wanted})"
+    return f"({ranked}) NOT ({excluded})" if excluded else ranked
+
+
+def all_of(query: Query) -> str:
+    """An expression for the clauses that must match; empty when there are none."""
+    return " AND ".join(_phrase(clause) for clause in query.required[:MOST_CLAUSES])
+
+
+def any_of(query: Query) -> str:
+    """An expression for the clauses that must not match; empty when there are none."""
+    return " OR ".join(_phrase(clause) for clause in query.excluded[:MOST_CLAUSES])
 
 
 def _phrase(clause: tuple[str, ...]) -> str:

@@ -1,0 +1,434 @@
+"""Index: what a program holds. Opens a store, adds to it, searches it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, RiffluxError
+from rifflux.profiles import Profile
+from rifflux.profiles import profile as find_profile
+from rifflux.retrieve.candidates import LEXICAL, SEMANTIC, sources
+from rifflux.retrieve.fuse import Fuse, fusion_of
+from rifflux.retrieve.pipeline import Pipeline, Stopwatch
+from rifflux.retrieve.understand import understand
+from rifflux.store import open_store
+from rifflux.store.base import ModelInfo, Problem, Store
+from rifflux.text.analyser import Analyser, analyser
+from rifflux.text.dates import parse_time
+from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Progress, Query, Results, Trace
+
+if TYPE_CHECKING:
+    from rifflux.ingest.find import Finder
+    from rifflux.ingest.sync import Tally
+    from rifflux.models import Embedder
+
+__all__ = ["DEFAULT_MODEL", "MODES", "MOST_RESULTS", "Index", "Status", "open_index"]
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+HYBRID = "hybrid"
+#: The modes of searching, and the other names people know them by.
+MODES: Mapping[str, str] = {
+    LEXICAL: LEXICAL,
+    SEMANTIC: SEMANTIC,
+    HYBRID: HYBRID,
+    **dict.fromkeys(("lex", "keyword", "bm25", "text"), LEXICAL),
+    **dict.fromkeys(("vec", "vector", "dense"), SEMANTIC),
+}
+MOST_RESULTS = 1000
+#: Where documents given by a program live; those of files live under their root's path.
+DOCUMENTS = "documents"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What an index holds and how it is set up. `bytes` is the size of its file, 0 in memory."""
+
+    path: str
+    documents: int
+    chunks: int
+    embedded_chunks: int
+    files: int
+    embedding_model: str
+    embedding_backend: str
+    roots: tuple[str, ...]
+    schema_version: int
+    profile: str
+    language: str
+    facets: tuple[str, ...]
+    bytes: int
+    read_only: bool
+    unreadable_files: tuple[Failure, ...]
+
+
+def open_index(
+    path: str | Path,
+    *,
+    create: bool = True,
+    profile: str | Profile = "files",
+    model: str | Embedder | None = None,
+    threads: int | None = None,
+) -> Index:
+    """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
+
+    `model` names the embedder (see `rifflux.models.load_embedder`), or is one; without it, the one whose vectors
+    the index holds, else the bundled one. `threads` limits the processor threads that embedding takes.
+    Raises `NotFound`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
+    """
+    chosen = find_profile(profile)
+    store = open_store(path, create=create)
+    try:
+        chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
+        return Index(store, chosen, str(path), model=model, threads=threads)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
+    """The profile in the language that the index was built with: its terms were made by that analyser."""
+    language = store.setting("language")
+    if language is None:
+        if not store.read_only:
+            store.set("language", profile.language)
+        return profile
+    if explicit and profile.language != language:
+        raise InvalidArgument(
+            f"the index was built for {language}, not {profile.language}: open it with that language, or make a new one"
+        )
+    facets = store.setting("facets")
+    return replace(profile, language=language, facets=tuple(facets.split(",")) if facets else profile.facets)
+
+
+class Index:
+    """An open index. A context manager; safe to share between threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        profile: Profile,
+        path: str = "",
+        *,
+        model: str | Embedder | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.store = store
+        self.profile = profile
+        self.path = path
+        self._model = model
+        self._threads = threads
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the index; everything it was told is on disk already."""
+        self.store.close()
+
+    def using(self, profile: Profile) -> Index:
+        """This same index asked through another profile; closing either closes both."""
+        other = Index(self.store, profile, self.path, model=self._model, threads=self._threads)
+        if "embedder" in self.__dict__:
+            other.__dict__["embedder"] = self.embedder
+        return other
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder, loaded when first needed."""
+        from rifflux.models import load_embedder
+
+        return load_embedder(self._model_spec, threads=self._threads)
+
+    @property
+    def _model_spec(self) -> str | Embedder:
+        if self._model is not None:
+            return self._model
+        known = self.store.model()
+        return known.spec if known else DEFAULT_MODEL
+
+    @property
+    def analyser(self) -> Analyser:
+        """The analyser of the index's language."""
+        return analyser(self.profile.language)
+
+    # Adding and removing
+
+    def add(
+        self,
+        *items: str | Path | Document,
+        embed: bool = True,
+        force: bool = False,
+        prune: bool = True,
+        progress: Progress | None = None,
+        finder: Finder | None = None,
+    ) -> IndexReport:
+        """Index files, folders and documents; what did not change is left alone.
+
+        `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
+        gone from the given folders. A file that cannot be read is listed in the report and the run goes on.
+        Interrupted, everything up to the last file is kept and the next run goes on from there.
+        """
+        from rifflux.ingest.embed import embed_pending
+        from rifflux.ingest.sync import Tally
+
+        start = time.perf_counter()
+        documents = [item for item in items if isinstance(item, Document)]
+        paths = [Path(item) for item in items if not isinstance(item, Document)]
+        for document in documents:
+            _check_document(document)
+        if embed:
+            self.store.use_model(self._info())
+        tally = Tally()
+        roots = self._sync(paths, tally, force=force, prune=prune, progress=progress, finder=finder)
+        self._put(documents, tally)
+        embedded = embed_pending(self.store, self.embedder, progress) if embed else 0
+        return IndexReport(
+            indexed_files=tally.indexed,
+            skipped_files=tally.skipped,
+            deleted_files=tally.deleted,
+            failed=tuple(tally.failed),
+            skipped=tuple(tally.left_out),
+            chunks=tally.chunks,
+            embedded_chunks=embedded,
+            indexed_paths=tuple(roots),
+            embedding_model=self.embedder.name,
+            embedding_backend=self.embedder.backend,
+            seconds=round(time.perf_counter() - start, 3),
+        )
+
+    def _sync(
+        self,
+        paths: Iterable[Path],
+        tally: Tally,
+        *,
+        force: bool,
+        prune: bool,
+        progress: Progress | None,
+        finder: Finder | None,
+    ) -> list[str]:
+        """Bring every path up to date; returns what was walked."""
+        from rifflux.ingest.find import Finder
+        from rifflux.ingest.sync import Sync, absorb, targets
+
+        todo = targets(paths, self.store.roots())
+        sync = Sync(self.store, finder or Finder(), self._preparer(), force, prune)
+        for target in todo:
+            sync(target, tally, progress)
+            absorb(self.store, target)
+        return [str(target.within) for target in todo]
+
+    def _put(self, documents: Iterable[Document], tally: Tally) -> None:
+        from rifflux.ingest.chunk import blocks_of
+
+        prepare = self._preparer()
+        with self.store.transaction():
+            for document in documents:
+                change = prepare(DOCUMENTS, document, blocks_of(document), document.key)
+                self.store.put(DOCUMENTS, change)
+                tally.chunks += len(change.chunks)
+                tally.indexed += 1
+
+    def _preparer(self) -> Callable[..., Any]:
+        from rifflux.ingest.prepare import Preparer
+
+        return Preparer(self.analyser, self.profile.chunker, self.embedder.count_tokens)
+
+    def _info(self) -> ModelInfo:
+        from rifflux.ingest.embed import model_info
+
+        spec = self._model_spec
+        return model_info(self.embedder, spec if isinstance(spec, str) else self.embedder.name)
+
+    def remove(self, *keys: str) -> int:
+        """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
+        found = [self._document_of(key) for key in keys]
+        with self.store.transaction():
+            return sum(self.store.remove(collection, [key]) for collection, key in found)
+
+    # Asking
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 10,
+        mode: str = HYBRID,
+        fusion: str | Fuse | None = None,
+        rerank: str | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,
+        deadline_ms: float | None = None,
+        min_score: float | None = None,
+    ) -> Results:
+        """Find the `top_k` best chunks for a question, each with the reasons for its place.
+
+        `mode` is `lexical` (by words), `semantic` (by meaning) or `hybrid`. Where a channel is missing, the answer
+        comes from the others and `results.trace` says so. `min_score` drops hits that score less.
+        Raises `InvalidArgument` for an argument that cannot be meant.
+        """
+        mode = _checked(query, top_k, mode)
+        if rerank is not None:
+            raise InvalidArgument(f"no reranker {rerank!r}: this version has none, leave rerank out")
+        if deadline_ms is not None:
+            raise InvalidArgument("deadline_ms needs a reranker, which this version does not have: leave it out")
+        clock = Stopwatch()
+        with clock("understand"):
+            asked = understand(query, self.analyser, self.profile.facets, _filter(filter))
+            asked = replace(asked, limit=self.profile.pool(top_k))
+        asked, channels, degraded = self._channels(asked, mode, clock)
+        fuse = (fusion_of(fusion) if fusion else self.profile.fusion) if mode == HYBRID else None
+        if len(channels) < 2:
+            fuse = None
+        available = sources(self.store, self.profile.weights)
+        trace = Trace(
+            mode=mode,
+            effective_mode=HYBRID if len(channels) > 1 else channels[0],
+            fusion=fuse.name if fuse else None,
+            degraded=tuple(degraded),
+        )
+        pipeline = Pipeline({name: available[name] for name in channels}, fuse, self.store.hydrate)
+        results = pipeline(asked, top_k, trace, clock)
+        if min_score is not None:
+            results = replace(results, hits=tuple(hit for hit in results if hit.score >= min_score))
+        return results
+
+    def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str]]:
+        """The query with its vector where one is needed, the channels that can answer, and what is missing."""
+        if mode == LEXICAL:
+            return query, [LEXICAL], []
+        counts = self.store.counts()
+        chunks, embedded = counts["chunks"], counts["embedded_chunks"]
+        degraded = []
+        if embedded:
+            if embedded < chunks:
+                degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run 'rifflux index'")
+            try:
+                with clock("embed"):
+                    vector = self._embed(query.semantic_text)
+                query = replace(query, vector=vector)
+            except ModelMismatch:
+                raise
+            except ModelError as error:
+                degraded.append(f"no query vector: {error}")
+        elif chunks:
+            degraded.append("no chunk has a vector: run 'rifflux index' without --no-embed to search by meaning")
+        if mode == SEMANTIC:
+            return query, [SEMANTIC], degraded
+        if query.vector is None:
+            return query, [LEXICAL], degraded
+        return query, [LEXICAL, SEMANTIC], degraded
+
+    def _embed(self, text: str) -> Any:
+        known = self.store.model()
+        if known and known.fingerprint != self.embedder.fingerprint:
+            raise ModelMismatch(
+                f"the index holds vectors of {known.name}, and {self.embedder.name} cannot read them: "
+                f"open it with model={known.spec!r}, or without a model"
+            )
+        return self.embedder.embed_query(text)
+
+    def get(self, id: str) -> Hit | Document:
+        """A chunk by its id, or a document by its key, path or absolute path. Raises `NotFound`."""
+        return self.store.chunk(id) or self.document(id)
+
+    def document(self, key: str) -> Document:
+        """A document with its whole text, by key, path or absolute path. Raises `NotFound`."""
+        collection, key = self._document_of(key)
+        document = self.store.document(collection, key)
+        if document is None:
+            raise NotFound(f"{key!r} was removed meanwhile: search again")
+        return document
+
+    def chunks(self, key: str) -> list[Hit]:
+        """A document's chunks in reading order, by its key, path or absolute path. Raises `NotFound`."""
+        return self.store.chunks_of(*self._document_of(key))
+
+    def _document_of(self, key: str) -> tuple[str, str]:
+        found = self.store.find_documents(key)
+        if not found:
+            raise NotFound(f"no chunk or document {key!r}: take an id or path from the results of a search")
+        if len(found) > 1:
+            places = ", ".join(f"{collection}/{name}" for collection, name in found[:5])
+            raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
+        return found[0]
+
+    def why(self, query: str, document: str) -> Any:
+        """Tell which stage placed or lost a document for a query."""
+        raise RiffluxError("why is not available in this version: look at hit.why of a search's results")
+
+    # Looking after it
+
+    def status(self) -> Status:
+        """What the index holds and how it is set up."""
+        counts, model = self.store.counts(), self.store.model()
+        path = Path(self.path)
+        roots = self.store.roots()
+        states = [(root, state) for root in roots for state in self.store.files(root).values() if state.problem]
+        return Status(
+            path=self.path,
+            documents=counts["documents"],
+            chunks=counts["chunks"],
+            embedded_chunks=counts["embedded_chunks"],
+            files=counts["files"],
+            embedding_model=model.name if model else self.embedder.name,
+            embedding_backend=model.backend if model else self.embedder.backend,
+            roots=tuple(roots),
+            schema_version=self.store.schema_version,
+            profile=self.profile.name,
+            language=self.profile.language,
+            facets=self.profile.facets,
+            bytes=path.stat().st_size if path.is_file() else 0,
+            read_only=self.store.read_only,
+            unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
+        )
+
+    def check(self) -> list[Problem]:
+        """Look for damage; an empty list means that the index is sound."""
+        return self.store.check()
+
+    def declare_facets(self, *names: str) -> None:
+        """Let queries name these metadata fields as `field:value`; kept in the index."""
+        for name in names:
+            if not name.isidentifier():
+                raise InvalidArgument(f"{name!r} cannot be a facet: use letters, digits and underscores")
+        self.store.set("facets", ",".join(names))
+        self.profile = replace(self.profile, facets=names)
+
+
+def _checked(query: str, top_k: int, mode: str) -> str:
+    """Check a search's arguments and return the canonical mode."""
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidArgument("the query is empty: say what to look for")
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MOST_RESULTS:
+        raise InvalidArgument(f"top_k must be a whole number from 1 to {MOST_RESULTS}, not {top_k!r}")
+    if mode not in MODES:
+        raise InvalidArgument(f"no mode {mode!r}; choose one of lexical, semantic, hybrid")
+    return MODES[mode]
+
+
+def _filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
+    if isinstance(filter, Mapping):
+        known = Filter.__dataclass_fields__
+        if unknown := [name for name in filter if name not in known]:
+            raise InvalidArgument(f"no filter {unknown[0]!r}; choose from {', '.join(known)}")
+        filter = Filter(**filter)
+    for date in (filter.since, filter.until) if filter else ():
+        if date:
+            parse_time(date)
+    return filter or Filter()
+
+
+def _check_document(document: Document) -> None:
+    if not isinstance(document.key, str) or not document.key.strip():
+        raise InvalidArgument("a document needs a key: a non-empty string, unique among your documents")
+    if not isinstance(document.text, str) or not isinstance(document.title, str):
+        raise InvalidArgument(f"document {document.key!r}: text and title must be strings")

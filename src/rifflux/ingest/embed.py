@@ -1,0 +1,48 @@
+"""Give vectors to the chunks that have none yet, in batches that survive an interruption."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rifflux.ingest.chunk import embedding_text
+from rifflux.models.base import Embedder
+from rifflux.store.base import ModelInfo, Pending, Store
+from rifflux.types import Progress
+
+__all__ = ["embed_pending", "model_info"]
+
+#: Read this many waiting chunks at a time: enough that sorting by length leaves little padding.
+WINDOW = 1024
+#: Commit after this many: what an interruption may cost.
+BATCH = 128
+
+
+def model_info(embedder: Embedder, spec: str) -> ModelInfo:
+    """What an index remembers of the model that made its vectors."""
+    return ModelInfo(embedder.name, embedder.backend, embedder.dimension, embedder.fingerprint, spec)
+
+
+def embed_pending(store: Store, embedder: Embedder, progress: Progress | None = None) -> int:
+    """Embed every chunk that waits for a vector; returns how many got one. Equal texts are embedded once."""
+    counts = store.counts()
+    total, done = counts["chunks"] - counts["embedded_chunks"], 0
+    for window in store.pending(WINDOW):
+        # Batches of like length waste no work on padding; the store takes them in any order.
+        ordered = sorted(window, key=lambda chunk: len(chunk.text))
+        for start in range(0, len(ordered), BATCH):
+            done += _embed(store, embedder, ordered[start : start + BATCH])
+            if progress:
+                progress("embed", done, total)
+    return done
+
+
+def _embed(store: Store, embedder: Embedder, batch: Sequence[Pending]) -> int:
+    vectors = dict(store.vectors_by_hash([chunk.hash for chunk in batch]))
+    new = {chunk.hash: embedding_text(chunk.title, chunk.headings, chunk.text) for chunk in batch if chunk.hash not in vectors}
+    if new:
+        vectors |= zip(new, embedder.embed_documents(list(new.values())), strict=True)
+    stacked = np.stack([vectors[chunk.hash] for chunk in batch])
+    return store.put_vectors([chunk.id for chunk in batch], [chunk.hash for chunk in batch], stacked)
+

@@ -1,0 +1,34 @@
+"""What a profile consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from rifflux.ingest.chunk import Chunker
+from rifflux.retrieve.fuse import Fuse, ReciprocalRank
+from rifflux.store.base import FieldWeights
+
+__all__ = ["Profile", "wide_pool"]
+
+
+def wide_pool(top_k: int) -> int:
+    """Candidates per channel: enough that what one channel ranks low can be lifted by the other."""
+    return max(100, 2 * top_k)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a kind of content is cut, ranked and asked.
+
+    `facets` are the metadata fields that queries may name as `field:value`; `pool` tells how many candidates
+    each channel gives for a page of `top_k`.
+    """
+
+    name: str
+    language: str = "english"
+    chunker: Chunker = field(default_factory=Chunker)
+    facets: tuple[str, ...] = ()
+    weights: FieldWeights = field(default_factory=FieldWeights)
+    pool: Callable[[int], int] = wide_pool
+    fusion: Fuse = field(default_factory=ReciprocalRank)

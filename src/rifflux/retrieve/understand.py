@@ -1,0 +1,100 @@
+"""A question as it was typed becomes a Query: words, phrases, exclusions, prefixes and facets.
+
+    "exact phrase"   must occur, its words next to each other
+    -word  -"a b"    must not occur
+    start*           any word that begins so
+    field:value      for the facets the profile declares; anything else with a colon is plain words
+
+Everything that is not clearly one of these is plain words. No input is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from rifflux.text.analyser import Analyser, fold
+from rifflux.types import Filter, Query
+
+__all__ = ["understand"]
+
+_PIECE = re.compile(
+    r"""
+    (?:(?<=\s)|^)(?P<minus>-)?"(?P<phrase>[^"]+)"
+    | (?:(?<=\s)|^)-(?P<without>[^\W\d][^\s"]*)
+    | (?:(?<=\s)|^)(?P<field>[^\W\d]\w*):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s":/][^\s"]*))
+    | (?:(?<=\s)|^)(?P<prefix>\w[\w.-]+)\*(?=\s|$)
+    | (?P<words>\S+|\s+)
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass
+class _Reading:
+    """What was collected so far while going through the pieces of a question."""
+
+    words: list[str] = field(default_factory=list)
+    meaning: list[str] = field(default_factory=list)
+    required: list[str] = field(default_factory=list)
+    excluded: list[str] = field(default_factory=list)
+    prefixes: list[str] = field(default_factory=list)
+    facets: dict[str, list[str]] = field(default_factory=dict)
+
+
+def understand(text: str, analyser: Analyser, facets: Collection[str] = (), filter: Filter | None = None) -> Query:
+    """Read a question. `facets` are the metadata fields that may be asked as `field:value`, besides kind and path."""
+    reading = _read(text, {*facets, "kind", "path"})
+    return Query(
+        text=text,
+        clauses=tuple((term,) for term in dict.fromkeys(analyser.terms(" ".join(reading.words)))),
+        required=_clauses(reading.required, analyser),
+        excluded=_clauses(reading.excluded, analyser),
+        prefixes=tuple(dict.fromkeys(_prefixes(reading.prefixes, analyser))),
+        semantic_text=" ".join(" ".join(reading.meaning).split()),
+        filter=_narrowed(filter or Filter(), reading.facets),
+    )
+
+
+def _read(text: str, facets: Collection[str]) -> _Reading:
+    reading = _Reading()
+    for piece in _PIECE.finditer(text):
+        kind = piece.lastgroup if piece.lastgroup not in ("quoted", "value") else "field"
+        if kind == "phrase" and piece["minus"]:
+            reading.excluded.append(piece["phrase"])
+        elif kind == "phrase":
+            reading.required.append(piece["phrase"])
+            reading.meaning.append(piece["phrase"])
+        elif kind == "without":
+            reading.excluded.append(piece["without"])
+        elif kind == "field" and piece["field"] in facets:
+            reading.facets.setdefault(piece["field"], []).append(piece["quoted"] or piece["value"])
+        else:
+            if kind == "prefix":
+                reading.prefixes.append(piece["prefix"])
+            reading.words.append(piece[0] if kind != "prefix" else "")
+            reading.meaning.append(piece["prefix"] or piece[0])
+    return reading
+
+
+def _clauses(phrases: list[str], analyser: Analyser) -> tuple[tuple[str, ...], ...]:
+    found = (tuple(analyser.terms(phrase)) for phrase in phrases)
+    return tuple(dict.fromkeys(clause for clause in found if clause))
+
+
+def _prefixes(prefixes: list[str], analyser: Analyser) -> Iterator[str]:
+    """The prefix as typed and as a stem: stored terms are stems, so `configuration*` must find `configur`."""
+    for prefix in prefixes:
+        yield fold(prefix)
+        yield from analyser.terms(prefix)[:1]
+
+
+def _narrowed(filter: Filter, facets: dict[str, list[str]]) -> Filter:
+    metadata = {name: values for name, values in facets.items() if name not in ("kind", "path")}
+    return replace(
+        filter,
+        kinds=(*filter.kinds, *facets.get("kind", ())),
+        paths=(*filter.paths, *facets.get("path", ())),
+        metadata={**filter.metadata, **metadata},
+    )
