@@ -286,8 +286,7 @@ class Index:
             asked = replace(asked, limit=self.profile.pool(top_k))
         asked, channels, degraded = self._channels(asked, mode, clock)
         fuse = (fusion_of(fusion) if fusion else self.profile.fusion) if mode == HYBRID else None
-        if len(channels) < 2:
-            fuse = None
+        # A hybrid search stays one with a channel missing: the fused score of the other's ranks is still its score.
         available = sources(self.store, self.profile.weights)
         trace = Trace(
             mode=mode,
