@@ -14,8 +14,8 @@ __all__ = ["CODE", "PROSE", "TABLE", "Cut", "cut_evenly", "pieces", "sentence_en
 Cut = Callable[[str, int, int], Iterable[int]]
 
 _ABBREVIATIONS = """
-al approx apr aug ave ca capt cf co col corp dec dept dr ed eds eg eq esp est etc ext feb ff gen gov inc jan jr
-jul jun lt ltd mar messrs mr mrs ms mt nov oct op prof rep rev sen sep sept sgt sr st univ viz vs
+al approx apr aug ave ca capt cf co col corp dec dept dr ed eds eg eq esp est etc ext feb ff gen gov inc
+jan jr jul jun lt ltd mar messrs mr mrs ms mt nov oct op prof rep rev sen sep sept sgt sr st univ viz vs
 abs bspw bzw dra evtl ggf hrsg mlle mme nr sra str usw vgl
 """
 # These abbreviate only in front of a number: "No. 5", but "Did it work? No. We tried again."

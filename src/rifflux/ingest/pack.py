@@ -20,7 +20,7 @@ _CHARACTERS_PER_TOKEN = 16
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A span that is not cut further; where it begins a passage, `header` goes in front, `header_size` more."""
+    """A span that is not cut further. Where it begins a passage, `header` goes in front."""
 
     start: int
     end: int

@@ -90,7 +90,7 @@ def read_code(file: File) -> Iterator[Parsed]:
 
 
 def code_blocks(text: str, language: str = "") -> tuple[Block, ...]:
-    """The blocks of source code: a definition each, with the comments above it, and what stands between them.
+    """The blocks of source code: definitions, with the comments above them, and what stands between.
 
     The headings of a block are the names around it: `("Class", "method")`.
     """
@@ -111,7 +111,7 @@ class _Source:
     def blocks(
         self, definitions: Sequence[Definition], row: int, stop: int, path: tuple[str, ...]
     ) -> Iterator[Block]:
-        """The blocks of the lines from `row` up to `stop`, in order, with nothing left out but blank lines."""
+        """The blocks of the lines from `row` up to `stop`; only blank lines are in none."""
         for definition in definitions:
             if definition.first < row:  # on one line with the one before
                 continue

@@ -28,19 +28,36 @@ class Definition:
 # By grammar
 
 _NOUNS = frozenset(
-    ["class", "constructor", "contract", "data", "enum", "extension", "fun", "function", "impl", "instance"]
-    + ["interface", "macro", "method", "mod", "module", "namespace", "object", "protocol", "record", "struct"]
-    + ["subroutine", "trait", "type", "union"]
+    [
+        *(
+            "class",
+            "constructor",
+            "contract",
+            "data",
+            "enum",
+            "extension",
+            "fun",
+            "function",
+            "impl",
+            "instance",
+        ),
+        *("interface", "macro", "method", "mod", "module", "namespace", "object", "protocol", "record"),
+        *("struct", "subroutine", "trait", "type", "union"),
+    ]
 )
 _FORMS = frozenset(["decl", "declaration", "definition", "item", "specifier", "statement"])
 _NOT = frozenset(["call", "import", "use", "using"])
 _WHOLE = frozenset(
-    ["class", "create_function", "create_table", "create_view", "data_type", "function", "method", "module"]
-    + ["singleton_method"]
+    [
+        *("class", "create_function", "create_table", "create_view", "data_type", "function", "method"),
+        *("module", "singleton_method"),
+    ]
 )
 _CONTAINERS = frozenset(
-    ["class", "contract", "enum", "extension", "impl", "instance", "interface", "mod", "module", "namespace"]
-    + ["object", "protocol", "struct", "trait"]
+    [
+        *("class", "contract", "enum", "extension", "impl", "instance", "interface", "mod", "module"),
+        *("namespace", "object", "protocol", "struct", "trait"),
+    ]
 )
 # Nodes around one definition, which belong to it, and nodes around many, which do not.
 _WRAPPERS = frozenset(
@@ -61,7 +78,7 @@ _FUNCTION_VALUES = frozenset(["arrow_function", "class", "function", "function_e
 
 
 def by_grammar(text: str, language: str) -> tuple[Definition, ...]:
-    """The definitions of `text` as tree-sitter parses it; none without the `code` extra or for other languages."""
+    """The definitions of `text` as tree-sitter parses it; none without the `code` extra or a grammar."""
     parser = _parser(language)
     if parser is None:
         return ()
@@ -171,8 +188,10 @@ _KEYWORDS = (
     r"|create(?:\s+or\s+replace)?\s+(?:table|view|function|procedure|trigger))\b"
 )
 _OPENING = re.compile(
-    rf"[ \t]*{_MODIFIERS}(?:{_KEYWORDS}\s*\*?\s*(?:<[^<>\n]*>\s*)?(?:\([^()\n]*\)\s*)?(?P<name>[\w$][\w$.:?!<>]*)"
-    r"|(?:const|let|var)\s+(?P<variable>[\w$]+)\s*=\s*(?:async\s*)?(?:function\b|\([^()\n]*\)\s*(?::[^=\n]+)?=>|\w+\s*=>)"
+    rf"[ \t]*{_MODIFIERS}(?:{_KEYWORDS}\s*\*?\s*(?:<[^<>\n]*>\s*)?(?:\([^()\n]*\)\s*)?"
+    r"(?P<name>[\w$][\w$.:?!<>]*)"
+    r"|(?:const|let|var)\s+(?P<variable>[\w$]+)\s*=\s*(?:async\s*)?"
+    r"(?:function\b|\([^()\n]*\)\s*(?::[^=\n]+)?=>|\w+\s*=>)"
     # A C-like function: a type, a name, parameters, and no semicolon at the end.
     r"|(?!return\b|else\b|new\b|throw\b|case\b|if\b|for\b|while\b|switch\b|catch\b)"
     r"[\w:<>,*&\[\]]+(?:[ \t]+[\w:<>,*&\[\]]+){0,5}[ \t]+[*&]*(?P<function>[\w:~]+)\([^;=\n]*\{?$"
@@ -184,7 +203,7 @@ _INDENT = re.compile(r"[ \t]*")
 
 
 def by_indentation(lines: Sequence[str]) -> tuple[Definition, ...]:
-    """The definitions in lines of code that is indented as people do; each ends where the indentation does."""
+    """The definitions in lines of indented code; each ends where its indentation does."""
     return _nested(lines, 0, len(lines))
 
 

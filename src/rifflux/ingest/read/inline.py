@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LONGEST_HEADING", "plain_heading"]
+__all__ = ["LONGEST_HEADING", "plain_heading", "shortened"]
 
 #: A breadcrumb is cut behind this many characters; it is embedded with every chunk below it.
 LONGEST_HEADING = 200
@@ -36,10 +36,11 @@ def plain_heading(markup: str) -> str:
             markup = pattern.sub(words, markup)
         for span in code:
             markup = markup.replace(_HIDDEN, span, 1)
-    return _shortened(" ".join(markup.split()))
+    return shortened(" ".join(markup.split()))
 
 
-def _shortened(words: str) -> str:
+def shortened(words: str) -> str:
+    """The heading, cut between words where it is too long for a breadcrumb."""
     if len(words) <= LONGEST_HEADING:
         return words
     return words[:LONGEST_HEADING].rsplit(" ", 1)[0] + "…"

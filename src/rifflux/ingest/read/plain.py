@@ -28,7 +28,7 @@ def read_plain(file: File) -> Iterator[Parsed]:
 
 
 def read_separated(file: File) -> Iterator[Parsed]:
-    """The document of a table of comma- or tab-separated values; its first row is the header if it has no numbers."""
+    """The document of a table of separated values; its first row is the header if no cell is a number."""
     text = decode(file.data)
     start = len(text) - len(text.lstrip("\n"))
     end = len(text.rstrip())

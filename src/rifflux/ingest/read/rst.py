@@ -1,0 +1,264 @@
+"""Read reStructuredText by the lines: sections, literal blocks, directives, lists and tables.
+
+Inline markup is left as it is written. Nothing is executed or included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from rifflux.ingest.read.base import File, Outline, document_of
+from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.inline import LONGEST_HEADING, shortened
+from rifflux.types import Block, Parsed
+
+__all__ = ["read_rst", "rst_blocks"]
+
+_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")
+_EXPLICIT = re.compile(r"[ \t]*\.\.(?:[ \t]+(.*))?$")
+_DIRECTIVE = re.compile(r"(?:\|[^|]+\|[ \t]+)?([\w:.+-]+)::(?:[ \t]|$)")
+_SUBSTANCE = re.compile(r"\[[^\]]+\][ \t]|_[^:]+:[ \t]+\S|__ ")  # footnotes, citations, links to somewhere
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+•‣]|(?:\d+|#|[a-zA-Z]|[ivxlcdm]+)[.)]|\((?:\d+|#|[a-zA-Z])\)|:[^:\s][^:\n]*:)(?=\s|$)"
+)
+_GRID = re.compile(r"[ \t]*\+(?:-+\+)+[ \t]*$")
+_GRID_HEAD = re.compile(r"[ \t]*\+(?:=+\+)+[ \t]*$")
+_SIMPLE = re.compile(r"[ \t]*=+(?:[ \t]+=+)+[ \t]*$")
+_INDENT = re.compile(r"[ \t]*")
+_INLINE = (
+    (re.compile(r"(?::[\w:.+-]+:)?`([^`<]*?)\s*<[^`<>]*>`_{0,2}"), r"\1"),
+    (re.compile(r"``(.+?)``"), r"\1"),
+    (re.compile(r"(?::[\w:.+-]+:)?`~?([^`]+)`_{0,2}"), r"\1"),
+    (re.compile(r"(\*{1,2})(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"\|(?=\S)([^|]+)(?<=\S)\|"), r"\1"),
+    (re.compile(r"\\(.)"), r"\1"),
+)
+
+_CODE = frozenset(
+    [
+        *(
+            "code",
+            "code-block",
+            "console",
+            "doctest",
+            "graphviz",
+            "ipython",
+            "jupyter-execute",
+            "math",
+            "mermaid",
+        ),
+        *("parsed-literal", "productionlist", "prompt", "raw", "sourcecode", "testcode", "testoutput", "uml"),
+    ]
+)
+_TABLES = frozenset(["csv-table", "list-table"])
+# Directives that steer the rendering and say nothing to a reader.
+_SILENT = frozenset(
+    ["contents", "currentmodule", "default-role", "highlight", "meta", "module", "role", "sectnum"]
+)
+
+
+def read_rst(file: File) -> Iterator[Parsed]:
+    """The document of a reStructuredText file; its title is the first section's."""
+    text = decode(file.data)
+    scan = _scan(text)
+    yield Parsed(document_of(file, text, "rst", scan.title), scan.outline.finish())
+
+
+def rst_blocks(text: str) -> tuple[Block, ...]:
+    """The blocks of a reStructuredText."""
+    return _scan(text).outline.finish()
+
+
+@dataclass(slots=True)
+class _Scan:
+    """The lines, where each starts, and what was found in them so far."""
+
+    lines: Sequence[str]
+    starts: Sequence[int]
+    title: str = ""
+    styles: list[str] = field(default_factory=list)
+    outline: Outline = field(default_factory=Outline)
+
+    def block(self, row: int, stop: int, kind: str = "paragraph", header: str = "") -> None:
+        """Add the lines from `row` up to `stop` as a block."""
+        while stop > row and not self.lines[stop - 1].strip():
+            stop -= 1
+        if stop > row:
+            end = self.starts[stop - 1] + len(self.lines[stop - 1].rstrip())
+            self.outline.block(self.starts[row], end, kind, header)
+
+    def line(self, row: int) -> str:
+        """The line at `row` without space behind; empty outside the text."""
+        return self.lines[row].rstrip() if 0 <= row < len(self.lines) else ""
+
+    def indent(self, row: int) -> int:
+        """The column at which the line at `row` begins."""
+        space = _INDENT.match(self.lines[row])
+        return len(space.group().expandtabs(8)) if space else 0
+
+    def body(self, row: int, indent: int) -> int:
+        """The row behind the lines from `row` on that are indented deeper than `indent`, or blank."""
+        while row < len(self.lines) and (not self.lines[row].strip() or self.indent(row) > indent):
+            row += 1
+        return row
+
+
+#: Reads what begins at a row that is not blank. Returns the row behind, the same if it is not its sort.
+_Rule = Callable[[_Scan, int], int]
+
+
+def _scan(text: str) -> _Scan:
+    lines = text.split("\n")
+    scan = _Scan(lines, list(accumulate((len(line) + 1 for line in lines), initial=0)))
+    row = 0
+    while row < len(lines):
+        if lines[row].strip():
+            row = next(after for rule in _RULES if (after := rule(scan, row)) > row)
+        else:
+            row += 1
+    return scan
+
+
+def _section(scan: _Scan, row: int) -> int:
+    """A title with a line under it, or one above and one below."""
+    over = _ADORNMENT.fullmatch(scan.line(row))
+    title_row = row + 1 if over else row
+    title, under = scan.line(title_row), _ADORNMENT.fullmatch(scan.line(title_row + 1))
+    if not title or under is None or _ADORNMENT.fullmatch(title):
+        return row
+    if over and over.group() != under.group():
+        return row
+    if not over and (title[0].isspace() or len(under.group()) < min(4, len(title))):
+        return row
+    style = under[1] + ("^" if over else "")
+    if style not in scan.styles:
+        scan.styles.append(style)
+    words = _plain(title)
+    scan.title = scan.title or words
+    end = scan.starts[title_row] + len(title)
+    scan.outline.heading(scan.styles.index(style) + 1, words, scan.starts[title_row], end)
+    if len(title) > LONGEST_HEADING:
+        scan.block(title_row, title_row + 1)
+    return title_row + 2
+
+
+def _transition(scan: _Scan, row: int) -> int:
+    """A line of punctuation between blank ones."""
+    alone = not scan.line(row - 1) and not scan.line(row + 1)
+    rule = _ADORNMENT.fullmatch(scan.line(row))
+    return row + 1 if alone and rule and len(rule.group()) >= 4 else row
+
+
+def _explicit(scan: _Scan, row: int) -> int:
+    """Directives, footnotes, link targets and comments: what begins with two dots."""
+    explicit = _EXPLICIT.match(scan.line(row))
+    if explicit is None:
+        return row
+    stop = scan.body(row + 1, scan.indent(row))
+    markup = explicit[1] or ""
+    directive = _DIRECTIVE.match(markup)
+    if directive is None:
+        if _SUBSTANCE.match(markup):
+            scan.block(row, stop)
+        return stop
+    name = directive[1]
+    if name in _SILENT:
+        return stop
+    if name in _CODE or name in _TABLES:
+        scan.block(row, stop, "code" if name in _CODE else "table")
+        return stop
+    # An admonition, a figure, an entry of an API: its head and first paragraph, then what else is in it.
+    return _paragraph(scan, row)
+
+
+def _grid_table(scan: _Scan, row: int) -> int:
+    if not _GRID.match(scan.line(row)):
+        return row
+    stop = row
+    while scan.line(stop).lstrip().startswith(("+", "|")):
+        stop += 1
+    head = next((at for at in range(row, stop) if _GRID_HEAD.match(scan.line(at))), None)
+    scan.block(row, stop, "table", _joined(scan, row, head))
+    return stop
+
+
+def _simple_table(scan: _Scan, row: int) -> int:
+    if not _SIMPLE.match(scan.line(row)):
+        return row
+    borders = [row]
+    for at in range(row + 1, len(scan.lines)):
+        if _SIMPLE.match(scan.line(at)):
+            borders.append(at)
+            if not scan.line(at + 1):  # the line below a header is never blank
+                break
+    if len(borders) == 1:
+        return row
+    head = borders[1] if len(borders) > 2 else None
+    scan.block(row, borders[-1] + 1, "table", _joined(scan, row, head))
+    return borders[-1] + 1
+
+
+def _joined(scan: _Scan, row: int, last: int | None) -> str:
+    return "" if last is None else "\n".join(scan.lines[row : last + 1])
+
+
+def _doctest(scan: _Scan, row: int) -> int:
+    if not scan.line(row).lstrip().startswith(">>> "):
+        return row
+    stop = _until_blank(scan, row)
+    scan.block(row, stop, "code")
+    return stop
+
+
+def _items(scan: _Scan, row: int) -> int:
+    """The items of a list or a field list that no blank line parts; each is a block."""
+    if not _ITEM.match(scan.line(row)):
+        return row
+    stop, indent, begin = _until_blank(scan, row), scan.indent(row), row
+    for at in range(row + 1, stop):
+        if scan.indent(at) == indent and _ITEM.match(scan.line(at)):
+            scan.block(begin, at, "item")
+            begin = at
+    return _with_literal(scan, begin, stop, "item")
+
+
+def _paragraph(scan: _Scan, row: int) -> int:
+    return _with_literal(scan, row, _until_blank(scan, row), "paragraph")
+
+
+def _with_literal(scan: _Scan, row: int, stop: int, kind: str) -> int:
+    """A block, and the literal block that two colons at its end announce."""
+    last = scan.line(stop - 1)
+    if scan.line(row).strip() != "::":
+        scan.block(row, stop, kind)
+    if not last.endswith("::") or _EXPLICIT.match(scan.line(row)):
+        return stop
+    begin = stop
+    while begin < len(scan.lines) and not scan.line(begin):
+        begin += 1
+    after = scan.body(begin, scan.indent(row))
+    scan.block(begin, after, "code")
+    return max(stop, after)
+
+
+def _until_blank(scan: _Scan, row: int) -> int:
+    while scan.line(row):
+        row += 1
+    return row
+
+
+_RULES: Sequence[_Rule] = (
+    *(_explicit, _section, _transition, _grid_table, _simple_table, _doctest),
+    *(_items, _paragraph),
+)
+
+
+def _plain(title: str) -> str:
+    """A title without its inline markup."""
+    words = title[: 4 * LONGEST_HEADING]
+    for pattern, plain in _INLINE:
+        words = pattern.sub(plain, words)
+    return shortened(" ".join(words.split()))
