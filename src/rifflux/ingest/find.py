@@ -12,7 +12,7 @@ from pathlib import Path
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.ingest.ignore import Ignores, read_lines
 
-__all__ = ["Finder", "Found", "Skipped"]
+__all__ = ["GENERATED", "Finder", "Found", "Skipped"]
 
 #: Folders that tools make and nobody writes in, and version control's own.
 GENERATED = frozenset(

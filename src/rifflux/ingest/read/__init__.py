@@ -1,0 +1,197 @@
+"""Reading files: which reader takes a file, and what it makes of it.
+
+    reader_for(path, head)   the reader for a file, or None if there is nothing to read in it
+    read(file)               the file's documents; raises `Unreadable` with the reason, and nothing else
+
+A reader's module, and the library behind it, is imported when the first such file comes.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pathlib import PurePosixPath
+
+from rifflux.errors import MissingExtra, Unreadable
+from rifflux.ingest.read.base import File
+from rifflux.ingest.read.code import LANGUAGES
+from rifflux.ingest.read.signature import OLE, is_encrypted_office, looks_like_text, what_is
+from rifflux.types import Failure, Parsed
+
+__all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "reader_for"]
+
+#: Files are read anew when this changes: raise it whenever a reader gives other text or blocks than before.
+READER_VERSION: int = 1
+
+#: Makes documents of a file, and tells what in it could not be read. Raises `Unreadable`.
+Reader = Callable[[File], Iterable[Parsed | Failure]]
+
+#: The function that reads a format.
+FORMATS: Mapping[str, str] = {
+    "code": "code:read_code",
+    "docx": "docx:read",
+    "html": "html:read",
+    "json": "jsonl:read_json",
+    "jsonl": "jsonl:read",
+    "mail": "mail:read_message",
+    "mailbox": "mail:read_mailbox",
+    "markdown": "markdown:read_markdown",
+    "notebook": "notebook:read",
+    "pdf": "pdf:read",
+    "pptx": "pptx:read",
+    "rst": "rst:read_rst",
+    "spreadsheet": "xlsx:read",
+    "table": "plain:read_separated",
+    "text": "plain:read_plain",
+}
+
+#: The format of a file by its suffix. Files of other suffixes are read as text if they look like it.
+SUFFIXES: Mapping[str, str] = {
+    **dict.fromkeys(LANGUAGES, "code"),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), "markdown"),
+    **dict.fromkeys((".rst", ".rest"), "rst"),
+    **dict.fromkeys((".txt", ".text", ".log"), "text"),
+    **dict.fromkeys((".csv", ".tsv"), "table"),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".pptx", ".pptm"), "pptx"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "spreadsheet"),
+    ".docx": "docx",
+    ".eml": "mail",
+    ".ipynb": "notebook",
+    ".json": "json",
+    ".mbox": "mailbox",
+    ".pdf": "pdf",
+}
+
+_CODE_NAMES = frozenset(
+    [
+        "CMakeLists.txt",
+        "Dockerfile",
+        "Gemfile",
+        "Jenkinsfile",
+        "Justfile",
+        "Makefile",
+        "Rakefile",
+        "Vagrantfile",
+    ]
+)
+#: Text that nobody wrote and nobody reads: pictures, databases (our own too), minified code.
+_NOT_READ = (".svg", ".db", ".sqlite", ".sqlite3", ".map", ".min.js", ".min.css")
+_ARCHIVES = frozenset({"docx", "pptx", "spreadsheet"})
+_MAY_BE_EMPTY = frozenset(FORMATS) - _ARCHIVES - {"pdf", "notebook", "mail"}
+_STRANGE = {**dict.fromkeys(range(0xD800, 0xE000), "\ufffd"), 0: " "}
+
+
+def reader_for(path: str, head: bytes) -> Reader | None:
+    """The reader for a file by its name, or by its first 8 kB (`head`) if the name says nothing.
+
+    None: there is nothing to read in it (a picture, an archive, a program, a database).
+    """
+    kind = _format(path, head)
+    return _load(kind) if kind else None
+
+
+def read(file: File) -> list[Parsed | Failure]:
+    """The documents of a file, and a `Failure` for each part of it that could not be read.
+
+    Raises `Unreadable` with the reason if the file as a whole can't be, whatever its parser stumbles over.
+    """
+    kind = _format(file.path, file.data[:8192])
+    if kind is None:
+        raise Unreadable(f"holds {what_is(file.data) or 'data that is not text'}, which is not indexed")
+    _check(file, kind)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # parsers warn of what only the author of a file could mend
+            return [_storable(part) for part in _load(kind)(file)]
+    except (Unreadable, MissingExtra, KeyboardInterrupt, SystemExit):
+        raise
+    except RecursionError as error:
+        raise Unreadable("is nested too deeply") from error
+    except MemoryError as error:
+        raise Unreadable("does not fit into the memory") from error
+    except (
+        BaseException
+    ) as error:  # parsers raise anything over a broken file; those written in Rust not even Exception
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise Unreadable(f"could not be read as {kind}, it may be broken ({reason[:200]})") from error
+
+
+def _short(error: BaseException) -> str:
+    """What an error says, on one line, without the names of Python objects."""
+    words = re.sub(r"'?<[^<>]* object at 0x[0-9a-f]+>'?", "", str(error))
+    return " ".join(words.split())[:200] or type(error).__name__
+
+
+def _format(path: str, head: bytes) -> str | None:
+    name = PurePosixPath(path).name
+    if name.lower().endswith(_NOT_READ):
+        return None
+    if name in _CODE_NAMES:
+        return "code"
+    known = SUFFIXES.get(PurePosixPath(name).suffix.lower())
+    return known or ("text" if looks_like_text(head) else None)
+
+
+@cache
+def _load(kind: str) -> Reader:
+    module, _, name = FORMATS[kind].partition(":")
+    reader: Reader = getattr(import_module(f"{__name__}.{module}"), name)
+    return reader
+
+
+def _check(file: File, kind: str) -> None:
+    """Raise `Unreadable` if the file is not what its suffix says."""
+    head, suffix = file.data[:8192], PurePosixPath(file.path).suffix
+    if not head.strip() and kind not in _MAY_BE_EMPTY:
+        raise Unreadable("is empty")
+    if is_encrypted_office(file.data):
+        raise Unreadable("is encrypted: save a copy without the password")
+    if kind == "pdf":
+        fits = b"%PDF-" in head[:1024]  # readers accept some bytes before it
+    elif kind in _ARCHIVES:
+        fits = head.startswith(b"PK") or (suffix.lower() == ".xls" and head.startswith(OLE))
+    else:
+        fits = not what_is(head)
+    if not fits:
+        holds = what_is(head) or ("text" if looks_like_text(head) else "something else")
+        raise Unreadable(f"says {suffix or 'text'} but holds {holds}")
+
+
+def _storable(part: Parsed | Failure) -> Parsed | Failure:
+    """The part without characters that no database takes: halves of surrogate pairs, and NUL. Spans stay."""
+    if isinstance(part, Failure):
+        return part
+    document = part.document
+    if not any(_is_strange(text) for text in (document.text, document.title, document.key)):
+        return part
+    clean = replace(
+        document,
+        text=document.text.translate(_STRANGE),
+        title=document.title.translate(_STRANGE),
+        key=document.key.translate(_STRANGE),
+    )
+    blocks = (
+        replace(
+            block,
+            headings=tuple(heading.translate(_STRANGE) for heading in block.headings),
+            header=block.header.translate(_STRANGE),
+        )
+        for block in part.blocks
+    )
+    return Parsed(clean, tuple(blocks))
+
+
+def _is_strange(text: str) -> bool:
+    if "\0" in text:
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False

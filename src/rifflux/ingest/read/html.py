@@ -1,0 +1,319 @@
+"""HTML: the main text of a page, with its headings, lists, tables and code."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from lxml import etree
+from lxml import html as lxml_html
+
+from rifflux.ingest.read.base import File, TextBuilder
+from rifflux.ingest.read.decode import decode
+from rifflux.types import Parsed
+
+__all__ = ["add_markup", "read"]
+
+Element = Any  # lxml's elements; it ships no types
+
+#: What carries no text of the page's own.
+_NOISE = " | ".join(
+    [
+        *("//script", "//style", "//noscript", "//template", "//svg", "//iframe", "//object", "//dialog"),
+        *("//button", "//select", "//textarea", "//input"),
+        *("//nav", "//body/footer", "//*[@role='navigation']", "//*[@hidden]"),
+        "//a[contains(concat(' ', @class, ' '), ' headerlink ') or normalize-space() = '¶']",
+    ]
+)
+_INLINE = frozenset(
+    [
+        *(
+            "a",
+            "abbr",
+            "acronym",
+            "b",
+            "bdi",
+            "bdo",
+            "big",
+            "cite",
+            "code",
+            "data",
+            "del",
+            "dfn",
+            "em",
+            "font",
+            "i",
+        ),
+        *(
+            "img",
+            "ins",
+            "kbd",
+            "label",
+            "mark",
+            "math",
+            "q",
+            "rp",
+            "rt",
+            "ruby",
+            "s",
+            "samp",
+            "small",
+            "span",
+        ),
+        *("strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"),
+    ]
+)
+_ITEMS = ("li", "dt", "dd")
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+#: A page of fewer characters has nothing to spare.
+_SHORT = 500
+#: The place of the main text is recognised by passages of this length, and must hold this share of them.
+_TELLING = 60
+_MOST = 0.9
+
+
+def read(file: File) -> Iterator[Parsed]:
+    """The page's main text as one document; `author`, `language` and `date` come from its own metadata.
+
+    Nothing is ever fetched. Raises `Unreadable` for binary data.
+    """
+    build = TextBuilder()
+    tree = _parse(_decode(file.data))
+    if tree is None:
+        yield build.parsed(file, "html")
+        return
+    facts = _facts(tree)
+    title = facts.pop("title", "")
+    _Walk(build).add(_main(tree))
+    yield build.parsed(file, "html", title, **facts)
+
+
+def add_markup(build: TextBuilder, markup: str) -> None:
+    """Append all text of a piece of HTML, such as the body of a mail."""
+    tree = _parse(markup)
+    if tree is not None:
+        _Walk(build).add(tree)
+
+
+def _decode(data: bytes) -> str:
+    """The text of a page in UTF-8, in the encoding it declares, or in the one it seems to have."""
+    declared = _CHARSET.search(data, 0, 4096)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        if declared and b"\0" not in data and declared[1].lower() not in (b"utf-8", b"utf8"):
+            try:
+                return data.decode(declared[1].decode("ascii"), "replace")
+            except (LookupError, UnicodeError):
+                pass
+    return decode(data)
+
+
+def _parse(markup: str) -> Element | None:
+    """The tree of a page without its noise, or None if there is nothing in it."""
+    # As bytes: lxml refuses strings with an encoding declaration, as XHTML has.
+    parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    try:
+        tree = lxml_html.document_fromstring(
+            markup.replace("\0", "").encode("utf-8", "replace"), parser=parser
+        )
+    except (etree.ParserError, etree.XMLSyntaxError):
+        return None
+    for noise in tree.xpath(_NOISE):
+        noise.drop_tree()
+    for formula in tree.xpath("//math[@alttext] | //math[.//annotation]"):
+        _write_as_tex(formula)
+    return tree
+
+
+def _write_as_tex(formula: Element) -> None:
+    """Replace the parts of a MathML formula, which say each symbol alone, by its TeX source."""
+    tex = formula.get("alttext") or "".join(
+        formula.xpath(".//annotation[contains(@encoding, 'tex')]//text()")
+    )
+    if tex:
+        for part in list(formula):
+            formula.remove(part)
+        formula.text = f"${tex.strip()}$"
+
+
+def _facts(tree: Element) -> dict[str, str]:
+    """What the page says of itself: those of title, author, date and language that it does say."""
+    facts = {"title": _first(tree, "//head/title", "//meta[@property='og:title']/@content", "//h1")}
+    facts["author"] = _first(tree, "//meta[@name='author' or @name='dc.creator']/@content")
+    published = "//meta[@property='article:published_time' or @name='date' or @name='dcterms.date']/@content"
+    facts["date"] = _first(tree, published, "//time[@pubdate]/@datetime")
+    facts["language"] = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
+    return {name: value for name, value in facts.items() if value}
+
+
+def _first(tree: Element, *queries: str) -> str:
+    for node in itertools.chain.from_iterable(tree.xpath(query) for query in queries):
+        text = " ".join((node if isinstance(node, str) else node.text_content()).split())
+        if text:
+            return text
+    return ""
+
+
+def _main(tree: Element) -> Element:
+    """The part of the page that holds its main text: by its own word, or by trafilatura's, or all of it."""
+    for marked in ("//main", "//*[@role='main']", "//article"):
+        found = tree.xpath(marked)
+        if len(found) == 1 and found[0].text_content().strip():
+            return found[0]
+    if len(" ".join(tree.text_content().split())) < _SHORT:
+        return tree
+    passages, length = _passages(tree)
+    known = [node for node in tree.iter("p", "li", "td", "pre", "blockquote") if _line(node) in passages]
+    home = _home(known, tree)
+    while home is not tree and len(_line(home)) < length:
+        home = home.getparent()
+    return home
+
+
+def _passages(tree: Element) -> tuple[set[str], int]:
+    """The longer passages of what trafilatura takes for the main text, and how long the whole of that is.
+
+    Only the place of the main text is learnt from it: its own result often lacks headings, lists or code.
+    """
+    import trafilatura  # takes a fifth of a second, and few pages need it
+
+    logging.getLogger("trafilatura").addHandler(logging.NullHandler())  # else it writes to stderr
+    markup = lxml_html.tostring(tree, encoding="unicode")
+    try:
+        found = trafilatura.bare_extraction(markup, include_comments=False, favor_recall=True)
+    except Exception:  # whatever a page makes it stumble over, the page itself is still there
+        return set(), 0
+    if found is None or found.body is None:
+        return set(), 0
+    lines = {_line(node) for node in found.body.iter("p", "item", "cell", "code", "quote")}
+    return {line for line in lines if len(line) >= _TELLING}, len(_line(found.body))
+
+
+def _home(nodes: list[Element], tree: Element) -> Element:
+    """The innermost element that holds most of `nodes`, or the whole tree if there are none."""
+    holders = Counter(holder for node in nodes for holder in node.iterancestors())
+    most = [holder for holder, count in holders.items() if count >= _MOST * len(nodes)]
+    return max(most, key=lambda holder: sum(1 for _ in holder.iterancestors()), default=tree)
+
+
+class _Walk:
+    """Appends a tree to a text, block by block; text that runs on is gathered until its block ends.
+
+    It goes by events, not by calling itself: pages with unclosed tags nest many hundreds deep.
+    """
+
+    def __init__(self, build: TextBuilder) -> None:
+        self.build = build
+        self.running: list[str] = []
+        self.items = 0
+        self.marker = ""
+
+    def add(self, tree: Element) -> None:
+        """Append what is in `tree`."""
+        walk = etree.iterwalk(tree, events=("start", "end"))
+        for event, node in walk:
+            if event == "end":
+                self._close(node)
+                self.running.append("" if node is tree else node.tail or "")
+            elif self._taken_whole(node):
+                walk.skip_subtree()
+            else:
+                self._open(node)
+                self.running.append(node.text or "")
+        self._flush()
+
+    def _taken_whole(self, node: Element) -> bool:
+        """Append the kinds of elements that are dealt with in one piece; whether `node` was such a one."""
+        is_whole = (
+            node.tag in _HEADINGS or node.tag in ("head", "pre") or (node.tag == "table" and _is_data(node))
+        )
+        if is_whole:
+            self._flush()
+        if node.tag in _HEADINGS:
+            self.build.heading(_HEADINGS[node.tag], _line(node))
+        elif node.tag == "pre":
+            self.build.add(_marked(self._marker(), "".join(node.itertext())), kind="code")
+        elif is_whole and node.tag == "table":
+            self._table(node)
+        return is_whole
+
+    def _open(self, node: Element) -> None:
+        if node.tag == "br":
+            self.running.append("\n")
+        elif node.tag not in _INLINE:
+            self._flush()
+        if node.tag in _ITEMS:
+            self.items += 1
+            self.marker = _marker_of(node)
+
+    def _close(self, node: Element) -> None:
+        if node.tag not in _INLINE and node.tag != "br":
+            self._flush()
+        if node.tag in _ITEMS:
+            self.items -= 1
+            self.marker = ""
+
+    def _table(self, table: Element) -> None:
+        caption = " ".join(_line(each) for each in table.findall("caption"))
+        self.build.add(caption)
+        rows = [(row, " | ".join(_line(cell) for cell in row)) for row in table.iter("tr")]
+        rows = [(row, line) for row, line in rows if line.strip(" |")]
+        header = itertools.takewhile(lambda each: all(cell.tag == "th" for cell in each[0]), rows)
+        lines = "\n".join(line for _, line in rows)
+        self.build.add(lines, kind="table", header="\n".join(line for _, line in header))
+
+    def _flush(self) -> None:
+        """End the running block: white space counts as one blank, and a line break as itself."""
+        lines = [" ".join(line.split()) for line in _unbroken(self.running)]
+        self.running = []
+        text = "\n".join(line for line in lines if line)
+        if text:
+            self.build.add(self._marker() + text, kind="item" if self.items else "paragraph")
+
+    def _marker(self) -> str:
+        marker, self.marker = self.marker, ""
+        return marker
+
+
+def _unbroken(pieces: list[str]) -> list[str]:
+    """The lines of `pieces`: only a piece that is a line break ends one."""
+    lines = itertools.groupby(pieces, lambda piece: piece == "\n")
+    return ["".join(group) for is_break, group in lines if not is_break]
+
+
+def _line(node: Element) -> str:
+    """All text in `node` on one line, its blocks apart."""
+    pieces: list[str] = []
+    for event, each in etree.iterwalk(node, events=("start", "end")):
+        apart = each.tag not in _INLINE
+        if event == "start":
+            pieces.append(" " if apart else "")
+            pieces.append(each.text or "")
+        elif each is not node:
+            pieces.append(" " if apart else "")
+            pieces.append(each.tail or "")
+    return " ".join("".join(pieces).split())
+
+
+def _is_data(table: Element) -> bool:
+    """Whether a table holds data; one with blocks of text in its cells only arranges the page."""
+    return not table.xpath(".//table | .//h1 | .//h2 | .//h3 | .//ul | .//ol | .//pre | .//p[2]") and bool(
+        table.xpath(".//tr[2] | .//tr/*[2]")
+    )
+
+
+def _marker_of(item: Element) -> str:
+    parent = item.getparent()
+    if item.tag != "li":
+        return ""
+    return f"{parent.index(item) + 1}. " if parent is not None and parent.tag == "ol" else "- "
+
+
+def _marked(marker: str, code: str) -> str:
+    return f"{marker}\n{code}" if marker else code

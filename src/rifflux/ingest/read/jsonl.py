@@ -1,0 +1,205 @@
+"""JSON Lines of documents, and JSON files that hold a list of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from rifflux.errors import Unreadable
+from rifflux.ingest.chunk import blocks_of
+from rifflux.ingest.read.base import File
+from rifflux.ingest.read.code import read_code
+from rifflux.ingest.read.decode import decode
+from rifflux.types import Document, Failure, Link, Parsed
+
+__all__ = ["read", "read_json"]
+
+_KEY = ("_id", "id", "key")
+_TEXT = ("text", "content", "body")
+_CREATED = ("created_at", "created", "date")
+_UPDATED = ("updated_at", "updated", "modified")
+_LICENCE = ("licence", "license")
+_OTHER = ("title", "metadata", "kind", "links")
+#: Of more bad lines than this, only the number is told.
+MOST_FAILURES = 20
+
+Record = Mapping[str, Any]
+
+
+def read(file: File) -> Iterator[Parsed | Failure]:
+    """A document for each line, under its own key, or `path#line` if it has none.
+
+    A record may have `_id` (or `id`, `key`), `title`, `text` (`content`, `body`), `metadata`, `created_at`
+    (`date`), `updated_at`, `kind`, `links` and `licence`; other plain fields join the metadata. A bad line
+    yields a `Failure` and the rest goes on; of records with the same key the last counts. Raises `Unreadable`
+    if no line is good.
+    """
+    yield from _unique(file, _parsed_lines(file))
+
+
+def read_json(file: File) -> Iterator[Parsed | Failure]:
+    """The documents of a JSON file that is a list of records, or holds one as `documents`; else its text."""
+    records = _records(file.data)
+    if records is None:
+        yield from read_code(file)
+    else:
+        yield from _unique(file, ((number, record) for number, record in enumerate(records, start=1)))
+
+
+def _parsed_lines(file: File) -> Iterator[tuple[int, Any]]:
+    """The number of each line that holds something, and its value, or the error it makes."""
+    for number, line in enumerate(decode(file.data).split("\n"), start=1):
+        if line and not line.isspace():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                yield number, ValueError(f"not valid JSON: {error}")
+
+
+def _records(data: bytes) -> list[Record] | None:
+    try:
+        value = json.loads(decode(data))
+    except (ValueError, RecursionError):
+        return None
+    records = value.get("documents") if isinstance(value, dict) else value
+    if not isinstance(records, list) or not records:
+        return None
+    return records if all(map(_is_record, records)) else None
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, dict) and any(isinstance(value.get(name), str) for name in (*_TEXT, "title"))
+
+
+def _unique(file: File, records: Iterable[tuple[int, Any]]) -> Iterator[Parsed | Failure]:
+    """The documents of the records, each key once, then what went wrong."""
+    found: dict[str, tuple[int, Parsed]] = {}
+    failures: list[Failure] = []
+    for number, record in records:
+        try:
+            parsed = _parsed(file, number, record)
+        except ValueError as error:
+            failures.append(Failure(f"{file.path}:{number}", str(error)))
+            continue
+        key = parsed.document.key
+        if key in found:
+            earlier, _ = found.pop(key)
+            failures.append(Failure(f"{file.path}:{earlier}", f"its id {key!r} comes again in line {number}"))
+        found[key] = number, parsed
+    if failures and not found:
+        line = failures[0].path.rpartition(":")[2]
+        raise Unreadable(f"has no line that holds a document; line {line} is {failures[0].reason}")
+    yield from (parsed for _, parsed in found.values())
+    yield from failures[:MOST_FAILURES]
+    if len(failures) > MOST_FAILURES:
+        yield Failure(file.path, f"{len(failures) - MOST_FAILURES} more lines could not be read")
+
+
+def _parsed(file: File, number: int, record: Any) -> Parsed:
+    """The document of a record. Raises `ValueError` with the reason if it is none."""
+    if isinstance(record, ValueError):
+        raise record
+    if not isinstance(record, dict):
+        raise ValueError("not a JSON object")
+    kind = record.get("kind")
+    document = Document(
+        key=_key(record) or f"{file.path}#{number}",
+        text=_text(record),
+        title=_string(record, "title"),
+        kind=kind if isinstance(kind, str) and kind else "record",
+        metadata=_metadata(record),
+        links=tuple(_links(record)),
+        licence=_string(record, *_LICENCE) or None,
+    )
+    document = _dated(document, record, file)
+    return Parsed(document, blocks_of(document) if document.text else ())
+
+
+def _key(record: Record) -> str:
+    """The record's own key, or nothing. A number is one too."""
+    value = next((record[name] for name in _KEY if record.get(name) not in (None, "")), "")
+    return str(value) if isinstance(value, str | int) else json.dumps(value)
+
+
+def _text(record: Record) -> str:
+    """The record's text; one with neither text nor title says its plain fields, so that it can be found."""
+    if any(name in record for name in (*_TEXT, "title")):
+        return _string(record, *_TEXT).replace("\r\n", "\n").replace("\r", "\n")
+    return "\n".join(
+        f"{name}: {value}" for name, value in record.items() if _is_scalar(value) and name not in _KEY
+    )
+
+
+def _string(record: Record, *names: str) -> str:
+    """The first of the named fields that is there. Raises `ValueError` if it is not a string."""
+    for name in names:
+        value = record.get(name)
+        if value is not None:
+            if not isinstance(value, str):
+                raise ValueError(f"its {name!r} is not a string")
+            return value
+    return ""
+
+
+_KNOWN = frozenset({*_KEY, *_TEXT, *_LICENCE, *_OTHER})
+
+
+def _metadata(record: Record) -> dict[str, Any]:
+    """The `metadata`, and other fields that are plain values or lists of them."""
+    own = record.get("metadata")
+    if own is not None and not isinstance(own, dict):
+        raise ValueError("its 'metadata' is not an object")
+    others = {name: value for name, value in record.items() if name not in _KNOWN and _is_plain(name, value)}
+    return {**others, **(own or {})}
+
+
+def _is_plain(name: str, value: object) -> bool:
+    if name in (*_CREATED, *_UPDATED) and _date(value):
+        return False  # it is a date of the document
+    return _is_scalar(value) or (isinstance(value, list) and all(map(_is_scalar, value)))
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int | float | bool)
+
+
+def _links(record: Record) -> Iterator[Link]:
+    """The `links`: keys, or objects with `key`, `kind` and `confidence`."""
+    links = record.get("links") or []
+    if not isinstance(links, list):
+        raise ValueError("its 'links' is not a list")
+    for link in links:
+        if isinstance(link, dict) and "key" in link:
+            confidence = link.get("confidence", 1.0)
+            if not isinstance(confidence, int | float):
+                raise ValueError("the 'confidence' of a link is not a number")
+            yield Link(str(link["key"]), str(link.get("kind", "cites")), float(confidence))
+        elif isinstance(link, str | int):
+            yield Link(str(link))
+        else:
+            raise ValueError("a link is neither a key nor an object with a 'key'")
+
+
+def _dated(document: Document, record: Record, file: File) -> Document:
+    """With the record's dates; the file's only stand in for a record that has none at all."""
+    created = next(filter(None, (_date(record.get(name)) for name in _CREATED)), None)
+    updated = next(filter(None, (_date(record.get(name)) for name in _UPDATED)), None)
+    if created or updated:
+        return replace(document, created_at=created, updated_at=updated)
+    return replace(document, created_at=file.created_at, updated_at=file.updated_at)
+
+
+def _date(value: object) -> str | None:
+    """An ISO 8601 date or a Unix time in seconds as ISO 8601; None for anything else."""
+    try:
+        if isinstance(value, str):
+            datetime.fromisoformat(value)
+            return value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        pass
+    return None

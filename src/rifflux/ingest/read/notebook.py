@@ -1,0 +1,98 @@
+"""Jupyter notebooks: the Markdown of the cells, their code, and what short text it printed."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import nbformat
+
+from rifflux.errors import Unreadable
+from rifflux.ingest.read.base import File
+from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.markdown import read_markdown
+from rifflux.types import Parsed
+
+__all__ = ["read"]
+
+#: Longer outputs are data, and what they say stands in the text around them.
+LONGEST_OUTPUT = 1000
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def read(file: File) -> Iterator[Parsed]:
+    """One document: the notebook written as Markdown, headings reaching across cells, code in fences.
+
+    Older versions of the format are converted. Raises `Unreadable` if it is no notebook.
+    """
+    book = _open(file.data)
+    language = str(book.metadata.get("language_info", {}).get("name", "") or _kernel(book))
+    text = "\n\n".join(piece for cell in book.cells for piece in _pieces(cell, language))
+    for parsed in read_markdown(replace(file, data=text.encode("utf-8", "replace"))):
+        facts = {"language": language} if language else {}
+        document = replace(parsed.document, kind="notebook", metadata={**parsed.document.metadata, **facts})
+        yield replace(parsed, document=document)
+
+
+def _open(data: bytes) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about missing cell ids, which are of no use here
+            return nbformat.reads(decode(data), as_version=4)
+    except Unreadable:
+        raise
+    except Exception as error:
+        raise Unreadable("is no complete notebook: it is broken or cut off") from error
+
+
+def _kernel(book: Any) -> Any:
+    return book.metadata.get("kernelspec", {}).get("language", "")
+
+
+def _pieces(cell: Any, language: str) -> Iterator[str]:
+    """The Markdown of a cell: its own, or its source and its short outputs in fences."""
+    source = cell.source.replace("\0", "").strip("\n")
+    if not source.strip():
+        return
+    if cell.cell_type != "code":
+        yield _closed(source)
+        return
+    yield _fenced(source, language)
+    for output in cell.get("outputs", ()):
+        text = _COLOUR.sub("", _printed(output)).replace("\0", "").strip("\n")
+        if text.strip() and len(text) <= LONGEST_OUTPUT:
+            yield _fenced(text, "text")
+
+
+def _printed(output: Any) -> str:
+    """What an output says in words; pictures and widgets say nothing."""
+    if output.output_type == "stream":
+        return str(output.get("text", ""))
+    if output.output_type == "error":
+        return f"{output.get('ename', '')}: {output.get('evalue', '')}"
+    data = output.get("data", {})
+    drawn = any(name.startswith(("image/", "application/")) for name in data)
+    return "" if drawn else str(data.get("text/plain", ""))
+
+
+def _fenced(text: str, language: str) -> str:
+    """The text in a fence longer than any run of backticks in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _closed(markdown: str) -> str:
+    """The cell with its last fence closed, lest it take in the cells that follow."""
+    fence = ""
+    for line in markdown.split("\n"):
+        mark = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+    return f"{markdown}\n{fence}" if fence else markdown

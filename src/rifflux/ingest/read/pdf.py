@@ -1,0 +1,121 @@
+"""PDF: the text of each page under a heading that names the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import pypdfium2
+
+from rifflux.errors import Unreadable
+from rifflux.ingest.read.base import File, TextBuilder
+from rifflux.types import Document, Parsed
+
+__all__ = ["read"]
+
+#: A word cut at the end of a line: by the mark that PDFium leaves for it, or by a hyphen between letters.
+_CUT_WORD = re.compile(r"[\x02\ufffe\xad]\s*\n?|(?<=[^\W\d_])-\n(?=[^\W\d_A-ZÀ-Þ])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ufffe\uffff]")
+_ITEM = re.compile(r"\s*(?:[•◦▪‣●○■–—*-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+\S")
+_SENTENCE_END = re.compile(r"""[.!?:;…]["'”’»)\]]*\s*$""")
+#: A line that ends a sentence and is shorter than this share of the page's full lines ends its paragraph.
+_SHORT_LINE = 0.8
+_DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-])(\d\d)'?(\d\d)?)?")
+
+
+def read(file: File) -> Iterator[Parsed]:
+    """One document; its blocks stand under `page 1`, `page 2`, … and `metadata["pages"]` counts the pages.
+
+    Lines stay lines, words cut at their ends are made whole. Raises `Unreadable` if the file is broken,
+    encrypted, or holds no text.
+    """
+    with closing(_open(file.data)) as pdf:
+        build = TextBuilder()
+        pages = len(pdf)
+        written = 0
+        for number in range(pages):
+            paragraphs = _paragraphs(_page_text(pdf, number))
+            if paragraphs:
+                written += 1
+                build.heading(1, f"page {number + 1}")
+            for kind, text in paragraphs:
+                build.add(text, kind=kind)
+        facts = pdf.get_metadata_dict(skip_empty=True)
+    if not written:
+        raise Unreadable("holds no text (a scan?): run OCR on it first")
+    author = {"author": facts["Author"].strip()} if facts.get("Author", "").strip() else {}
+    parsed = build.parsed(file, "pdf", _title(facts.get("Title", "")), pages=pages, **author)
+    yield replace(parsed, document=_dated(parsed, facts))
+
+
+def _open(data: bytes) -> Any:
+    try:
+        return pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower() or "security" in str(error).lower():
+            raise Unreadable("is encrypted: save a copy without the password") from error
+        raise Unreadable("is no complete PDF: it is broken or cut off") from error
+
+
+def _page_text(pdf: Any, number: int) -> str:
+    """The text of a page, or nothing where the page itself is broken: the others may still be good."""
+    try:
+        with closing(pdf[number]) as page, closing(page.get_textpage()) as text:
+            return str(text.get_text_bounded(errors="ignore"))
+    except pypdfium2.PdfiumError:
+        return ""
+
+
+def _paragraphs(text: str) -> list[tuple[str, str]]:
+    """The paragraphs and items of a page, with their kind.
+
+    PDF knows only lines: a paragraph ends at a blank line, where an item begins, and after a short line that
+    ends a sentence.
+    """
+    text = _CUT_WORD.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = [_CONTROL.sub("", line).rstrip() for line in text.split("\n")]
+    lengths = sorted(len(line) for line in lines if line)
+    full = lengths[len(lengths) * 9 // 10] if lengths else 0
+    found: list[tuple[str, list[str]]] = []
+    fresh = True
+    for line in lines:
+        if line.strip() and _ITEM.match(line):
+            found.append(("item", [line]))
+        elif line.strip() and fresh:
+            found.append(("paragraph", [line]))
+        elif line.strip():
+            found[-1][1].append(line)
+        fresh = not line.strip() or (bool(_SENTENCE_END.search(line)) and len(line) < _SHORT_LINE * full)
+    return [(kind, "\n".join(lines)) for kind, lines in found]
+
+
+def _title(title: str) -> str:
+    """The title in the file's properties, unless a program put its own words there."""
+    title = re.sub(r"^Microsoft (?:Word|PowerPoint|Excel) - ", "", " ".join(title.split()))
+    return "" if title.lower() in ("untitled", "title", "document") else title
+
+
+def _dated(parsed: Parsed, facts: dict[str, str]) -> Document:
+    created, updated = _iso(facts.get("CreationDate", "")), _iso(facts.get("ModDate", ""))
+    document = parsed.document
+    return replace(
+        document,
+        created_at=created or document.created_at,
+        updated_at=updated or created or document.updated_at,
+    )
+
+
+def _iso(date: str) -> str | None:
+    """A date of PDF 32000-1, 7.9.4 (`D:20240301120000+01'00'`) in ISO 8601, or None if it is none."""
+    match = _DATE.match(date)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, utc, sign, hours, minutes = match.groups()
+    iso = f"{year}-{month or '01'}-{day or '01'}"
+    if hour is None:
+        return iso
+    zone = f"{sign}{hours}:{minutes or '00'}" if sign else "+00:00" if utc else ""
+    return f"{iso}T{hour}:{minute or '00'}:{second or '00'}{zone}"

@@ -1,0 +1,75 @@
+"""PPTX: each slide under its number and title, with its bullets, tables and speaker's notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pptx
+
+from rifflux.ingest.read._office import dated, open_archive, table_text
+from rifflux.ingest.read.base import File, TextBuilder
+from rifflux.types import Parsed
+
+__all__ = ["read"]
+
+
+def read(file: File) -> Iterator[Parsed]:
+    """One document; its blocks stand under `Slide 3: Title`. Raises `Unreadable` if the file is broken."""
+    deck = pptx.Presentation(open_archive(file.data))
+    properties = deck.core_properties
+    build = TextBuilder()
+    for number, slide in enumerate(deck.slides, start=1):
+        _add_slide(build, number, slide)
+    author = {"author": properties.author} if properties.author else {}
+    title = (properties.title or "").strip()
+    # python-pptx's own template carries this title into every file that is made from it.
+    title = "" if title == "PowerPoint Presentation" else title
+    yield dated(build.parsed(file, "pptx", title, slides=len(deck.slides), **author), properties)
+
+
+def _add_slide(build: TextBuilder, number: int, slide: Any) -> None:
+    title = slide.shapes.title
+    words = " ".join(title.text_frame.text.split()) if title is not None else ""
+    shapes = [shape for shape in _flat(slide.shapes) if title is None or shape.shape_id != title.shape_id]
+    notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    spoken = notes.text.strip() if notes is not None else ""
+    if not words and not spoken and not any(_has_text(shape) for shape in shapes):
+        return
+    build.heading(1, f"Slide {number}: {words}" if words else f"Slide {number}")
+    for shape in shapes:
+        _add_shape(build, shape)
+    if spoken:
+        build.heading(2, "Notes")
+        for line in spoken.splitlines():
+            build.add(line)
+
+
+def _flat(shapes: Iterable[Any]) -> Iterator[Any]:
+    """The shapes, and those inside groups, in the order they were drawn."""
+    for shape in shapes:
+        if hasattr(shape, "shapes"):
+            yield from _flat(shape.shapes)
+        else:
+            yield shape
+
+
+def _has_text(shape: Any) -> bool:
+    return bool(shape.has_table or (shape.has_text_frame and shape.text_frame.text.strip()))
+
+
+def _add_shape(build: TextBuilder, shape: Any) -> None:
+    if shape.has_table:
+        rows = [[cell.text for cell in row.cells if not cell.is_spanned] for row in shape.table.rows]
+        text, header = table_text(rows)
+        build.add(text, kind="table", header=header)
+    elif shape.has_text_frame:
+        paragraphs = [_text(paragraph) for paragraph in shape.text_frame.paragraphs]
+        listed = shape.is_placeholder and sum(map(bool, paragraphs)) > 1
+        for text in filter(None, paragraphs):
+            build.add(f"- {text}" if listed else text, kind="item" if listed else "paragraph")
+
+
+def _text(paragraph: Any) -> str:
+    """A paragraph's text; PowerPoint's line breaks are vertical tabs in it."""
+    return str(paragraph.text).replace("\v", "\n").strip()
