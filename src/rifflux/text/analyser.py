@@ -28,14 +28,15 @@ _SYMBOL = "\u2190-\u23ff\u2600-\u27bf\u2900-\u2bff\U0001f000-\U0001faff"
 _TOKEN = re.compile(
     rf"[{_CJK}]+"
     rf"|[{_SYMBOL}]"
-    rf"|[^\W{_CJK}]+(?:[-.'’/:@&+*^~‐‑][^\W{_CJK}]+|\*-[^\W{_CJK}]+)*(?:\+\+|#|\^?\*(?!\w))?"
+    rf"|[^\W{_CJK}]+(?:[-.'/:@&+*^~][^\W{_CJK}]+|\*-[^\W{_CJK}]+)*(?:\+\+|#|\^?\*(?!\w))?"
 )
 _PART = re.compile(r"[^\W_]+")
-#: camelCase, HTTPServer, version2Beta: the places where one name holds several words.
-_HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+#: camelCase, HTTPServer, version2Beta: the words inside one name, over its letters' shapes (see _shape).
+_HUMP = re.compile(r"A+(?=Aa)|A?a+|A+|0+")
 _CJK_RUN = re.compile(rf"[{_CJK}]")
-_PLAIN = re.compile(r"[a-z]+\Z|[A-Z][a-z]*\Z|[A-Z]+\Z")
 _GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+#: Typographic forms of the apostrophe and the hyphen.
+_VARIANTS = str.maketrans("’‘ʼ‐‑", "'''--")
 _CACHE_LIMIT = 200_000
 
 
@@ -101,10 +102,10 @@ class Analyser:
         return " ".join(self.terms(text))
 
     def _analyse(self, token: str) -> Iterator[str]:
-        if _PLAIN.match(token):
-            yield from self._word(token)
-        elif _CJK_RUN.match(token):
+        if _CJK_RUN.match(token):
             yield from _bigrams(token)
+        elif token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
+            yield from self._word(token)
         else:
             yield from self._identifier(token)
 
@@ -119,16 +120,13 @@ class Analyser:
 
     def _identifier(self, token: str) -> Iterator[str]:
         """The whole and the parts of a token that is more than a plain word."""
-        token = re.sub(r"['’]s?\Z", "", re.sub(r"[‐‑]", "-", token))
         whole = fold(token)
         parts = [hump for part in _PART.findall(token) for hump in _humps(part)]
-        if len(parts) == 1 and len(parts[0]) == len(whole):
-            yield from self._word(token)
-            return
-        if whole:
+        # Apostrophes only join words: don't, Smith's, L'Hôpital.
+        if "'" not in token and not (len(parts) == 1 and len(parts[0]) == len(token)):
             yield whole
         for part in parts:
-            if fold(part) != whole:
+            if fold(part) != whole or len(parts) == 1:
                 yield from self._word(part)
 
 
@@ -136,15 +134,21 @@ def tokens(text: str) -> list[str]:
     """The tokens of `text` after Unicode and LaTeX normalisation, before folding: words, identifiers, CJK runs, symbols."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
+        text = text.translate(_VARIANTS)
     return _TOKEN.findall(_GROUPED_DIGITS.sub("", plain_math(text)))
 
 
 def _humps(part: str) -> list[str]:
     """The words inside one name: `parseHTTPHeader` → parse, HTTP, Header; short codes such as `D40` stay whole."""
-    humps = _HUMP.findall(part)
+    humps = [part[hump.start() : hump.end()] for hump in _HUMP.finditer(_shape(part))]
     if len(humps) > 1 and all(len(hump) <= 2 or hump.isdigit() for hump in humps):
         return [part]
-    return humps or [part]
+    return humps
+
+
+def _shape(part: str) -> str:
+    """A name with every capital as A, other letter as a, digit as 0: one expression then serves all alphabets."""
+    return "".join("A" if char.isupper() else "a" if char.isalpha() else "0" for char in part)
 
 
 def _bigrams(run: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""LaTeX and Unicode mathematics brought to the plain spelling that the tokenizer can read.
+"""LaTeX and Unicode mathematics brought to the plain spelling that the analyser can read.
 
 `\\mathcal{O}_X`, `{\\mathcal O}_X` and 𝒪_X all become `O_X`; `H^{1}` becomes `H^1`. Nothing is solved or understood:
 only the ways of writing one symbol meet.
@@ -21,6 +21,8 @@ _LAYOUT = re.compile(
     r"|displaystyle|limits|nolimits|colon|ldots|cdots|dots|xymatrix|ar|hline|centering|par)\b"
     r"|\\[,;:!> ]"
 )
+#: `\\'etale`, `Erd\\H{o}s`, `\\"{u}ber`: an accent written as a command, before a single letter.
+_ACCENT = re.compile(r"\\(?:['\"`^~=.]\s*\{?|[Hcvuk]\{)\\?([A-Za-z])\}?")
 _SCRIPT = re.compile(r"\s*([_^])\s*\{\s*([^{}\\\s]{1,12})\s*\}")
 _BRACED_LETTER = re.compile(r"\{\s*(\w{1,3})\s*\}(?=\s*[_^])")
 _COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
@@ -30,6 +32,7 @@ def plain_math(text: str) -> str:
     """Rewrite LaTeX in `text` so that letters, scripts and names remain; text without a backslash or `^{` is unchanged."""
     if "\\" not in text and "{" not in text:
         return text
+    text = _ACCENT.sub(r"\1", text)
     text = _LAYOUT.sub(" ", text)
     text = _FACE.sub("", text)
     text = _BRACED_LETTER.sub(r"\1", text)

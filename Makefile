@@ -1,0 +1,58 @@
+# make demo    install into .venv, index this repository's own documents, run three searches
+# make test    install what tests need, run them all
+# make check   format, lint, types, import layers
+# make bench   ranking quality and speed; DATA=folder of BEIR collections
+# make model   build the bundled embedder anew from its original weights
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DATA ?= ../shared/data
+
+.PHONY: demo test check format bench model clean
+.DELETE_ON_ERROR:
+
+# A Debian without python3-venv can make an environment, only not put pip in it; the outer pip installs into it then.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || $(PYTHON) -m venv --without-pip --clear $(VENV)
+
+PIP = $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
+
+$(VENV)/.user: pyproject.toml | $(BIN)/python
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev]'
+	touch $@ $(VENV)/.user
+
+$(VENV)/.bench: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[bench]'
+	touch $@
+
+demo: $(VENV)/.user
+	@scripts/demo.sh $(BIN)/rifflux
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: $(VENV)/.bench
+	$(BIN)/python bench/quality.py $(DATA)
+	$(BIN)/python bench/speed.py $(DATA)
+
+model: | $(BIN)/python
+	$(PIP) -e '.[model]'
+	$(BIN)/python scripts/build_minilm.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .rifflux

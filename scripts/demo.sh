@@ -1,0 +1,17 @@
+#!/bin/sh
+# Indexes the repository's own documents into a temporary index and searches them by words, by meaning, and by both.
+set -eu
+rifflux=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export RIFFLUX_DB="$folder/demo.db"
+
+run() {
+    printf '\n$ rifflux %s\n' "$*"
+    "$rifflux" "$@"
+}
+
+run index README.md ARCHITECTURE.md CHANGELOG.md src/rifflux/retrieve
+run search 'reciprocal rank' --mode lexical -k 2
+run search 'what happens to my notes when I press Ctrl-C' --mode semantic -k 2
+run search 'why did this passage rank first' -k 2 --explain

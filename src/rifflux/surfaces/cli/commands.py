@@ -1,0 +1,242 @@
+"""The commands. Each is a few lines around a call of Index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.config import Settings, load
+
+if TYPE_CHECKING:
+    from rifflux.index import Index
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="rifflux",
+    help="Find the right passage in what you own, by words and by meaning.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: rifflux index ~/notes && rifflux search 'how long do cache entries live'",
+)
+
+Db = Annotated[
+    str | None, typer.Option("--db", help="The index file.  [default: the nearest .rifflux/index.db]", metavar="FILE")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Model = Annotated[
+    str | None, typer.Option(help="Embedding model: a name, a folder or openai:NAME.  [default: the bundled one]")
+]
+Threads = Annotated[int | None, typer.Option(help="Processor threads for embedding.  [default: all]", min=1)]
+
+
+def _open(settings: Settings, *, create: bool = False) -> Index:
+    from rifflux.index import open_index
+
+    model: Any = settings.model or None
+    if settings.base_url or settings.api_key:
+        from rifflux.models import load_embedder
+
+        model = load_embedder(
+            settings.model, threads=settings.threads or None, base_url=settings.base_url, api_key=settings.api_key
+        )
+    path = settings.index_path(create=create)
+    return open_index(path, create=create, model=model, threads=settings.threads or None)
+
+
+@app.command(epilog="Example: rifflux index ~/notes ~/papers")
+def index(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Folders and files.  [default: those indexed before]")] = None,
+    db: Db = None,
+    model: Model = None,
+    threads: Threads = None,
+    embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")] = True,
+    force: Annotated[bool, typer.Option("--force", help="Read even unchanged files.")] = False,
+    prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Forget what is gone from the folders.")] = True,
+    hidden: Annotated[bool | None, typer.Option("--hidden", help="Index hidden files too.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Leave out what matches, as in .gitignore.")] = None,
+    json: Json = False,
+) -> None:
+    """Create or update the index; only what changed is read.
+
+    Respects .gitignore and .riffluxignore. Exit status 1 if some file could not be read.
+    """
+    from rifflux.surfaces.cli.progress import progress_bar
+
+    settings = load(
+        db=db, model=model, threads=threads, hidden=hidden, exclude=tuple(exclude) if exclude else None
+    )
+    with _open(settings, create=bool(paths)) as index, progress_bar() as progress:
+        if settings.facets:
+            index.declare_facets(*settings.facets)
+        found = paths or [Path(root) for root in index.status().roots]
+        report = index.add(
+            *found, embed=embed, force=force, prune=prune, progress=progress, finder=_finder(settings)
+        )
+    show.report(report, as_json=json)
+    if report.failed:
+        raise typer.Exit(1)
+
+
+def _finder(settings: Settings) -> Any:
+    from rifflux.ingest.find import Finder
+
+    return Finder(int(settings.max_file_mb * 2**20), settings.hidden, settings.exclude)
+
+
+@app.command(
+    epilog="""Examples:  rifflux search "how long do cache entries live" -k 5
+
+rifflux search '"exact phrase" -without prefix* kind:markdown' --mode lexical"""
+)
+def search(
+    query: Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')],
+    top_k: Annotated[int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")] = None,
+    mode: Annotated[str | None, typer.Option(help="lexical, semantic or hybrid.  [default: hybrid]")] = None,
+    fusion: Annotated[str | None, typer.Option(help="How the channels are fused.  [default: the profile's]")] = None,
+    path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None,
+    since: Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")] = None,
+    until: Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")] = None,
+    where: Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")] = None,
+    min_score: Annotated[float | None, typer.Option(help="Leave out hits that score less.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print whole passages.")] = False,
+    fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit status 1 if nothing is found.")] = False,
+    db: Db = None,
+    model: Model = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Find the best passages for a question, by words and by meaning."""
+    settings = load(db=db, model=model, threads=threads, top_k=top_k, mode=mode)
+    filter = {
+        "paths": tuple(path or ()),
+        "kinds": tuple(kind or ()),
+        "since": since,
+        "until": until,
+        "metadata": _pairs(where or []),
+    }
+    with _open(settings) as index:
+        results = index.search(
+            query, top_k=settings.top_k, mode=settings.mode, fusion=fusion, filter=filter, min_score=min_score
+        )
+        show.results(results, index.analyser, as_json=json, explain=explain, full=full)
+    if fail_empty and not results:
+        raise typer.Exit(1)
+
+
+def _pairs(items: list[str]) -> dict[str, list[str | int | float]]:
+    """FIELD=VALUE options; values of one field are alternatives, and a number is meant as text or as a number."""
+    pairs: dict[str, list[str | int | float]] = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{item!r} is not FIELD=VALUE", param_hint="--where")
+        pairs.setdefault(name, []).extend(_meanings(value))
+    return pairs
+
+
+def _meanings(value: str) -> list[str | int | float]:
+    for number in (int, float):
+        try:
+            return [value, number(value)]
+        except ValueError:
+            continue
+    return [value]
+
+
+@app.command(epilog="Example: rifflux get notes/cache.md")
+def get(
+    id: Annotated[str, typer.Argument(help="A chunk id or a document's path or key.", metavar="CHUNK_OR_PATH")],
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Print a chunk or a whole document."""
+    with _open(load(db=db)) as index:
+        show.item(index.get(_local(id, index)), as_json=json)
+
+
+def _local(id: str, index: Index) -> str:
+    """A path as the index knows it: one relative to the working directory is meant where it exists."""
+    path = Path(id)
+    known = index.store.find_documents(str(path.resolve())) if path.is_file() else []
+    return str(path.resolve()) if known else id
+
+
+@app.command()
+def status(db: Db = None, json: Json = False) -> None:
+    """Show what the index holds."""
+    with _open(load(db=db)) as index:
+        show.status(index.status(), as_json=json)
+
+
+@app.command()
+def doctor(db: Db = None, json: Json = False) -> None:
+    """Look for damage in the index. Exit status 0 only if it is sound."""
+    with _open(load(db=db)) as index:
+        problems = index.check()
+    show.problems(problems, as_json=json)
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def config(json: Json = False) -> None:
+    """Show the settings in force and where each comes from.
+
+    Defaults are overridden by .rifflux/config.toml, that by RIFFLUX_* variables, those by flags.
+    """
+    show.config(load(), as_json=json)
+
+
+@app.command(epilog="Example: rifflux mcp --http 127.0.0.1:8765")
+def mcp(
+    db: Db = None,
+    model: Model = None,
+    threads: Threads = None,
+    root: Annotated[
+        list[Path] | None, typer.Option(help="A folder that reindex may read.  [default: the working directory]")
+    ] = None,
+    http: Annotated[str | None, typer.Option(help="Serve streamable HTTP here.  [default: stdio]", metavar="HOST:PORT")] = None,
+) -> None:
+    """Serve the index to agents over the Model Context Protocol."""
+    from rifflux.surfaces.mcp import serve
+
+    settings = load(db=db, model=model, threads=threads)
+    serve(
+        settings.index_path(create=True),
+        model=settings.model or None,
+        threads=settings.threads or None,
+        roots=root or [Path.cwd()],
+        http=_address(http) if http else None,
+    )
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdigit() or not 0 <= int(port) <= 65535:
+        raise typer.BadParameter(f"{text!r} is not HOST:PORT", param_hint="--http")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"rifflux {version('rifflux')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Find the right passage in what you own, by words and by meaning."""

@@ -1,0 +1,183 @@
+"""What the commands print: JSON for programs, and for people text that is pleasant to read."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rifflux.surfaces.contract import search_json, why_lines
+from rifflux.text.highlight import matches, stretch
+from rifflux.types import Document, Failure, Hit, IndexReport, Results
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rifflux.index import Status
+    from rifflux.store.base import Problem
+    from rifflux.surfaces.config import Settings
+    from rifflux.text.analyser import Analyser
+
+__all__ = ["config", "item", "problems", "report", "results", "status"]
+
+EXCERPT = 420
+MOST_LISTED = 20
+
+# Indexed text is not ours: what could move the cursor or recolour the terminal is shown as a mark.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def _safe(text: str) -> str:
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _console(*, error: bool = False) -> Console:
+    """A console that wraps nothing and interprets nothing: colours on a terminal, plain text elsewhere."""
+    from rich.console import Console
+
+    return Console(stderr=error, soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def _json(value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.flush()
+
+
+def report(done: IndexReport, *, as_json: bool) -> None:
+    """A run of indexing."""
+    if as_json:
+        _json(asdict(done))
+        return
+    parts = [f"{done.indexed_files} indexed", f"{done.skipped_files} unchanged or skipped"]
+    parts += [f"{done.deleted_files} removed"] * bool(done.deleted_files)
+    parts += [f"{len(done.failed)} failed"] * bool(done.failed)
+    console = _console()
+    console.print(f"{', '.join(parts)}; {done.chunks} chunks, {done.embedded_chunks} embedded, in {done.seconds:.1f} s")
+    _list("skipped", done.skipped, "yellow")
+    _list("failed", done.failed, "red")
+
+
+def _list(word: str, failures: Sequence[Failure], colour: str) -> None:
+    console = _console(error=True)
+    for failure in failures[:MOST_LISTED]:
+        console.print(f"{word}: {_safe(failure.path)}: {_safe(failure.reason)}", style=colour)
+    if len(failures) > MOST_LISTED:
+        console.print(f"{word}: {len(failures) - MOST_LISTED} more (--json lists all)", style=colour)
+
+
+def results(found: Results, analyser: Analyser, *, as_json: bool, explain: bool, full: bool) -> None:
+    """The hits of a search."""
+    if as_json:
+        _json(search_json(found))
+        return
+    console, errors = _console(), _console(error=True)
+    terms = analyser.terms(found.query)
+    for rank, hit in enumerate(found, 1):
+        _hit(console, rank, hit, terms, analyser, full=full)
+        for line in why_lines(hit.why) if explain else ():
+            console.print(f"   {line}", style="dim")
+        console.print()
+    if not found:
+        errors.print("nothing found", style="yellow")
+    for reason in found.trace.degraded:
+        errors.print(f"note: {reason}", style="yellow")
+    if explain:
+        spent = ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in found.trace.milliseconds.items())
+        errors.print(f"{found.trace.effective_mode}: {spent}", style="dim")
+
+
+def _hit(console: Console, rank: int, hit: Hit, terms: Sequence[str], analyser: Analyser, *, full: bool) -> None:
+    from rich.text import Text
+
+    where = _safe(hit.path if hit.document == hit.path else f"{hit.path} {hit.document}")
+    place = Text.assemble((f"{rank:>2} ", "bold"), (where, "bold cyan"))
+    if hit.heading_path:
+        place.append(f"  {_safe(hit.heading_path)}", "cyan")
+    place.append(f"  {hit.score:.4f} {hit.chunk_id}", "dim")
+    console.print(place)
+    console.print(_excerpt(hit.content, terms, analyser, full=full))
+
+
+def _excerpt(content: str, terms: Sequence[str], analyser: Analyser, *, full: bool) -> Any:
+    """The passage, or its most telling stretch, indented, with the words of the question in bold."""
+    from rich.text import Text
+
+    spans = matches(content, terms, analyser)
+    start, end = (0, len(content)) if full else stretch(content, spans, EXCERPT)
+    text = Text(_safe(content[start:end]))
+    for first, last in spans:
+        if start <= first and last <= end:
+            text.stylize("bold yellow", first - start, last - start)
+    lines = [line for line in text.split("\n", allow_blank=True) if line.plain.strip()]
+    shown = Text("\n").join(Text("   ").append_text(line) for line in lines)
+    return Text("   …").append_text(shown[3:]) if start else shown
+
+
+def item(found: Hit | Document, *, as_json: bool) -> None:
+    """A chunk or a document: on a pipe its text to the letter."""
+    if as_json:
+        _json(asdict(found))
+        return
+    text = found.content if isinstance(found, Hit) else found.text
+    if sys.stdout.isatty():
+        text = _safe(text)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.flush()
+
+
+def status(state: Status, *, as_json: bool) -> None:
+    """What an index holds."""
+    if as_json:
+        _json(asdict(state))
+        return
+    share = f" ({state.embedded_chunks / state.chunks:.0%})" if state.chunks else ""
+    _table(
+        [
+            ("index", f"{state.path}  ({state.bytes / 1e6:.1f} MB{', read-only' if state.read_only else ''})"),
+            ("documents", f"{state.documents:,} from {state.files:,} files"),
+            ("chunks", f"{state.chunks:,}"),
+            ("embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"),
+            ("language", state.language),
+            ("facets", ", ".join(state.facets) or "none"),
+            *(("root", root) for root in state.roots),
+            ("schema", str(state.schema_version)),
+        ]
+    )
+    _list("unreadable", state.unreadable_files, "yellow")
+
+
+def problems(found: Sequence[Problem], *, as_json: bool) -> None:
+    """What doctor found."""
+    if as_json:
+        _json({"sound": not found, "problems": [asdict(problem) for problem in found]})
+        return
+    console = _console()
+    for problem in found:
+        console.print(f"{_safe(problem.what)}\n   {problem.cure}", style="red")
+    if not found:
+        console.print("the index is sound", style="green")
+
+
+def config(settings: Settings, *, as_json: bool) -> None:
+    """The settings in force."""
+    values = settings.shown()
+    if as_json:
+        _json({"settings": values, "origins": dict(settings.origins)})
+        return
+    _table((name, f"{_value(value):<24} {settings.origins.get(name, 'default')}") for name, value in values.items())
+
+
+def _value(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> None:
+    from rich.text import Text
+
+    console = _console()
+    for name, value in rows:
+        console.print(Text.assemble((f"{name:<12}", "bold"), _safe(value)))

@@ -1,0 +1,293 @@
+"""The contract suites that a new store must pass: subclass one in a test and give it a fixture.
+
+    class TestMyStore(StoreContract):
+        @pytest.fixture
+        def store(self, tmp_path): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+import pytest
+
+from rifflux.errors import ModelMismatch
+from rifflux.store.base import AnalysedChunk, DocumentChange, FieldWeights, FileState, ModelInfo, Store
+from rifflux.text.analyser import analyser
+from rifflux.types import Chunk, Document, Filter, Link, Query, Ranking, Vectors
+
+__all__ = ["StoreContract", "change", "words"]
+
+MODEL = ModelInfo("tiny", "hash", 2, "f1", "tiny")
+WEIGHTS = FieldWeights()
+
+
+def change(key: str, *texts: str, title: str = "", first_id: int | None = None, **fields: object) -> DocumentChange:
+    """A document with one chunk a text; chunk ids count up from `first_id`, or come from the texts."""
+    document = Document(key, "\n\n".join(texts), title, **fields)  # type: ignore[arg-type]
+    chunks = []
+    for position, text in enumerate(texts):
+        id = _number(key, text) if first_id is None else first_id + position
+        terms = analyser().joined
+        chunk = Chunk(id, position, text, (0, len(text)))
+        chunks.append(AnalysedChunk(chunk, terms(title), "", terms(text), _number(title, text)))
+    return DocumentChange(document, key, tuple(chunks))
+
+
+def _number(*parts: str) -> int:
+    return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=7).digest())
+
+
+def words(text: str, **fields: object) -> Query:
+    """A query for any of the words of `text`."""
+    return Query(text, tuple((term,) for term in analyser().terms(text)), **fields)  # type: ignore[arg-type]
+
+
+def _vector(*values: float) -> Vectors:
+    return np.array(values, np.float32)
+
+
+def _keys(store: Store, ranking: Ranking) -> list[str]:
+    return [hit.document for hit in store.hydrate(ranking)]
+
+
+class StoreContract:
+    """What every Store does. Needs a fixture `store`: an empty, writable one."""
+
+    @pytest.fixture
+    def store(self) -> Store:
+        """An empty, writable store."""
+        raise NotImplementedError("give a fixture named store")
+
+    def _match(self, store: Store, text: str, limit: int = 10, **fields: object) -> list[str]:
+        return _keys(store, store.match(words(text, **fields), limit, WEIGHTS))
+
+    def _embedded(self, store: Store, vectors: dict[str, Sequence[float]]) -> None:
+        store.use_model(MODEL)
+        for number, (key, vector) in enumerate(vectors.items()):
+            put = change(key, f"text of {key}", first_id=100 + number)
+            store.put("c", put)
+            store.put_vectors([put.chunks[0].chunk.id], [put.chunks[0].hash], _vector(*vector)[None])
+
+    def test_what_is_put_is_found_by_its_words(self, store: Store) -> None:
+        store.put("c", change("a", "the cache expires"))
+        store.put("c", change("b", "the queue grows"))
+        assert self._match(store, "cache") == ["a"]
+
+    def test_a_title_counts_more_than_a_body(self, store: Store) -> None:
+        store.put("c", change("body", "about the cache and many other things"))
+        store.put("c", change("title", "about the queue and many other things", title="cache"))
+        assert self._match(store, "cache")[0] == "title"
+
+    def test_scores_are_positive_and_descend(self, store: Store) -> None:
+        for number in range(5):
+            store.put("c", change(f"d{number}", "cache " * (number + 1) + "filler words follow here"))
+        store.put("c", change("other", "nothing of the kind"))
+        ranking = store.match(words("cache"), 10, WEIGHTS)
+        assert len(ranking) == 5
+        assert all(ranking.scores[:-1] >= ranking.scores[1:])
+
+    def test_equal_scores_are_ordered_by_id(self, store: Store) -> None:
+        for id in (30, 10, 20):
+            store.put("c", change(f"d{id}", "same words here", first_id=id))
+        assert self._match(store, "words") == ["d10", "d20", "d30"]
+
+    def test_a_limit_keeps_the_best(self, store: Store) -> None:
+        store.put("c", change("weak", "cache and a great many other words that dilute it"))
+        store.put("c", change("strong", "cache cache"))
+        assert self._match(store, "cache", limit=1) == ["strong"]
+
+    def test_putting_again_replaces(self, store: Store) -> None:
+        store.put("c", change("a", "old words"))
+        store.put("c", change("a", "new text"))
+        assert self._match(store, "old") == []
+        assert self._match(store, "new") == ["a"]
+        assert store.counts()["documents"] == 1
+        assert store.counts()["chunks"] == 1
+
+    def test_a_new_title_is_searched_and_the_old_one_is_not(self, store: Store) -> None:
+        store.put("c", change("a", "body", title="former", first_id=1))
+        store.put("c", change("a", "body", title="current", first_id=1))
+        assert self._match(store, "former") == []
+        assert self._match(store, "current") == ["a"]
+
+    def test_unchanged_chunks_keep_their_vectors(self, store: Store) -> None:
+        store.use_model(MODEL)
+        put = change("a", "first", "second", first_id=1)
+        store.put("c", put)
+        store.put_vectors([1, 2], [each.hash for each in put.chunks], np.eye(2, dtype=np.float32))
+        edited = change("a", "first", "other", first_id=1)
+        store.put("c", edited)
+        assert [chunk.id for batch in store.pending(10) for chunk in batch] == [2]
+
+    def test_vectors_of_an_outdated_text_are_refused(self, store: Store) -> None:
+        store.use_model(MODEL)
+        store.put("c", change("a", "text", first_id=1))
+        assert store.put_vectors([1], [12345], _vector(1, 0)[None]) == 0
+
+    def test_equal_keys_in_two_collections_are_two_documents(self, store: Store) -> None:
+        store.put("one", change("README.md", "first words", first_id=1))
+        store.put("two", change("README.md", "second words", first_id=2))
+        assert store.find_documents("README.md") == [("one", "README.md"), ("two", "README.md")]
+        store.remove("one", ["README.md"])
+        assert store.find_documents("README.md") == [("two", "README.md")]
+
+    def test_removed_documents_are_gone_from_every_channel(self, store: Store) -> None:
+        self._embedded(store, {"a": (1, 0), "b": (0, 1)})
+        assert store.remove("c", ["a", "unknown"]) == 1
+        assert self._match(store, "text") == ["b"]
+        assert _keys(store, store.nearest(Query("", vector=_vector(1, 0)), 10)) == ["b"]
+
+    def test_nearest_ranks_by_cosine_whatever_the_length(self, store: Store) -> None:
+        self._embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
+        ranking = store.nearest(Query("", vector=_vector(5, 0)), 10)
+        assert _keys(store, ranking) == ["east", "between", "north"]
+        assert ranking.scores == pytest.approx([1, 0.6, 0], abs=1e-6)
+
+    @pytest.mark.parametrize("vector", [None, (0, 0)])
+    def test_no_vector_or_one_of_length_zero_ranks_nothing(
+        self, store: Store, vector: tuple[float, float] | None
+    ) -> None:
+        self._embedded(store, {"a": (1, 0)})
+        query = Query("", vector=None if vector is None else _vector(*vector))
+        assert len(store.nearest(query, 10)) == 0
+
+    def test_filters_narrow_before_ranking(self, store: Store) -> None:
+        for number in range(20):
+            store.put("c", change(f"x/{number}.txt", f"cache number {number}", kind="text", metadata={"year": number}))
+        store.put("c", change("y/1.md", "cache and much else that makes it rank last of all", kind="markdown"))
+        for narrow in (Filter(kinds=("markdown",)), Filter(paths=("y/**",)), Filter(documents=("y/1.md",))):
+            assert self._match(store, "cache", limit=1, filter=narrow) == ["y/1.md"]
+        years = self._match(store, "cache", filter=Filter(metadata={"year": [3, 4]}))
+        assert set(years) == {"x/3.txt", "x/4.txt"}
+
+    @pytest.mark.parametrize(
+        ("narrow", "found"),
+        [
+            (Filter(since="2024-05-02"), {"new"}),
+            (Filter(until="2024-05-01"), {"old", "day"}),
+            (Filter(since="2024-05-01", until="2024-05-01"), {"day"}),
+            (Filter(since="2024"), {"day", "new"}),
+        ],
+    )
+    def test_dates_include_both_ends_and_either_may_be_missing(
+        self, store: Store, narrow: Filter, found: set[str]
+    ) -> None:
+        store.put("c", change("old", "words", created_at="2023-12-31"))
+        store.put("c", change("day", "words", created_at="2024-05-01T23:59:00+00:00"))
+        store.put("c", change("new", "words", updated_at="2024-05-02T00:00:00Z"))
+        assert set(self._match(store, "words", filter=narrow)) == found
+
+    def test_a_list_in_metadata_matches_by_any_item(self, store: Store) -> None:
+        store.put("c", change("a", "words", metadata={"tags": ["red", "blue"]}))
+        store.put("c", change("b", "words", metadata={"tags": "green"}))
+        assert self._match(store, "words", filter=Filter(metadata={"tags": "blue"})) == ["a"]
+
+    def test_filters_narrow_vectors_too(self, store: Store) -> None:
+        self._embedded(store, {"a": (1, 0), "b": (0.9, 0.1)})
+        query = Query("", vector=_vector(1, 0), filter=Filter(documents=("b",)))
+        assert _keys(store, store.nearest(query, 1)) == ["b"]
+
+    def test_phrases_and_exclusions_hold_in_both_channels(self, store: Store) -> None:
+        self._embedded(store, {"alpha": (1, 0), "beta": (0, 1)})
+        only_beta = Query("", excluded=(("alpha",),), vector=_vector(1, 0), clauses=(("text",),))
+        assert _keys(store, store.nearest(only_beta, 10)) == ["beta"]
+        assert _keys(store, store.match(only_beta, 10, WEIGHTS)) == ["beta"]
+        must = Query("", required=(("beta",),), vector=_vector(1, 0))
+        assert _keys(store, store.nearest(must, 10)) == ["beta"]
+        assert _keys(store, store.match(must, 10, WEIGHTS)) == ["beta"]
+
+    def test_a_phrase_needs_its_words_next_to_each_other(self, store: Store) -> None:
+        store.put("c", change("apart", "red car and blue house"))
+        store.put("c", change("together", "a blue car"))
+        assert _keys(store, store.match(Query("", required=(("blue", "car"),)), 10, WEIGHTS)) == ["together"]
+
+    def test_prefixes_match_the_starts_of_terms(self, store: Store) -> None:
+        store.put("c", change("a", "configuration"))
+        store.put("c", change("b", "figures"))
+        assert _keys(store, store.match(Query("", prefixes=("config",)), 10, WEIGHTS)) == ["a"]
+
+    @pytest.mark.parametrize("term", ['a"b', "or", "and", "not", "near(", "c++", "*", "^a", "title", "\\o_x", "é", "🚀"])
+    def test_no_term_is_read_as_syntax(self, store: Store, term: str) -> None:
+        assert len(store.match(Query("", ((term,),), excluded=((term,),)), 10, WEIGHTS)) == 0
+
+    def test_a_transaction_happens_whole_or_not_at_all(self, store: Store) -> None:
+        with pytest.raises(KeyboardInterrupt), store.transaction():
+            store.put("c", change("a", "words"))
+            raise KeyboardInterrupt
+        assert store.counts()["documents"] == 0
+        assert self._match(store, "words") == []
+
+    def test_files_hold_documents_and_take_them_along(self, store: Store) -> None:
+        store.put_file("/root", FileState("f.jsonl", 10, 1, "h"), keep=None)
+        store.put("/root/f.jsonl", change("r1", "one", first_id=1), file=("/root", "f.jsonl"))
+        store.put("/root/f.jsonl", change("r2", "two", first_id=2), file=("/root", "f.jsonl"))
+        assert store.put_file("/root", FileState("f.jsonl", 11, 2, "h2"), keep=["r2"]) == 1
+        assert store.files("/root") == {"f.jsonl": FileState("f.jsonl", 11, 2, "h2")}
+        assert self._match(store, "one") == []
+        assert store.roots() == ["/root"]
+        assert store.remove_files("/root", ["f.jsonl"]) == 1
+        assert store.counts()["chunks"] == 0
+        assert store.files("/root") == {}
+
+    def test_a_document_comes_back_as_it_was_put(self, store: Store) -> None:
+        put = change(
+            "a", "some text", title="T", kind="note", created_at="2024-01-01", updated_at="2024-01-02",
+            metadata={"n": 1, "tags": ["x"]}, links=(Link("b", "cites", 0.5),), licence="CC0",
+        )  # fmt: skip
+        store.put("c", put)
+        assert store.document("c", "a") == put.document
+        assert store.document("c", "b") is None
+
+    def test_a_chunk_comes_back_by_its_public_id(self, store: Store) -> None:
+        store.put("c", change("a", "first", "second", first_id=0xABC))
+        hit = store.chunk(f"{0xABD:016x}")
+        assert hit is not None
+        assert (hit.document, hit.content, hit.chunk_index) == ("a", "second", 1)
+        assert [hit.content for hit in store.chunks_of("c", "a")] == ["first", "second"]
+        for unknown in ("", "zz", "f" * 16, "0" * 16, "'; drop table chunk"):
+            assert store.chunk(unknown) is None
+
+    def test_hydrating_keeps_order_and_scores_and_leaves_out_what_is_gone(self, store: Store) -> None:
+        store.put("c", change("a", "one", "two", first_id=1))
+        ranking = Ranking(np.array([2, 99, 1]), np.array([3.0, 2.0, 1.0]))
+        assert [(hit.content, hit.score) for hit in store.hydrate(ranking)] == [("two", 3.0), ("one", 1.0)]
+
+    def test_pending_chunks_can_be_embedded_while_they_are_listed(self, store: Store) -> None:
+        store.use_model(MODEL)
+        for number in range(7):
+            store.put("c", change(f"d{number}", f"text {number}"))
+        seen = 0
+        for batch in store.pending(3):
+            vectors = np.ones((len(batch), 2), np.float32)
+            seen += store.put_vectors([c.id for c in batch], [c.hash for c in batch], vectors)
+        assert seen == 7
+        assert store.counts()["embedded_chunks"] == 7
+        assert list(store.pending(3)) == []
+
+    def test_a_vector_is_known_by_the_hash_of_its_text(self, store: Store) -> None:
+        self._embedded(store, {"a": (0.6, 0.8)})
+        (hash,) = [each.hash for each in change("a", "text of a", first_id=100).chunks]
+        known = store.vectors_by_hash([hash, 42])
+        assert list(known) == [hash]
+        assert known[hash] == pytest.approx([0.6, 0.8])
+
+    def test_another_model_is_refused_with_the_cure(self, store: Store) -> None:
+        store.use_model(MODEL)
+        store.use_model(MODEL)
+        with pytest.raises(ModelMismatch, match="tiny"):
+            store.use_model(ModelInfo("other", "hash", 2, "f2", "other"))
+        assert store.model() == MODEL
+
+    def test_settings_are_remembered(self, store: Store) -> None:
+        assert store.setting("name") is None
+        store.set("name", "value")
+        store.set("name", "newer")
+        assert store.setting("name") == "newer"
+
+    def test_a_store_in_use_is_sound(self, store: Store) -> None:
+        self._embedded(store, {"a": (1, 0), "b": (0, 1)})
+        store.remove("c", ["a"])
+        assert store.check() == []
