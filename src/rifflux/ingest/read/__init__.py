@@ -115,11 +115,8 @@ def read(file: File) -> list[Parsed | Failure]:
         raise Unreadable("is nested too deeply") from error
     except MemoryError as error:
         raise Unreadable("does not fit into the memory") from error
-    except (
-        BaseException
-    ) as error:  # parsers raise anything over a broken file; those written in Rust not even Exception
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise Unreadable(f"could not be read as {kind}, it may be broken ({reason[:200]})") from error
+    except BaseException as error:  # parsers raise anything; those written in Rust, not even an Exception
+        raise Unreadable(f"could not be read as {kind}, it may be broken ({_short(error)})") from error
 
 
 def _short(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from lxml import etree
 from lxml import html as lxml_html
 
+from rifflux.errors import Unreadable
 from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Parsed
@@ -115,7 +116,7 @@ def _decode(data: bytes) -> str:
 
 
 def _parse(markup: str) -> Element | None:
-    """The tree of a page without its noise, or None if there is nothing in it."""
+    """The tree of a page without its noise, or None if there is nothing in it. Raises `Unreadable`."""
     # As bytes: lxml refuses strings with an encoding declaration, as XHTML has.
     parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
@@ -124,6 +125,8 @@ def _parse(markup: str) -> Element | None:
         )
     except (etree.ParserError, etree.XMLSyntaxError):
         return None
+    if any(error.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for error in parser.error_log):
+        raise Unreadable("is nested too deeply")  # the parser gave up in the middle
     for noise in tree.xpath(_NOISE):
         noise.drop_tree()
     for formula in tree.xpath("//math[@alttext] | //math[.//annotation]"):

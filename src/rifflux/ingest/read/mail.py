@@ -32,7 +32,7 @@ _QUOTED_POSTMARK = re.compile(rb"^>(>*From )", re.MULTILINE)
 def read_message(file: File) -> Iterator[Parsed]:
     """One document titled by the subject; people and the names of attachments are its metadata.
 
-    The plain text is read, or the HTML of a message without. Raises `Unreadable` if there are no mail headers.
+    The plain text is read, or the HTML of a message without. Raises `Unreadable` where no mail headers are.
     """
     message = _parse(file.data)
     if not any(name in message for name in _HEADERS):
@@ -43,7 +43,9 @@ def read_message(file: File) -> Iterator[Parsed]:
 def read_mailbox(file: File) -> Iterator[Parsed]:
     """A document for each message, its key `path#message-id`, or `path#number` without one of its own."""
     starts = list(_POSTMARK.finditer(file.data))
-    if file.data.strip() and (not starts or starts[0].start() != 0):
+    if not file.data.strip():
+        return
+    if not starts or starts[0].start() != 0:
         raise Unreadable("says it is a mailbox but does not begin with a message")
     ends = [*(match.start() for match in starts[1:]), len(file.data)]
     keys: set[str] = set()

@@ -18,6 +18,7 @@ __all__ = ["read"]
 
 #: A word cut at the end of a line: by the mark that PDFium leaves for it, or by a hyphen between letters.
 _CUT_WORD = re.compile(r"[\x02\ufffe\xad]\s*\n?|(?<=[^\W\d_])-\n(?=[^\W\d_A-ZÀ-Þ])")
+_JOINT = "\x02"  # marks where a cut word was joined, and goes with the other control characters
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ufffe\uffff]")
 _ITEM = re.compile(r"\s*(?:[•◦▪‣●○■–—*-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+\S")
 _SENTENCE_END = re.compile(r"""[.!?:;…]["'”’»)\]]*\s*$""")
@@ -75,21 +76,23 @@ def _paragraphs(text: str) -> list[tuple[str, str]]:
     PDF knows only lines: a paragraph ends at a blank line, where an item begins, and after a short line that
     ends a sentence.
     """
-    text = _CUT_WORD.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    lines = [_CONTROL.sub("", line).rstrip() for line in text.split("\n")]
-    lengths = sorted(len(line) for line in lines if line)
-    full = lengths[len(lengths) * 9 // 10] if lengths else 0
+    text = _CUT_WORD.sub(_JOINT, text.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = [line.rstrip() for line in text.split("\n")]
+    # Where a word was joined, two lines of the page became one: what counts is the length of the last.
+    lengths = [len(line) - line.rfind(_JOINT) - 1 for line in lines]
+    filled = sorted(len(part) for line in lines for part in line.split(_JOINT) if part)
+    full = filled[len(filled) * 9 // 10] if filled else 0
     found: list[tuple[str, list[str]]] = []
     fresh = True
-    for line in lines:
+    for line, length in zip(lines, lengths, strict=True):
         if line.strip() and _ITEM.match(line):
             found.append(("item", [line]))
         elif line.strip() and fresh:
             found.append(("paragraph", [line]))
         elif line.strip():
             found[-1][1].append(line)
-        fresh = not line.strip() or (bool(_SENTENCE_END.search(line)) and len(line) < _SHORT_LINE * full)
-    return [(kind, "\n".join(lines)) for kind, lines in found]
+        fresh = not line.strip() or (bool(_SENTENCE_END.search(line)) and length < _SHORT_LINE * full)
+    return [(kind, _CONTROL.sub("", "\n".join(lines))) for kind, lines in found]
 
 
 def _title(title: str) -> str:
