@@ -1,0 +1,14 @@
+"""Embedders: texts to vectors, by the bundled model, a local ONNX folder or an HTTP endpoint.
+
+    load_embedder()                              the bundled all-MiniLM-L6-v2
+    load_embedder("path/to/folder")              model.onnx and tokenizer.json of your own
+    load_embedder("openai:MODEL", api_key=…)     an OpenAI-compatible `/embeddings` endpoint
+    load_embedder("hash:128")                    no model at all: for tests and demonstrations
+
+Importing this package, or making an embedder, loads no model: that waits for the first text.
+"""
+
+from rifflux.models.base import Embedder
+from rifflux.models.registry import load_embedder
+
+__all__ = ["Embedder", "load_embedder"]

@@ -1,0 +1,40 @@
+"""How many processor cores this process may keep busy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["available_cores"]
+
+SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def available_cores() -> int:
+    """The physical cores this process may run on, at least one.
+
+    Two hardware threads of one core count once: they share its arithmetic units. A container's CPU quota
+    counts too.
+    """
+    if not hasattr(os, "sched_getaffinity"):  # macOS, Windows
+        return os.cpu_count() or 1
+    cores = {_siblings(number) for number in os.sched_getaffinity(0)}
+    return max(1, min(len(cores), _quota() or len(cores)))
+
+
+def _siblings(number: int) -> str:
+    """The hardware threads on the core of thread `number`; the thread itself where that is unknown."""
+    try:
+        return Path(SIBLINGS.format(number)).read_text()
+    except OSError:
+        return str(number)
+
+
+def _quota() -> int | None:
+    """The whole cores that the control group grants, or None where it sets no limit (or is an old one)."""
+    try:
+        quota, period = QUOTA.read_text().split()
+        return int(quota) // int(period)
+    except (OSError, ValueError):
+        return None

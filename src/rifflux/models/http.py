@@ -1,0 +1,208 @@
+"""An embedder behind an OpenAI-compatible `/embeddings` endpoint."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from rifflux.errors import ModelError
+from rifflux.models.base import Embedder, fingerprint_of, unit, well_formed
+from rifflux.types import Vectors
+
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["HttpEmbedder"]
+
+OPENAI = "https://api.openai.com/v1"
+RETRIED = {408, 409, 429, 500, 502, 503, 504}
+LONGEST_PAUSE = 30.0  # seconds
+CURES = {
+    400: "a text may be too long for the model: make chunks smaller",
+    401: "check the API key",
+    403: "check the API key and what it may use",
+    404: "check the base URL (it mostly ends in /v1) and the model's name",
+    413: "lower the batch size",
+    429: "the service limits the rate: wait, or lower the batch size",
+}
+
+
+@dataclass(frozen=True)
+class HttpEmbedder:
+    """Embeds by asking a server. Blank texts are not sent, and have the zero vector.
+
+    `timeout` and `backoff` are seconds: the time for one request, and the pause before the first retry,
+    which doubles with each one. `dimension` is learnt with one request where it is not given. The
+    fingerprint has the model's name and the prefixes, not the URL: a server may move, and we trust that the
+    same name means the same weights.
+    """
+
+    model: str
+    base_url: str = OPENAI
+    api_key: str | None = field(default=None, repr=False, compare=False)
+    known_dimension: int | None = None
+    max_tokens: int = 512
+    batch_size: int = 64
+    timeout: float = 60.0
+    retries: int = 3
+    backoff: float = 0.5
+    query_prefix: str = ""
+    document_prefix: str = ""
+    backend: str = field(default="http", init=False)
+    _dimension: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ModelError("the base URL of an embedding server starts with http:// or https:// and a host")
+        if parts.username or parts.password:
+            raise ModelError("give the key of an embedding server as API key, not inside its URL")
+        if not self.model:
+            raise ModelError(f"name the model that {self.base_url} should embed with")
+        if self.known_dimension:
+            self._dimension.append(self.known_dimension)
+
+    @property
+    def name(self) -> str:
+        """The model's name at the server."""
+        return self.model
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector: as given, or learnt from the first answer, asked for now if need be."""
+        if not self._dimension:
+            self._ask(["dimension"])
+        return self._dimension[0]
+
+    @property
+    def fingerprint(self) -> str:
+        """Hexadecimal digits of the model's name and the prefixes."""
+        return fingerprint_of("http", self.model, self.query_prefix, self.document_prefix)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """The unit vectors of texts to be found, (texts, dimension)."""
+        return self._embed([self.document_prefix + text if text.strip() else "" for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        """The unit vector of a question, (dimension,)."""
+        return np.asarray(self._embed([self.query_prefix + text if text.strip() else ""])[0])
+
+    def count_tokens(self, text: str) -> int:
+        """About how many tokens the text has, as the bundled model counts: the server doesn't tell."""
+        return self._counter.count_tokens(text)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        sent = [position for position, text in enumerate(texts) if text]
+        batches = [sent[start : start + self.batch_size] for start in range(0, len(sent), self.batch_size)]
+        answers = [self._ask([texts[position] for position in batch]) for batch in batches]
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        for batch, answer in zip(batches, answers, strict=True):
+            vectors[batch] = answer
+        return unit(vectors)
+
+    def _ask(self, texts: Sequence[str]) -> Vectors:
+        """One batch's vectors as they come, (texts, dimension)."""
+        response = self._post({"model": self.model, "input": [well_formed(text) for text in texts]})
+        try:
+            vectors = _read_vectors(response.json(), len(texts))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ModelError(
+                f"{self._endpoint} answered with something other than {len(texts)} embeddings ({error}): "
+                "check that the base URL is an OpenAI-compatible API"
+            ) from error
+        self._check_dimension(vectors.shape[1])
+        return vectors
+
+    def _check_dimension(self, found: int) -> None:
+        if not self._dimension:
+            self._dimension.append(found)
+        if found != self._dimension[0]:
+            raise ModelError(
+                f"{self.model} at {self.base_url} gave vectors of {found} numbers, not {self._dimension[0]}: "
+                "the model has changed, or the dimension given is wrong"
+            )
+
+    def _post(self, body: dict[str, Any]) -> httpx2.Response:
+        """Send a request, again after a pause where trying again can help."""
+        import httpx2
+
+        problem = ""
+        for pause in self._pauses():
+            try:
+                response = self._client.post(self._endpoint, json=body)
+            except httpx2.HTTPError as error:
+                problem = f"{type(error).__name__}: {error}; check that the server runs and the URL is right"
+                time.sleep(pause)
+                continue
+            if response.is_success:
+                return response
+            problem = self._complaint(response)
+            if response.status_code not in RETRIED:
+                break
+            time.sleep(pause and max(pause, _asked_pause(response)))
+        raise ModelError(f"{self._endpoint} did not embed: {problem}")
+
+    def _pauses(self) -> Iterator[float]:
+        """The seconds to wait after each failed attempt: none after the last."""
+        yield from (min(self.backoff * 2**attempt, LONGEST_PAUSE) for attempt in range(self.retries))
+        yield 0.0
+
+    def _complaint(self, response: httpx2.Response) -> str:
+        """What went wrong, and the cure. Servers quote what they got: the key is blotted out."""
+        said = " ".join(response.text.split())
+        if self.api_key:
+            said = said.replace(self.api_key, "***")
+        cure = CURES.get(response.status_code, "look into the server's log, or try again later")
+        return f"status {response.status_code} ({said[:200]}); {cure}"
+
+    @property
+    def _endpoint(self) -> str:
+        return f"{self.base_url.rstrip('/')}/embeddings"
+
+    @cached_property
+    def _client(self) -> httpx2.Client:
+        import httpx2
+
+        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        return httpx2.Client(headers=headers, timeout=self.timeout)
+
+    @cached_property
+    def _counter(self) -> Embedder:
+        from rifflux.models.registry import load_embedder
+
+        return load_embedder()
+
+
+def _asked_pause(response: httpx2.Response) -> float:
+    """The seconds that a Retry-After header asks for, within reason; zero where it has none or a date."""
+    try:
+        return min(float(response.headers.get("retry-after", 0)), LONGEST_PAUSE)
+    except ValueError:
+        return 0.0
+
+
+def _read_vectors(answer: Any, count: int) -> Vectors:
+    """The vectors in an answer, in the order of the texts, (count, dimension)."""
+    rows = {row.get("index", place): row["embedding"] for place, row in enumerate(answer["data"])}
+    if sorted(rows) != list(range(count)) or len(answer["data"]) != count:
+        raise ValueError(f"{len(answer['data'])} embeddings, or wrong indexes")
+    vectors = np.array([rows[position] for position in range(count)], np.float32)
+    if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
+        raise ValueError("embeddings that are no vectors of finite numbers")
+    return vectors
+
+
+def from_spec(
+    spec: str, *, base_url: str | None = None, api_key: str | None = None, **_: object
+) -> HttpEmbedder:
+    """Make the embedder that `openai:MODEL` or `http(s)://HOST/v1#MODEL` asks for."""
+    if spec.startswith("openai:"):
+        return HttpEmbedder(spec.removeprefix("openai:"), base_url or OPENAI, api_key)
+    url, _hash, model = spec.partition("#")
+    return HttpEmbedder(model, url, api_key)

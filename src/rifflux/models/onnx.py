@@ -1,0 +1,253 @@
+"""An embedder that runs an ONNX graph from a local folder, the bundled one among them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from rifflux.errors import ModelError
+from rifflux.models.base import fingerprint_of, unit, well_formed
+from rifflux.models.cores import available_cores
+from rifflux.models.folder import ModelSettings, read_folder
+from rifflux.models.tokens import token_counter
+from rifflux.types import Vectors
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+__all__ = ["OnnxEmbedder"]
+
+T = TypeVar("T")
+
+#: From a hidden state, (tokens, dimension), to one vector. No row is padding.
+POOL: dict[str, Callable[[Vectors], Vectors]] = {
+    "mean": lambda hidden: np.asarray(hidden.mean(0)),
+    "cls": lambda hidden: np.asarray(hidden[0]),
+    "max": lambda hidden: np.asarray(hidden.max(0)),
+    "last": lambda hidden: np.asarray(hidden[-1]),
+}
+INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+INPUTS: dict[str, Callable[[Encoding], list[int]]] = {
+    "input_ids": lambda encoding: encoding.ids,
+    "attention_mask": lambda encoding: encoding.attention_mask,
+    "token_type_ids": lambda encoding: encoding.type_ids,
+    "position_ids": lambda encoding: list(range(len(encoding))),
+}
+#: Outputs that hold a finished vector for each text, as exporters call them.
+POOLED = ("embedding", "sentence_embedding")
+
+
+@dataclass(frozen=True)
+class OnnxEmbedder:
+    """Embeds with an ONNX graph on the CPU, `threads` texts at a time (default: as many as there are cores).
+
+    Each text runs by itself, on one thread. Two texts on two threads are done sooner than one batch of two
+    on both, nothing is padded, and no vector depends on its neighbours, as it would where a graph quantises
+    a whole batch by one scale.
+    """
+
+    settings: ModelSettings
+    threads: int | None = None
+    backend: str = field(default="onnx", init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, threads: int | None = None) -> OnnxEmbedder:
+        """An embedder for the model in `folder`. Only settings are read; the first text loads the model."""
+        if threads is not None and threads < 1:
+            raise ModelError(f"threads is {threads}: give at least 1, or leave it out to use every core")
+        return cls(read_folder(Path(folder)), threads)
+
+    @property
+    def name(self) -> str:
+        """The name in the settings, or that of the folder."""
+        return self.settings.name
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a text are taken in, with the special ones."""
+        return self.settings.max_tokens
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector; loads the model where the settings don't tell."""
+        return self.settings.dimension or self._graph.dimension
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hexadecimal digits of all that shapes a vector; reads the model if the settings hold no digest."""
+        settings = self.settings
+        digest = settings.digest or settings.compute_digest()
+        prefixes = (settings.query_prefix, settings.document_prefix)
+        return fingerprint_of(digest, settings.pooling, prefixes, settings.max_tokens)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """The unit vectors of texts to be found, (texts, dimension)."""
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        prefix = self.settings.document_prefix
+        for position, vector in self._each(self._vector, [prefix + text for text in texts]):
+            vectors[position] = vector
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """The unit vector of a question, (dimension,)."""
+        return self._vector(self.settings.query_prefix + text)
+
+    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        """The unit vectors of each text's tokens, (tokens, dimension) each, without the special tokens.
+
+        For late interaction. Raises `ModelError` for a graph that gives only one vector per text.
+        """
+        found = dict(self._each(self._tokens, texts))
+        return [found[position] for position in range(len(texts))]
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens the text has, without truncation, special tokens or prefixes."""
+        return self._counter(text)
+
+    def _vector(self, text: str) -> Vectors:
+        encoding = self._encode(text)
+        if self._graph.pooled:
+            return unit(self._graph.run(self._graph.pooled, encoding))
+        return unit(POOL[self.settings.pooling](self._graph.run(self._hidden(), encoding)))
+
+    def _tokens(self, text: str) -> Vectors:
+        encoding = self._encode(text)
+        words = np.array(encoding.special_tokens_mask) == 0
+        return unit(self._graph.run(self._hidden(), encoding)[words])
+
+    def _hidden(self) -> str:
+        if not self._graph.hidden:
+            raise ModelError(f"{self.name} gives no vectors of tokens: export it with its last hidden state")
+        return self._graph.hidden
+
+    def _encode(self, text: str) -> Encoding:
+        return self._tokenizer.encode(well_formed(text))
+
+    def _each(self, work: Callable[[str], T], texts: Sequence[str]) -> Iterator[tuple[int, T]]:
+        """The position and result of each text, longest first: no thread is left alone with a long one."""
+        order = sorted(range(len(texts)), key=lambda position: len(texts[position]), reverse=True)
+        threads = min(self.threads or available_cores(), len(texts))
+        if threads < 2:
+            yield from ((position, work(texts[position])) for position in order)
+            return
+        with ThreadPoolExecutor(threads, thread_name_prefix="embed") as pool:
+            yield from zip(order, pool.map(work, (texts[position] for position in order)), strict=True)
+
+    # What is loaded late, once, whichever thread comes first
+
+    @property
+    def _graph(self) -> Graph:
+        return self._once("graph", lambda: load_graph(self.settings))
+
+    @property
+    def _tokenizer(self) -> Tokenizer:
+        return self._once("tokenizer", lambda: load_tokenizer(self.settings.tokenizer, self.max_tokens))
+
+    @property
+    def _counter(self) -> Callable[[str], int]:
+        return self._once("counter", lambda: token_counter(load_tokenizer(self.settings.tokenizer)))
+
+    @cached_property
+    def _loaded(self) -> dict[str, Any]:
+        return {}
+
+    def _once(self, name: str, load: Callable[[], T]) -> T:
+        if name not in self._loaded:
+            with self._lock:
+                if name not in self._loaded:
+                    self._loaded[name] = load()
+        return self._loaded[name]  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A loaded graph. `pooled` and `hidden` name the outputs for texts and tokens, where there are any."""
+
+    session: Any
+    pooled: str | None
+    hidden: str | None
+    dimension: int
+    inputs: dict[str, Any]
+
+    def run(self, output: str, encoding: Encoding) -> Vectors:
+        """One output for one text: (dimension,) or (tokens, dimension)."""
+        feed = {name: np.array([INPUTS[name](encoding)], kind) for name, kind in self.inputs.items()}
+        try:
+            found = self.session.run([output], feed)[0]
+        except Exception as error:  # onnxruntime has no public error class
+            raise ModelError(
+                f"the model failed on a text of {len(encoding)} tokens ({error}): check its max_tokens"
+            ) from error
+        return np.asarray(found[0], np.float32)
+
+
+def load_graph(settings: ModelSettings) -> Graph:
+    """Start a single-threaded session and find out what goes in and what comes out.
+
+    A graph that is optimised already runs as it stands; fusing again takes time, and may pick slower
+    operators.
+    """
+    import onnxruntime
+
+    level = onnxruntime.GraphOptimizationLevel
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = level.ORT_DISABLE_ALL if settings.optimised else level.ORT_ENABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        session = onnxruntime.InferenceSession(settings.model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime has no public error class
+        raise ModelError(
+            f"{settings.model} can't be loaded ({error}): fetch or export the model again"
+        ) from error
+    return describe(session, settings)
+
+
+def describe(session: Any, settings: ModelSettings) -> Graph:
+    """Check that the graph is an embedder we can feed, and name its outputs."""
+    outputs = {output.name: output.shape for output in session.get_outputs()}
+    pooled = next((name for name in POOLED if name in outputs), None) or _of_rank(2, outputs)
+    hidden = _of_rank(3, outputs)
+    inputs = {item.name: INTEGERS.get(item.type) for item in session.get_inputs()}
+    if not (pooled or hidden) or not inputs.keys() <= INPUTS.keys() or None in inputs.values():
+        raise ModelError(
+            f"{settings.model} is no embedder: it takes {', '.join(inputs)}, gives {', '.join(outputs)}; "
+            f"wanted are {', '.join(INPUTS)} as integers, and one vector for each text or token"
+        )
+    dimension = outputs[pooled or hidden or ""][-1]
+    if not isinstance(dimension, int):
+        dimension = settings.dimension or 0
+    if not dimension or settings.dimension not in (None, dimension):
+        raise ModelError(
+            f"{settings.model} gives vectors of {dimension or 'unknown'} numbers, its settings say "
+            f"{settings.dimension}: set `dimension` in the folder's rifflux.json"
+        )
+    return Graph(session, pooled, hidden, dimension, inputs)
+
+
+def _of_rank(rank: int, outputs: dict[str, Any]) -> str | None:
+    return next((name for name, shape in outputs.items() if len(shape) == rank), None)
+
+
+def load_tokenizer(path: Path, max_tokens: int | None = None) -> Tokenizer:
+    """Read a tokenizer. Whatever padding and truncation its file asks for gives way to ours."""
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer: Tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the tokenizers package raises bare exceptions
+        raise ModelError(f"{path} can't be read ({error}): fetch or export the model again") from error
+    tokenizer.no_padding()
+    if max_tokens is None:
+        tokenizer.no_truncation()
+    else:
+        tokenizer.enable_truncation(max_tokens)
+    return tokenizer

@@ -1,0 +1,89 @@
+"""Counting tokens exactly, and fast enough to do it for every piece of every document.
+
+A BERT tokenizer cuts at white space and punctuation before anything else, so the count of a text is the sum
+over its words, and words repeat: most counts are a look-up. Whatever is rare (a word not seen before, any
+other script) goes to the tokenizer itself, one word at a time.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rifflux.models.base import well_formed
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["token_counter"]
+
+REMEMBERED_WORDS = 50_000
+REMEMBERED_LENGTH = 64  # characters: what is longer hardly comes back, and would fill the memory
+SPACE = r" \t\n\r"
+PUNCTUATION = r"!-/:-@\[-`{-~"
+
+
+def token_counter(tokenizer: Tokenizer) -> Callable[[str], int]:
+    """A function that counts the tokens of a text, without the special ones.
+
+    The tokenizer must not truncate or pad. Counts equal `len(tokenizer.encode(text,
+    add_special_tokens=False))`; they come from memory where the tokenizer works word by word as BERT's
+    does.
+    """
+
+    def encode(text: str) -> int:
+        return len(tokenizer.encode(text, add_special_tokens=False))
+
+    if not cuts_at_words(tokenizer):
+        return lambda text: encode(well_formed(text))
+
+    known = Counts(encode).__getitem__
+    words = word_pattern(tokenizer).findall
+
+    def count(text: str) -> int:
+        return sum(map(known, words(well_formed(text))))
+
+    return count
+
+
+def cuts_at_words(tokenizer: Tokenizer) -> bool:
+    """Whether ASCII space and punctuation always end a word, and nothing reaches across such an end."""
+    from tokenizers import models, normalizers, pre_tokenizers
+
+    added = tokenizer.get_added_tokens_decoder().values()
+    return (
+        isinstance(tokenizer.normalizer, normalizers.BertNormalizer)
+        and isinstance(tokenizer.pre_tokenizer, pre_tokenizers.BertPreTokenizer)
+        and isinstance(tokenizer.model, models.WordPiece)
+        and all(token.content[0] in string.punctuation for token in added)
+        and not any(token.normalized or token.lstrip or token.rstrip or token.single_word for token in added)
+    )
+
+
+def word_pattern(tokenizer: Tokenizer) -> re.Pattern[str]:
+    """Runs of anything but space and punctuation, added tokens (they start with a mark), and marks.
+
+    Only the four characters that the tokenizer takes for ASCII space count as such: it deletes the other
+    control characters, which joins what they stood between.
+    """
+    added = sorted((token.content for token in tokenizer.get_added_tokens_decoder().values()), key=len)
+    longest_first = map(re.escape, reversed(added))
+    return re.compile("|".join([f"[^{SPACE}{PUNCTUATION}]+", *longest_first, f"[{PUNCTUATION}]"]))
+
+
+class Counts(dict[str, int]):
+    """The token counts of words, filled as words are asked for; forgets all when it is full."""
+
+    def __init__(self, encode: Callable[[str], int]) -> None:
+        super().__init__()
+        self.encode = encode
+
+    def __missing__(self, word: str) -> int:
+        count = self.encode(word)
+        if len(word) <= REMEMBERED_LENGTH:
+            if len(self) >= REMEMBERED_WORDS:
+                self.clear()
+            self[word] = count
+        return count
