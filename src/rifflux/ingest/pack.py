@@ -20,11 +20,15 @@ _CHARACTERS_PER_TOKEN = 16
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A span that is not cut further. Where it begins a passage, `header` goes in front."""
+    """A span that is not cut further. Where it begins a passage, `header` goes in front.
+
+    `gap` is the size of what stands between it and the unit before, in no block but in the passage of both.
+    """
 
     start: int
     end: int
     size: int
+    gap: int = 0
     header: str = ""
     header_size: int = 0
 
@@ -43,8 +47,8 @@ class Pack:
 
     def __call__(self, section: Iterable[Block]) -> Iterator[tuple[str, Span]]:
         """The text and span of each passage, in order."""
-        units = self._with_lead_ins(unit for block in section for unit in self._units(block))
-        for group in self._groups(units):
+        units = self._with_gaps(unit for block in section for unit in self._units(block))
+        for group in self._groups(self._with_lead_ins(units)):
             header, start, end = group[0].header, group[0].start, group[-1].end
             body = self.text[start:end]
             yield (f"{header}\n{body}" if header else body), (start, end)
@@ -89,13 +93,21 @@ class Pack:
             for piece in cut_evenly(self.text, start, end, size // most + 1):
                 yield from self._cut(*piece, (), most)
 
+    def _with_gaps(self, units: Iterable[_Unit]) -> Iterator[_Unit]:
+        end: int | None = None
+        for unit in units:
+            gap = "" if end is None else self.text[end : unit.start].strip()
+            yield replace(unit, gap=self._size_of(gap)) if gap else unit
+            end = unit.end
+
     def _with_lead_ins(self, units: Iterable[_Unit]) -> list[_Unit]:
         """The units, where one that ends in a colon is kept with what it introduces, if both fit."""
         joined: list[_Unit] = []
         for unit in units:
             last = joined[-1] if joined else None
-            if last and self.text[last.end - 1] in ":：" and last.size + unit.size <= self.budget:
-                joined[-1] = replace(last, end=unit.end, size=last.size + unit.size)
+            both = last.size + unit.gap + unit.size if last else 0
+            if last and self.text[last.end - 1] in ":：" and both <= self.budget:
+                joined[-1] = replace(last, end=unit.end, size=both)
             else:
                 joined.append(unit)
         return joined
@@ -121,9 +133,9 @@ class Pack:
         groups: list[list[_Unit]] = []
         size = 0
         for unit in units:
-            if groups and size + unit.size <= self.budget:
+            if groups and size + unit.gap + unit.size <= self.budget:
                 groups[-1].append(unit)
-                size += unit.size
+                size += unit.gap + unit.size
             else:
                 groups.append([unit])
                 size = unit.size + unit.header_size
@@ -155,4 +167,5 @@ class Pack:
 
 def _total(units: Sequence[_Unit]) -> int:
     """The tokens of a passage made of these units."""
-    return units[0].header_size + sum(unit.size for unit in units)
+    first = units[0]
+    return first.header_size - first.gap + sum(unit.gap + unit.size for unit in units)

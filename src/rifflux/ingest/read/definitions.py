@@ -74,6 +74,13 @@ _GROUPS = frozenset(
     ]
 )
 _VARIABLES = frozenset(["lexical_declaration", "variable_declaration"])
+_NAME_HOLDERS = frozenset(
+    [
+        *("call_expression", "function_clause", "let_binding", "module_binding", "signature", "type_head"),
+        *("type_spec", "variable_declarator"),
+    ]
+)
+_NAME_LIKE = re.compile(r"identifier|_name$|object_reference")
 _FUNCTION_VALUES = frozenset(["arrow_function", "class", "function", "function_expression"])
 
 
@@ -140,36 +147,27 @@ def _defined(node: Any, outer: Any) -> Definition:
 
 def _name(node: Any) -> str:
     """The name a reader would call it by: `Class`, `Type.method` for a Go receiver, the type of an `impl`."""
-    name = node.child_by_field_name("name") or node.child_by_field_name("type")
-    if node.type == "function_definition" and node.child_by_field_name("declarator"):  # C and its kin
-        name = None
-    inner = node
-    while name is None and inner is not None:
-        step = inner.child_by_field_name("declarator") or _declarator(inner)
-        if step is None:
-            name = inner if inner is not node else None
-            break
-        name = step.child_by_field_name("name") if step.type.startswith("variable") else None
-        inner = step
-    if name is None:
-        name = next((child for child in node.named_children if "identifier" in child.type), None)
-    words = _text(name) if name is not None else ""
+    named = _name_node(node)
+    words = _text(named) if named is not None else ""
     receiver = node.child_by_field_name("receiver")
     if receiver is not None:
         words = ".".join([*re.findall(r"\w+", _text(receiver).split("[")[0])[-1:], words])
     return " ".join(words.split())[:100]
 
 
-def _declarator(node: Any) -> Any:
-    kinds = (
-        "variable_declarator",
-        "type_spec",
-        "let_binding",
-        "module_binding",
-        "fun_clause",
-        "function_clause",
-    )
-    return next((child for child in node.named_children if child.type in kinds), None)
+def _name_node(node: Any) -> Any:
+    declarator = node.child_by_field_name("declarator")
+    if declarator is not None:  # C and its kin: `int *(name)(...)`
+        while (inner := declarator.child_by_field_name("declarator")) is not None:
+            declarator = inner
+        return declarator
+    for each in ("name", "type"):
+        if (named := node.child_by_field_name(each)) is not None:
+            return named
+    holder = next((child for child in node.named_children if child.type in _NAME_HOLDERS), None)
+    if holder is not None:
+        return _name_node(holder)
+    return next((child for child in node.named_children if _NAME_LIKE.search(child.type)), None)
 
 
 def _text(node: Any) -> str:

@@ -18,6 +18,8 @@ _ENTRY = re.compile(r"""^(?:"([^"\n]+)"|'([^'\n]+)'|([^\s:#'"\[\]{}-][^:\n]*?))[
 _ITEM = re.compile(r"[ \t]*-(?:[ \t]+(.*))?$")
 _COMMENT = re.compile(r"(?:^|[ \t]+)#.*$")
 _FLOW_ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]*)\s*(?:,|$)""")
+_QUOTED = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')\s*(?:#.*)?""")
+_ESCAPE = re.compile(r"\\(.)")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)(\.\d+)?")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:Z|[+-]\d\d:?\d\d)?)?")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -101,9 +103,9 @@ def _scalar(scalar: str) -> Any:
 
 
 def _unquoted(scalar: str) -> str:
-    scalar = scalar.strip()
-    if len(scalar) > 1 and scalar[0] == scalar[-1] == '"':
-        return re.sub(r"\\(.)", r"\1", scalar[1:-1])
-    if len(scalar) > 1 and scalar[0] == scalar[-1] == "'":
-        return scalar[1:-1].replace("''", "'")
-    return scalar
+    quoted = _QUOTED.fullmatch(scalar)
+    if quoted is None:
+        return scalar.strip()
+    if quoted[1] is not None:
+        return _ESCAPE.sub(r"\1", quoted[1])
+    return quoted[2].replace("''", "'")

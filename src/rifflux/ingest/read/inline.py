@@ -9,7 +9,7 @@ __all__ = ["LONGEST_HEADING", "plain_heading", "shortened"]
 #: A breadcrumb is cut behind this many characters; it is embedded with every chunk below it.
 LONGEST_HEADING = 200
 
-_CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_LITERAL = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)|\\([!-/:-@\[-`{-~])")  # code, and escaped characters
 _MARKUP = (
     (re.compile(r"[ \t]*\{[#.:][^{}\n]*\}[ \t]*$"), ""),  # {#anchor}
     (re.compile(r"!?\[\[([^\[\]|]*\|)?([^\[\]]+)\]\]"), r"\2"),  # [[target|words]]
@@ -19,10 +19,9 @@ _MARKUP = (
     (re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1"), r"\2"),
     (re.compile(r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
     (re.compile(r"(~~|==)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
 _MARKED = re.compile(r"[`\[\]<>*_~=\\{]")
-# Stands for a code span while the markup around it goes; no text means anything by it.
+# Stands for a literal while the markup around it goes; the character means nothing in any text.
 _HIDDEN = "\ufdd0"
 
 
@@ -30,12 +29,12 @@ def plain_heading(markup: str) -> str:
     """The heading as people read it: `` `code` `` without its ticks, links as their words, no emphasis."""
     markup = markup[: 4 * LONGEST_HEADING]
     if _MARKED.search(markup):
-        code = [span[2] for span in _CODE.finditer(markup)]
-        markup = _CODE.sub(_HIDDEN, markup)
+        literals = [literal[2] or literal[3] for literal in _LITERAL.finditer(markup)]
+        markup = _LITERAL.sub(_HIDDEN, markup)
         for pattern, words in _MARKUP:
             markup = pattern.sub(words, markup)
-        for span in code:
-            markup = markup.replace(_HIDDEN, span, 1)
+        for literal in literals:
+            markup = markup.replace(_HIDDEN, literal, 1)
     return shortened(" ".join(markup.split()))
 
 

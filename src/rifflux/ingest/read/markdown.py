@@ -13,7 +13,6 @@ from itertools import accumulate
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
-from markdown_it.token import Token
 
 from rifflux.ingest.read.base import File, Outline, document_of
 from rifflux.ingest.read.decode import decode
@@ -28,13 +27,14 @@ _LEAVES = {"paragraph_open", "heading_open", *_KINDS}
 _NEWLINE = re.compile(r"\r\n?|\n")
 # Comments, and tags that say nothing by themselves: closing ones, and those with no attributes but these.
 _SILENT_HTML = re.compile(
-    r"<!--.*?(?:-->|\Z)|</[a-z][^<>]*>|<[a-z][\w-]*(?:\s+(?:id|name|class|style)\s*=\s*(?:\"[^\"]*\"|'[^']*'))*\s*/?>",
+    r"<!--.*?(?:-->|\Z)|</[a-z][^<>]*>"
+    r"|<[a-z][\w-]*(?:\s+(?:id|name|class|style)\s*=\s*(?:\"[^\"]*\"|'[^']*'))*\s*/?>",
     re.DOTALL | re.IGNORECASE,
 )
 
 
 def read_markdown(file: File) -> Iterator[Parsed]:
-    """The document of a Markdown file; its title is the front matter's, or the first heading of level one."""
+    """The document of a Markdown file; its title is the front matter's, or the heading all of it is under."""
     text = decode(file.data)
     front = front_matter(text)
     scan = _scan(text, front.end)
@@ -55,10 +55,20 @@ def markdown_blocks(text: str) -> tuple[Block, ...]:
 
 @dataclass(slots=True)
 class _Scan:
-    """What was found on the way through the tokens: the title and the blocks so far."""
+    """What was found on the way through the tokens: headings with their levels, and blocks."""
 
-    title: str = ""
+    headings: list[tuple[int, str]] = field(default_factory=list)
+    opens_with_heading: bool = False
     outline: Outline = field(default_factory=Outline)
+
+    @property
+    def title(self) -> str:
+        """The first heading of level one, or a lower one that opens the text and has no equal."""
+        first = next((words for level, words in self.headings if level == 1), "")
+        if first or not self.opens_with_heading:
+            return first
+        top, words = self.headings[0]
+        return words if all(level > top for level, _ in self.headings[1:]) else ""
 
 
 def _scan(text: str, offset: int) -> _Scan:
@@ -68,6 +78,7 @@ def _scan(text: str, offset: int) -> _Scan:
     scan = _Scan()
     item: int | None = None  # the first line of a list item that nothing has been read of
     tokens = _parser().parse(source)
+    scan.opens_with_heading = bool(tokens) and tokens[0].type == "heading_open"
     for index, token in enumerate(tokens):
         if token.type == "list_item_open":
             item = token.map[0] if token.map else None
@@ -81,7 +92,7 @@ def _scan(text: str, offset: int) -> _Scan:
             kind = _KINDS.get(token.type) or ("paragraph" if item is None else "item")
             start, end = starts[first if item is None else item], starts[last]
             item = None
-            _block(scan, token, kind, start, end, text)
+            _block(scan, kind, start, end, text)
     return scan
 
 
@@ -95,16 +106,15 @@ def _line_starts(source: str, offset: int) -> list[int]:
 def _heading(scan: _Scan, markup: str, level: int, start: int, end: int, text: str) -> None:
     title = plain_heading(markup)
     end = start + len(text[start:end].rstrip())
-    if level == 1 and not scan.title:
-        scan.title = title
+    scan.headings.append((level, title))
     scan.outline.heading(level, title, start, end)
     if len(markup) > LONGEST_HEADING:  # the breadcrumb does not hold all of it
         scan.outline.block(start, end)
 
 
-def _block(scan: _Scan, token: Token, kind: str, start: int, end: int, text: str) -> None:
+def _block(scan: _Scan, kind: str, start: int, end: int, text: str) -> None:
     source = text[start:end]
-    if token.type == "html_block" and not _SILENT_HTML.sub("", source).strip():
+    if source.lstrip().startswith("<") and not _SILENT_HTML.sub("", source).strip():
         return
     header = "\n".join(source.split("\n", 2)[:2]) if kind == "table" else ""
     scan.outline.block(start, start + len(source.rstrip()), kind, header)
@@ -113,10 +123,18 @@ def _block(scan: _Scan, token: Token, kind: str, start: int, end: int, text: str
 # The parser
 
 
+# Blocks nested deeper than this are skipped; a list takes two levels.
+_DEEPEST = 100
+
+
 @cache
 def _parser() -> MarkdownIt:
     """A parser of blocks only. Link definitions count as text: people search for what they link to."""
-    parser = MarkdownIt("commonmark").enable("table").disable(["inline", "text_join", "reference"])
+    parser = (
+        MarkdownIt("commonmark", {"maxNesting": _DEEPEST})
+        .enable("table")
+        .disable(["inline", "text_join", "reference"])
+    )
     parser.block.ruler.before("table", "prose", _prose)
     return parser
 

@@ -17,7 +17,7 @@ from rifflux.types import Block, Parsed
 
 __all__ = ["read_rst", "rst_blocks"]
 
-_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")
+_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1*[ \t]*")
 _EXPLICIT = re.compile(r"[ \t]*\.\.(?:[ \t]+(.*))?$")
 _DIRECTIVE = re.compile(r"(?:\|[^|]+\|[ \t]+)?([\w:.+-]+)::(?:[ \t]|$)")
 _SUBSTANCE = re.compile(r"\[[^\]]+\][ \t]|_[^:]+:[ \t]+\S|__ ")  # footnotes, citations, links to somewhere
@@ -129,7 +129,7 @@ def _section(scan: _Scan, row: int) -> int:
     title, under = scan.line(title_row), _ADORNMENT.fullmatch(scan.line(title_row + 1))
     if not title or under is None or _ADORNMENT.fullmatch(title):
         return row
-    if over and over.group() != under.group():
+    if over and (over.group() != under.group() or len(over.group()) < 2):
         return row
     if not over and (title[0].isspace() or len(under.group()) < min(4, len(title))):
         return row
