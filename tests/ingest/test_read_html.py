@@ -76,6 +76,15 @@ def test_noise_is_left_out() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "link", ["<a href='#x'>#</a>", "<a class='headerlink' href='#x'>link</a>", "<a id=x></a>"]
+)
+def test_links_of_headings_to_themselves_are_left_out(link: str) -> None:
+    assert shown(page(f"<h1>Policies{link}</h1><p>See <a href=y>page #</a></p>")) == [
+        ("paragraph", ("Policies",), "See page #")
+    ]
+
+
 def test_menus_around_an_unmarked_main_text_are_left_out() -> None:
     links = "".join(
         f"<li><a href=x>Another page of this site, number {i}, with a name</a></li>" for i in range(40)

@@ -27,7 +27,8 @@ _NOISE = " | ".join(
         *("//script", "//style", "//noscript", "//template", "//svg", "//iframe", "//object", "//dialog"),
         *("//button", "//select", "//textarea", "//input"),
         *("//nav", "//body/footer", "//*[@role='navigation']", "//*[@hidden]"),
-        "//a[contains(concat(' ', @class, ' '), ' headerlink ') or normalize-space() = '¶']",
+        # Links of headings to themselves.
+        "//a[contains(concat(' ', @class, ' '), ' headerlink ') or contains('¶ # §', normalize-space())][text()]",
     ]
 )
 _INLINE = frozenset(
