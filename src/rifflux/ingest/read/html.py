@@ -28,7 +28,8 @@ _NOISE = " | ".join(
         *("//button", "//select", "//textarea", "//input"),
         *("//nav", "//body/footer", "//*[@role='navigation']", "//*[@hidden]"),
         # Links of headings to themselves.
-        "//a[contains(concat(' ', @class, ' '), ' headerlink ') or contains('¶ # §', normalize-space())][text()]",
+        "//a[contains(concat(' ', @class, ' '), ' headerlink ')]",
+        "//a[text() and contains('¶ # §', normalize-space())]",
     ]
 )
 _INLINE = frozenset(
