@@ -1,0 +1,164 @@
+"""The bundled model: it is what it says it is, and agrees with the weights it was made from."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from rifflux.models import Embedder, load_embedder
+from rifflux.models.onnx import OnnxEmbedder
+from rifflux.models.registry import BUNDLED
+
+HERE = Path(__file__).parent
+TEXTS: list[str] = json.loads((HERE / "minilm_texts.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return load_embedder(threads=2)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(BUNDLED / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+@pytest.fixture(scope="module")
+def vectors(embedder):
+    return embedder.embed_documents(TEXTS)
+
+
+class TestVectors:
+    def test_agree_with_the_original_weights(self, vectors):
+        reference = np.load(HERE / "minilm_reference.npy")
+        cosines = dict(zip(TEXTS, (vectors * reference).sum(1), strict=True))
+        assert {text: cosine for text, cosine in cosines.items() if cosine < 0.985} == {}
+        assert np.mean(list(cosines.values())) > 0.99
+
+    def test_rank_alike_as_the_original_weights(self, vectors):
+        reference = np.load(HERE / "minilm_reference.npy")
+        long = [position for position, text in enumerate(TEXTS) if len(text) > 30]
+        likeness, expected = (found[long] @ found[long].T for found in (vectors, reference))
+        np.testing.assert_allclose(likeness, expected, atol=0.06)
+
+    def test_are_unit_vectors_in_the_order_of_the_texts(self, embedder, vectors):
+        assert vectors.shape == (len(TEXTS), 384)
+        assert vectors.dtype == np.float32
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+        for position in (0, 3, 40, len(TEXTS) - 1):
+            np.testing.assert_array_equal(embedder.embed_documents([TEXTS[position]])[0], vectors[position])
+
+    def test_do_not_depend_on_neighbours_threads_or_role(self, vectors):
+        one_by_one = load_embedder(threads=1)
+        again = np.stack([one_by_one.embed_query(text) for text in TEXTS])
+        np.testing.assert_array_equal(again, vectors)
+
+    def test_of_no_texts(self, embedder):
+        assert embedder.embed_documents([]).shape == (0, 384)
+
+    def test_bring_like_meanings_together(self, embedder):
+        found = embedder.embed_documents(
+            ["How do I bake bread?", "A recipe for sourdough loaves", "Stock prices fell"]
+        )
+        likeness = found @ found.T
+        assert likeness[0, 1] > likeness[0, 2] + 0.2
+
+    def test_ignore_what_is_past_the_last_token_taken_in(self, embedder):
+        text = "apple pear plum " * 85  # 255 words; 254 fit between the special tokens
+        np.testing.assert_array_equal(embedder.embed_query(text), embedder.embed_query(text + "granite"))
+        assert not np.array_equal(embedder.embed_query("granite " + text), embedder.embed_query(text))
+
+    @pytest.mark.parametrize(
+        "text",
+        ["\ud800", "half \udc00 a pair", "\x00\x01\x7f", "\ufffe\uffff", "a" * 5000, "\u202e", " \n\t"],
+    )
+    def test_of_odd_texts_are_still_unit_vectors(self, embedder, text):
+        assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1, abs=1e-5)
+        assert embedder.count_tokens(text) >= 0
+
+    def test_join_surrogate_pairs(self, embedder):
+        np.testing.assert_array_equal(embedder.embed_query("\ud83d\ude00 hi"), embedder.embed_query("😀 hi"))
+
+    def test_are_the_same_when_many_threads_come_first_at_once(self, vectors):
+        fresh = load_embedder()
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(fresh.embed_query, TEXTS[:16]))
+        np.testing.assert_array_equal(np.stack(found), vectors[:16])
+
+
+class TestTokenVectors:
+    def test_leave_out_the_special_tokens(self, embedder):
+        assert isinstance(embedder, OnnxEmbedder)
+        empty, three = embedder.token_vectors(["", "red green blue"])
+        assert empty.shape == (0, 384)
+        assert three.shape == (3, 384)
+        np.testing.assert_allclose(np.linalg.norm(three, axis=1), 1, atol=1e-5)
+
+
+class TestFolder:
+    def test_holds_what_its_digest_says(self):
+        settings = json.loads((BUNDLED / "rifflux.json").read_text())
+        content = (BUNDLED / "model.onnx").read_bytes() + (BUNDLED / "tokenizer.json").read_bytes()
+        assert hashlib.sha256(content).hexdigest() == settings["digest"]
+        assert OnnxEmbedder.load(BUNDLED).settings.compute_digest() == settings["digest"]
+
+    def test_carries_its_licence(self):
+        assert "Apache License" in (BUNDLED / "LICENSE").read_text()
+        assert "quantised" in (BUNDLED / "NOTICE").read_text()
+
+    def test_describes_itself(self, embedder):
+        assert (embedder.name, embedder.backend) == ("all-MiniLM-L6-v2", "onnx")
+        assert (embedder.dimension, embedder.max_tokens) == (384, 256)
+        assert embedder.fingerprint == load_embedder("minilm").fingerprint
+        assert len(bytes.fromhex(embedder.fingerprint)) == 16
+
+
+def test_nothing_heavy_loads_before_the_first_text():
+    script = """
+import sys
+from rifflux.models import load_embedder
+embedder = load_embedder()
+print(embedder.name, embedder.dimension, embedder.fingerprint)
+assert not {"onnxruntime", "tokenizers", "httpx2"} & sys.modules.keys()
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+class TestCounts:
+    @pytest.mark.parametrize("text", TEXTS)
+    def test_are_those_of_the_tokenizer(self, embedder, tokenizer, text):
+        assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
+
+    def test_are_those_of_the_tokenizer_on_whole_files(self, embedder, tokenizer):
+        for path in (HERE.parent.parent / "src").rglob("*.py"):
+            text = path.read_text("utf-8")
+            assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
+
+    @settings(max_examples=500, deadline=None)
+    @given(
+        st.lists(
+            st.one_of(
+                st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
+                st.sampled_from(
+                    ["[CLS]", "[MASK]", "[SEP", "]", " ", "\n", "\t", "\x0b", "\x1c", "\x85", "\u2028"]
+                ),
+                st.sampled_from(
+                    ["\u0301", "İ", "ß", "ﬁ", "文", "한", "😀", "\u200b", "\xa0", "\xad", "can't", "x" * 101]
+                ),
+            ),
+            max_size=12,
+        ).map("".join)
+    )
+    def test_are_those_of_the_tokenizer_whatever_the_text(self, embedder, tokenizer, text):
+        assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
