@@ -48,6 +48,8 @@ def _is_fresh(path: Path, *, create: bool) -> bool:
         head = file.read(len(_MAGIC))
     if head and head != _MAGIC:
         raise NotAnIndex(f"{path} is not a Rifflux index: choose another file with --db")
+    if not head and not create:
+        raise NotAnIndex(f"{path} is empty, not a Rifflux index: make one with 'rifflux index FOLDER'")
     return not head
 
 
