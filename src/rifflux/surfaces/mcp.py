@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import signal
 import socket
 import sys
 import threading
@@ -210,7 +211,15 @@ def serve(
         if http:
             _serve_http(server(workspace), *http)
         else:
-            server(workspace).run("stdio")
+            _serve_stdio(server(workspace))
+
+
+def _serve_stdio(made: MCPServer[Any]) -> None:
+    # A thread waits for the client's next line and cannot be woken, so a tidy interrupt would wait for one
+    # more line. The index loses nothing when the process just ends: what is not committed never happened.
+    with suppress(ValueError):  # only the main thread may say so
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    made.run("stdio")
 
 
 def _serve_http(made: MCPServer[Any], host: str, port: int) -> None:
@@ -313,6 +322,7 @@ class _Progress:
     base: int = 0
     done: int = 0
     stage: str = ""
+    sofar: int = -1
     told: float = 0.0
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
@@ -321,7 +331,7 @@ class _Progress:
         if stage != self.stage or done < self.done:
             self.base, self.stage = self.base + self.done, stage
         self.done = done
-        if time.monotonic() - self.told >= SECONDS_BETWEEN_REPORTS:
-            self.told = time.monotonic()
-            whole = None if total is None else self.base + total
-            from_thread.run(self.context.report_progress, self.base + done, whole, stage)
+        now, sofar = time.monotonic(), self.base + done
+        if sofar > self.sofar and now - self.told >= SECONDS_BETWEEN_REPORTS:
+            self.told, self.sofar = now, sofar
+            from_thread.run(self.context.report_progress, sofar, total and self.base + total, stage)
