@@ -1,5 +1,6 @@
 """Source code becomes blocks under the names of its definitions, with a grammar or without."""
 
+import time
 from importlib.util import find_spec
 
 import pytest
@@ -149,6 +150,15 @@ def test_the_document_names_its_language() -> None:
 def test_every_language_has_a_grammar() -> None:
     assert len(set(LANGUAGES.values())) >= 25
     assert [language for language in set(LANGUAGES.values()) if definitions._parser(language) is None] == []
+
+
+@needs_grammars
+def test_what_is_no_code_is_given_up_on_in_time() -> None:
+    begun = time.perf_counter()
+    text = "<!--\n\n" * 10_000 + "\ndef f():\n    pass\n"
+    assert shown(text, "python")[-1][0] == ("f",)
+    assert shown("def g():\n    pass\n", "python")[0][0] == ("g",)
+    assert time.perf_counter() - begun < 5
 
 
 @needs_grammars

@@ -57,7 +57,8 @@ def test_without_a_section_the_file_gives_the_title() -> None:
 
 
 def test_a_heading_has_no_markup() -> None:
-    text = "The ``x`` of :ref:`the *guide* <guide>` and `y`_\n=================================================\n\nz\n"
+    title = "The ``x`` of :ref:`the *guide* <guide>` and `y`_"
+    text = f"{title}\n{'=' * len(title)}\n\nz\n"
     assert shown(text)[0][1] == ("The x of the guide and y",)
 
 
@@ -93,7 +94,8 @@ def test_admonitions_are_read_and_their_content_too() -> None:
 
 
 def test_comments_targets_and_steering_are_left_out() -> None:
-    text = ".. a comment\n   goes on\n\n.. _target:\n\n.. contents:: Table\n   :depth: 2\n\n..\n\n   hidden\n\nText.\n"
+    comments = ".. a comment\n   goes on\n\n..\n\n   hidden\n\n"
+    text = f"{comments}.. _target:\n\n.. contents:: Table\n   :depth: 2\n\nText.\n"
     assert [piece for _, _, piece in shown(text)] == ["Text."]
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from importlib import import_module
 from itertools import groupby
 
 from rifflux.ingest.pack import Count, Pack
-from rifflux.ingest.read.code import code_blocks
-from rifflux.ingest.read.markdown import markdown_blocks
-from rifflux.ingest.read.plain import plain_blocks
-from rifflux.ingest.read.rst import rst_blocks
 from rifflux.types import Block, Chunk, Document
 
 __all__ = ["Chunker", "Count", "blocks_of", "chunk_id", "embedding_text", "heading_path"]
@@ -40,14 +37,22 @@ def chunk_id(identity: str, headings: Sequence[str], text: str, occurrence: int)
     return int.from_bytes(blake2b(key, digest_size=8).digest()) >> 1
 
 
+# Loaded when first used: a search chunks nothing, and should not wait for a Markdown parser.
+_BLOCKS = {
+    "code": "rifflux.ingest.read.code:code_blocks",
+    "markdown": "rifflux.ingest.read.markdown:markdown_blocks",
+    "rst": "rifflux.ingest.read.rst:rst_blocks",
+}
+_PARAGRAPHS = "rifflux.ingest.read.plain:plain_blocks"
+
+
 def blocks_of(document: Document) -> tuple[Block, ...]:
     """The blocks of a document that came as text, not as a file, by its `kind` (else paragraphs)."""
+    module, _, name = _BLOCKS.get(document.kind, _PARAGRAPHS).partition(":")
+    split: Callable[..., tuple[Block, ...]] = getattr(import_module(module), name)
     if document.kind == "code":
-        return code_blocks(document.text, str(document.metadata.get("language", "")))
-    return _BLOCKS.get(document.kind, plain_blocks)(document.text)
-
-
-_BLOCKS: Mapping[str, Callable[[str], tuple[Block, ...]]] = {"markdown": markdown_blocks, "rst": rst_blocks}
+        return split(document.text, str(document.metadata.get("language", "")))
+    return split(document.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class Pack:
         return self._size_of(self.text[start:end])
 
     def _size_of(self, text: str) -> int:
-        return max(self.count(text), len(text) // _CHARACTERS_PER_TOKEN)
+        return max(self.count(text), -(-len(text) // _CHARACTERS_PER_TOKEN))
 
     # From units to passages
 

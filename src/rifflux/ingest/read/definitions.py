@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from itertools import count
 from typing import Any
 
 __all__ = ["Definition", "by_grammar", "by_indentation"]
@@ -26,6 +27,11 @@ class Definition:
 
 
 # By grammar
+
+# Sound code takes a step for about 200 bytes.
+_BYTES_PER_STEP = 40
+_FREE_STEPS = 500
+_READ = 1 << 16
 
 _NOUNS = frozenset(
     [
@@ -89,8 +95,26 @@ def by_grammar(text: str, language: str) -> tuple[Definition, ...]:
     parser = _parser(language)
     if parser is None:
         return ()
-    tree = parser.parse(text.encode("utf-8", "replace"))
-    return tuple(_found(tree.root_node))
+    tree = _parsed(parser, text.encode("utf-8", "replace"))
+    return () if tree is None else tuple(_found(tree.root_node))
+
+
+def _parsed(parser: Any, source: bytes) -> Any:
+    """The syntax tree; None for what is so far from the language that it would take minutes to parse.
+
+    Parsing is limited by steps, not by time, so that the same text always gives the same blocks.
+    """
+    steps = count()
+    most = _FREE_STEPS + len(source) // _BYTES_PER_STEP
+    try:
+        return parser.parse(
+            lambda offset, _: source[offset : offset + _READ],
+            progress_callback=lambda *_: next(steps) > most,
+        )
+    except ValueError:
+        return None
+    finally:
+        parser.reset()
 
 
 @cache
