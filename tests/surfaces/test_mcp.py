@@ -445,6 +445,27 @@ class TestInProcess:
             reindexing.join(20)
             assert agent.ask("index_status")["embedded_chunks"] > 40
 
+    def test_a_run_that_the_client_gave_up_stops(self, files: Path) -> None:
+        """What was indexed until then stays, and the next run goes on from there."""
+        slow = Chosen()
+        waiting, go_on = threading.Event(), threading.Event()
+
+        def count_slowly(text: str) -> int:
+            waiting.set()
+            assert go_on.wait(20)
+            return len(text.split())
+
+        slow.count_tokens = count_slowly  # type: ignore[method-assign]
+        with _agent(files, model=slow) as agent:
+            given_up = agent.portal.start_task_soon(agent.client.call_tool, "reindex", {"path": str(files)})
+            assert waiting.wait(20)
+            given_up.cancel()
+            go_on.set()
+            done = agent.ask("reindex", path=str(files))
+            assert 0 < done["indexed_files"] <= 6
+            assert agent.ask("index_status")["documents"] == 6
+        assert given_up.cancelled()
+
 
 def _agent(files: Path, model: Any = "hash") -> Any:
     """An agent of a server in this process, whose index lies beside `files`, its root."""

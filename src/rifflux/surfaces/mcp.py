@@ -123,7 +123,7 @@ class Tools:
 
         Files that are gone from there go from the index too. Places outside the allowed folders are refused.
         """
-        places = self._workspace.places(paths or [path or "."])
+        places = self._workspace.places(paths or [path or str(Path.cwd())])
         opened = self._workspace.open(create=True)
         with self._reindexing:
             report = opened.index.add(
