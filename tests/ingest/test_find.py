@@ -128,7 +128,7 @@ def test_too_large_tells_size_limit_and_cure(tmp_path: Path) -> None:
     plant(tmp_path, "big.txt=" + "x" * 3000, "small.txt", "empty.txt")
     (tmp_path / "empty.txt").write_text("")
     assert paths(tmp_path, max_bytes=2000) == ["empty.txt", "small.txt"]
-    assert "raise max_bytes" in skipped(tmp_path, max_bytes=2000)["big.txt"]
+    assert "raise max_file_mb" in skipped(tmp_path, max_bytes=2000)["big.txt"]
 
 
 def test_links(tmp_path: Path) -> None:

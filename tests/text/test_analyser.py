@@ -126,3 +126,8 @@ def test_lines_are_analysed_one_by_one(one: str, other: str) -> None:
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_analysing_is_deterministic(text: str) -> None:
     assert Analyser().terms(text) == terms(text)
+
+
+def test_a_hyphenated_word_meets_its_joined_spelling() -> None:
+    assert set(terms("e-mail")) & set(terms("emails"))
+    assert set(terms("non-zero")) & set(terms("nonzero"))

@@ -33,6 +33,9 @@ GENERATED = frozenset(
     }
 )
 
+#: Files that hold many documents, each small.
+COLLECTIONS = (".jsonl", ".ndjson", ".mbox")
+
 #: What a folder holds that is a cache by its own word: https://bford.info/cachedir/
 CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 
@@ -96,15 +99,21 @@ class Finder:
     and those above the root up to the top of its git repository), names that start with a dot (unless
     `hidden`), folders that tools generate, devices and sockets. `exclude` are more patterns in the syntax of
     `.gitignore`, relative to the root, which nothing overrides. Files over `max_bytes` are skipped with a
-    reason.
+    reason; those that hold many documents (JSON Lines, mailboxes) only over `max_collection_bytes`.
 
     What is named itself is taken, hidden or ignored as it may be; the rules are for what is below it.
     Symbolic links are followed to what lies inside the root and is not met under its own path.
     """
 
     max_bytes: int = 20 * 2**20
+    max_collection_bytes: int = 512 * 2**20
     hidden: bool = False
     exclude: tuple[str, ...] = ()
+
+    def limit(self, path: str) -> int:
+        """The size in bytes up to which a file is taken."""
+        many = path.lower().endswith(COLLECTIONS)
+        return max(self.max_bytes, self.max_collection_bytes) if many else self.max_bytes
 
     def __call__(self, root: Path, within: Path | None = None) -> Iterator[Found | Skipped]:
         """The files of `root`; only those at or below `within` if given. Paths are relative to `root`.
@@ -230,10 +239,10 @@ class _Walk:
     def _judge(self, path: str, absolute: Path, status: os.stat_result) -> Iterator[Found | Skipped]:
         if not stat.S_ISREG(status.st_mode):
             return  # a pipe, a socket or a device
-        limit = self.finder.max_bytes
+        limit = self.finder.limit(path)
         if status.st_size > limit:
             size = f"{status.st_size / 2**20:.1f} MB, over the limit of {limit / 2**20:.1f} MB"
-            yield Skipped(path, f"too large: {size}; raise max_bytes to index it")
+            yield Skipped(path, f"too large: {size}; raise max_file_mb (max_bytes in Python) to index it")
         else:
             birth = getattr(status, "st_birthtime", None)
             birth_ns = None if birth is None else int(birth * 1e9)

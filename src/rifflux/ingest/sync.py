@@ -12,7 +12,8 @@ from rifflux.ingest.find import GENERATED, Finder, Found, Skipped
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read import READER_VERSION, read, reader_for
 from rifflux.ingest.read.base import File
-from rifflux.store.base import FileState, Store
+from rifflux.ingest.write import FileChange, Writer
+from rifflux.store.base import DocumentChange, FileState, Store
 from rifflux.types import Failure, Parsed, Progress
 
 __all__ = ["Sync", "Tally", "Target", "absorb", "targets"]
@@ -97,13 +98,14 @@ class Sync:
         """Bring one target up to date, counting in `tally`."""
         known = self._known(target)
         items = list(self.finder(target.root, target.within))
-        for done, item in enumerate(items):
-            if progress:
-                progress("read", done, len(items))
-            if isinstance(item, Skipped):
-                _note_skipped(item, target, tally)
-            else:
-                self._file(target, item, known.get(item.path), tally)
+        with Writer(self.store, str(target.root)) as writer:
+            for done, item in enumerate(items):
+                if progress:
+                    progress("read", done, len(items))
+                if isinstance(item, Skipped):
+                    _note_skipped(item, target, tally)
+                elif change := self._change(target, item, known.get(item.path), tally):
+                    writer.add(change)
         if progress:
             progress("read", len(items), len(items))
         if self.prune:
@@ -113,48 +115,44 @@ class Sync:
         states = self.store.files(str(target.root))
         return {path: state for path, state in states.items() if target.covers(path)}
 
-    def _file(self, target: Target, found: Found, state: FileState | None, tally: Tally) -> None:
-        """Index one file if it changed since `state`."""
+    def _change(self, target: Target, found: Found, state: FileState | None, tally: Tally) -> FileChange | None:
+        """What to store for a file; None if it is as `state` says, or cannot be looked at."""
         if state and not self.force and _untouched(state, found):
             _note_unchanged(state, target, tally)
-            return
+            return None
         try:
             data = _bytes(found)
         except OSError as error:
             tally.failed.append(_failure(target, found.path, f"cannot be read: {error.strerror}"))
-            return
+            return None
         if data is None:
-            return
+            return None
         fresh = FileState(found.path, found.size, found.mtime_ns, _fingerprint(data))
         if state and not self.force and state.hash == fresh.hash and not state.problem:
-            self.store.put_file(str(target.root), fresh, keep=None)
             tally.skipped += 1
-        else:
-            self._read(target, found, fresh, data, tally)
+            return FileChange(fresh)
+        return self._read(target, File(found.path, data, found.created_at, found.updated_at), fresh, tally)
 
-    def _read(self, target: Target, found: Found, fresh: FileState, data: bytes, tally: Tally) -> None:
+    def _read(self, target: Target, file: File, fresh: FileState, tally: Tally) -> FileChange:
         try:
-            parts = read(File(found.path, data, found.created_at, found.updated_at))
+            parts = read(file)
         except Unreadable as error:
-            tally.failed.append(_failure(target, found.path, str(error)))
+            tally.failed.append(_failure(target, file.path, str(error)))
             # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
-            self.store.put_file(str(target.root), replace(fresh, problem=str(error)), keep=None)
-            return
+            return FileChange(replace(fresh, problem=str(error)))
         tally.failed.extend(
             _failure(target, part.path, part.reason) for part in parts if isinstance(part, Failure)
         )
-        self._store(target, fresh, [part for part in parts if isinstance(part, Parsed)], tally)
+        documents = [self._prepared(target, file.path, part) for part in parts if isinstance(part, Parsed)]
         tally.indexed += 1
+        tally.chunks += sum(len(document.chunks) for _, document in documents)
+        return FileChange(fresh, documents)
 
-    def _store(self, target: Target, fresh: FileState, parts: Sequence[Parsed], tally: Tally) -> None:
-        root = str(target.root)
-        with self.store.transaction():
-            self.store.put_file(root, fresh, keep=[part.document.key for part in parts])
-            for part in parts:
-                collection = _collection(root, fresh.path, part.document.key)
-                change = self.prepare(collection, part.document, part.blocks, fresh.path)
-                self.store.put(collection, change, file=(root, fresh.path))
-                tally.chunks += len(change.chunks)
+    def _prepared(self, target: Target, path: str, part: Parsed) -> tuple[str, DocumentChange]:
+        """A document with the collection it belongs to: its own is the root's, a record's is its file."""
+        key = part.document.key
+        collection = str(target.root) if key == path else f"{target.root}/{path}"
+        return collection, self.prepare(collection, part.document, part.blocks, path)
 
     def _prune(self, target: Target, items: Sequence[Found | Skipped], known: Mapping[str, FileState]) -> int:
         """Forget the files of the target that are gone; what could not be looked at is kept."""
@@ -164,11 +162,6 @@ class Sync:
         if gone:
             self.store.remove_files(str(target.root), gone)
         return len(gone)
-
-
-def _collection(root: str, path: str, key: str) -> str:
-    """A file's own document is keyed within its root; records within a file are keyed within that file."""
-    return root if key == path else f"{root}/{path}"
 
 
 def _bytes(found: Found) -> bytes | None:

@@ -56,6 +56,8 @@ class ReciprocalRank:
     def __call__(self, rankings: Mapping[str, Ranking]) -> Ranking:
         """Fuse the rankings; an id missing from a channel gets nothing from it."""
         ids = _pool(rankings)
+        if not len(ids):
+            return Ranking.empty()
         # Adding in the order of the names makes the sum, to the last bit, independent of the mapping's order.
         contributions = self.contributions(rankings, ids)
         scores = np.sum([contributions[name] for name in sorted(contributions)], axis=0, initial=0.0)

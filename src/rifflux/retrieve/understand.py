@@ -1,6 +1,7 @@
 """A question as it was typed becomes a Query: words, phrases, exclusions, prefixes and facets.
 
-    "exact phrase"   must occur, its words next to each other
+    "exact phrase"   must occur, its words next to each other; in a longer question that only mentions one
+                     (more words outside quotes than inside), it counts extra instead
     -word  -"a b"    must not occur
     start*           any word that begins so
     field:value      for the facets the profile declares; anything else with a colon is plain words
@@ -11,13 +12,15 @@ Everything that is not clearly one of these is plain words. No input is an error
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from rifflux.text.analyser import Analyser, fold
 from rifflux.types import Filter, Query
 
 __all__ = ["understand"]
+
+Clause = tuple[str, ...]
 
 _PIECE = re.compile(
     r"""
@@ -45,16 +48,26 @@ class _Reading:
 
 def understand(text: str, analyser: Analyser, facets: Collection[str] = (), filter: Filter | None = None) -> Query:
     """Read a question. `facets` are the metadata fields that may be asked as `field:value`, besides kind and path."""
+    # Half a surrogate pair, as a broken terminal may send, can neither be stored nor compared.
+    text = text.encode("utf-8", "replace").decode()
     reading = _read(text, {*facets, "kind", "path"})
+    words, phrases = analyser.terms(" ".join(reading.words)), _clauses(reading.required, analyser)
+    mentioned = len(words) > sum(map(len, phrases))
     return Query(
         text=text,
-        clauses=tuple((term,) for term in dict.fromkeys(analyser.terms(" ".join(reading.words)))),
-        required=_clauses(reading.required, analyser),
+        clauses=_alternatives(words, phrases if mentioned else ()),
+        required=() if mentioned else phrases,
         excluded=_clauses(reading.excluded, analyser),
         prefixes=tuple(dict.fromkeys(_prefixes(reading.prefixes, analyser))),
         semantic_text=" ".join(" ".join(reading.meaning).split()),
         filter=_narrowed(filter or Filter(), reading.facets),
     )
+
+
+def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clause, ...]:
+    """Every word by itself, those of the phrases too, and the phrases whole; each once."""
+    singles = [(word,) for word in (*words, *(word for phrase in phrases for word in phrase))]
+    return tuple(dict.fromkeys([*singles, *phrases]))
 
 
 def _read(text: str, facets: Collection[str]) -> _Reading:
@@ -78,7 +91,7 @@ def _read(text: str, facets: Collection[str]) -> _Reading:
     return reading
 
 
-def _clauses(phrases: list[str], analyser: Analyser) -> tuple[tuple[str, ...], ...]:
+def _clauses(phrases: list[str], analyser: Analyser) -> tuple[Clause, ...]:
     found = (tuple(analyser.terms(phrase)) for phrase in phrases)
     return tuple(dict.fromkeys(clause for clause in found if clause))
 

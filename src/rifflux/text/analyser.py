@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from rifflux.errors import InvalidArgument
@@ -24,19 +24,22 @@ __all__ = ["Analyser", "analyser"]
 _CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
 _SYMBOL = "\u2190-\u23ff\u2600-\u27bf\u2900-\u2bff\U0001f000-\U0001faff"
 
-#: One token: a CJK run, a symbol, or word characters joined by single inner connectors, with C++, C#, C^* kept.
-_TOKEN = re.compile(
-    rf"[{_CJK}]+"
-    rf"|[{_SYMBOL}]"
-    rf"|[^\W{_CJK}]+(?:[-.'/:@&+*^~][^\W{_CJK}]+|\*-[^\W{_CJK}]+)*(?:\+\+|#|\^?\*(?!\w))?"
-)
+#: One token: word characters joined by single inner connectors, with C++, C#, C^* kept.
+_WORD = r"{w}+(?:[-.'/:@&+*^~]{w}+|\*-{w}+)*(?:\+\+|#|\^?\*(?!\w))?"
+_TOKEN = re.compile(_WORD.format(w=r"\w"))
+#: The same where there are scripts without spaces, whose runs are tokens, or symbols, each a token.
+_SPECIAL = re.compile(f"[{_CJK}{_SYMBOL}]")
+_TOKEN_OR_SPECIAL = re.compile(rf"[{_CJK}]+|[{_SYMBOL}]|" + _WORD.format(w=rf"[^\W{_CJK}]"))
+#: Plain words that a writer may as well join: e-mail and email, non-zero and nonzero meet in the joined form.
+_HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+\Z")
 _PART = re.compile(r"[^\W_]+")
-#: camelCase, HTTPServer, version2Beta: the words inside one name, over its letters' shapes (see _shape).
-_HUMP = re.compile(r"A+(?=Aa)|A?a+|A+|0+")
+#: camelCase, HTTPServer, version2Beta: the words inside one name; beyond ASCII, over its letters' shapes.
+_HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_HUMP_SHAPE = re.compile(r"A+(?=Aa)|A?a+|A+|0+")
 _CJK_RUN = re.compile(rf"[{_CJK}]")
 _GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 #: Typographic forms of the apostrophe and the hyphen.
-_VARIANTS = str.maketrans("’‘ʼ‐‑", "'''--")
+_VARIANTS = (("’", "'"), ("‘", "'"), ("ʼ", "'"), ("‐", "-"), ("‑", "-"))
 _CACHE_LIMIT = 200_000
 
 
@@ -51,13 +54,13 @@ def fold(text: str) -> str:
 class _Terms(dict[str, tuple[str, ...]]):
     """Token to terms, remembered: natural language repeats itself, so most tokens are analysed once."""
 
-    def __init__(self, analyse: Callable[[str], Iterator[str]]) -> None:
+    def __init__(self, analyse: Callable[[str], tuple[str, ...]]) -> None:
         self._analyse = analyse
 
     def __missing__(self, token: str) -> tuple[str, ...]:
         if len(self) >= _CACHE_LIMIT:
             self.clear()
-        terms = self[token] = tuple(dict.fromkeys(self._analyse(token)))
+        terms = self[token] = self._analyse(token)
         return terms
 
 
@@ -66,7 +69,6 @@ class Analyser:
     """Turns text into terms. `language` is a Snowball name (`english`, `german`, …) or `none` for no stemming."""
 
     language: str = "english"
-    _cached: dict[str, object] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         import Stemmer
@@ -101,46 +103,54 @@ class Analyser:
         """The terms of `text` as one string with single spaces between: what an engine is given to index."""
         return " ".join(self.terms(text))
 
-    def _analyse(self, token: str) -> Iterator[str]:
+    def _analyse(self, token: str) -> tuple[str, ...]:
+        if token.isalpha() and (token.islower() or token.istitle() or token.isupper()) and not _CJK_RUN.match(token):
+            return self._word(token)
         if _CJK_RUN.match(token):
-            yield from _bigrams(token)
-        elif token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
-            yield from self._word(token)
-        else:
-            yield from self._identifier(token)
+            return _bigrams(token)
+        return self._identifier(token)
 
-    def _word(self, word: str) -> Iterator[str]:
+    def _word(self, word: str) -> tuple[str, ...]:
         word = word.casefold()
         if word in self._stop:
-            return
+            return ()
         # English writes its loan words with and without accents; elsewhere the stemmer needs them.
         stem = self._stem(fold(word)) if self.language == "english" else fold(self._stem(word))
-        if stem:
-            yield stem
+        return (stem,) if stem else ()
 
-    def _identifier(self, token: str) -> Iterator[str]:
-        """The whole and the parts of a token that is more than a plain word."""
+    def _identifier(self, token: str) -> tuple[str, ...]:
+        """The whole and the parts of a token that is more than a plain word, each once."""
         whole = fold(token)
         parts = [hump for part in _PART.findall(token) for hump in _humps(part)]
+        if len(parts) == 1 and len(parts[0]) == len(token):
+            return self._word(token)
+        split = [term for part in parts if fold(part) != whole for term in self._word(part)]
+        if _HYPHENATED.match(token):
+            whole = "".join(self._word(token.replace("-", "").lower()))
         # Apostrophes only join words: don't, Smith's, L'Hôpital.
-        if "'" not in token and not (len(parts) == 1 and len(parts[0]) == len(token)):
-            yield whole
-        for part in parts:
-            if fold(part) != whole or len(parts) == 1:
-                yield from self._word(part)
+        return tuple(dict.fromkeys(split if "'" in token else [whole, *split]))
 
 
 def tokens(text: str) -> list[str]:
     """The tokens of `text` after Unicode and LaTeX normalisation, before folding: words, identifiers, CJK runs, symbols."""
+    pattern = _TOKEN
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-        text = text.translate(_VARIANTS)
-    return _TOKEN.findall(_GROUPED_DIGITS.sub("", plain_math(text)))
+        for variant, plain in _VARIANTS:
+            text = text.replace(variant, plain)
+        if _SPECIAL.search(text):
+            pattern = _TOKEN_OR_SPECIAL
+    if "," in text:
+        text = _GROUPED_DIGITS.sub("", text)
+    return pattern.findall(plain_math(text))
 
 
 def _humps(part: str) -> list[str]:
     """The words inside one name: `parseHTTPHeader` → parse, HTTP, Header; short codes such as `D40` stay whole."""
-    humps = [part[hump.start() : hump.end()] for hump in _HUMP.finditer(_shape(part))]
+    if part.isascii():
+        humps = _HUMP.findall(part)
+    else:
+        humps = [part[hump.start() : hump.end()] for hump in _HUMP_SHAPE.finditer(_shape(part))]
     if len(humps) > 1 and all(len(hump) <= 2 or hump.isdigit() for hump in humps):
         return [part]
     return humps
@@ -151,11 +161,8 @@ def _shape(part: str) -> str:
     return "".join("A" if char.isupper() else "a" if char.isalpha() else "0" for char in part)
 
 
-def _bigrams(run: str) -> Iterator[str]:
-    if len(run) == 1:
-        yield run
-    for first, second in zip(run, run[1:], strict=False):
-        yield first + second
+def _bigrams(run: str) -> tuple[str, ...]:
+    return tuple(first + second for first, second in zip(run, run[1:], strict=False)) or (run,)
 
 
 @lru_cache(maxsize=32)

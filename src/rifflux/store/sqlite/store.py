@@ -165,7 +165,8 @@ class SqliteStore:
         if not terms:
             return Ranking.empty()
         condition, bound = where(query.filter)
-        narrowed = f"and rowid in ({sql.ALLOWED.format(condition=condition)})" if condition else ""
+        # The plus keeps SQLite from asking the word index once for every allowed row.
+        narrowed = f"and +rowid in ({sql.ALLOWED.format(condition=condition)})" if condition else ""
         bound |= {"title": weights.title, "headings": weights.headings, "body": weights.body}
         bound |= {"terms": terms, "limit": limit + _TIE_MARGIN}
         with self._reading() as connection:

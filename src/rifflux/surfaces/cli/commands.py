@@ -86,7 +86,7 @@ def index(
 def _finder(settings: Settings) -> Any:
     from rifflux.ingest.find import Finder
 
-    return Finder(int(settings.max_file_mb * 2**20), settings.hidden, settings.exclude)
+    return Finder(int(settings.max_file_mb * 2**20), hidden=settings.hidden, exclude=settings.exclude)
 
 
 @app.command(

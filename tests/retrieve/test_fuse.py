@@ -1,0 +1,105 @@
+"""Reciprocal rank fusion: the checked vectors, and what holds for all rankings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rifflux.errors import InvalidArgument
+from rifflux.retrieve.fuse import ReciprocalRank, fusion_of
+from rifflux.types import Ranking
+
+
+def ranking(*ids: int) -> Ranking:
+    """A ranking of these ids with descending scores."""
+    return Ranking(np.array(ids, np.int64), np.arange(len(ids), 0, -1, dtype=np.float64))
+
+
+def fused(k: float = 60, **lists: Ranking) -> list[tuple[int, float]]:
+    result = ReciprocalRank(k=k)(lists)
+    return list(zip(result.ids.tolist(), result.scores.tolist(), strict=True))
+
+
+ids = st.lists(st.integers(0, 30), unique=True, max_size=15)
+
+
+def test_two_lists_of_two() -> None:
+    assert fused(lexical=ranking(1, 2), semantic=ranking(2, 3)) == [
+        (2, pytest.approx(0.0325225, abs=1e-7)),
+        (1, pytest.approx(0.0163934, abs=1e-7)),
+        (3, pytest.approx(0.0161290, abs=1e-7)),
+    ]
+
+
+def test_two_lists_of_three() -> None:
+    a, b, c, d = 1, 2, 3, 4
+    assert fused(lexical=ranking(a, b, c), semantic=ranking(b, d, a)) == [
+        (b, pytest.approx(0.0325225, abs=1e-7)),
+        (a, pytest.approx(0.0322665, abs=1e-7)),
+        (d, pytest.approx(0.0161290, abs=1e-7)),
+        (c, pytest.approx(0.0158730, abs=1e-7)),
+    ]
+
+
+def test_ties_go_to_the_best_rank_then_to_the_lower_id() -> None:
+    assert [id for id, _ in fused(lexical=ranking(9), semantic=ranking(3))] == [3, 9]
+    # 1/60 in one list equals 1/120 twice: the better single rank wins though its id is higher.
+    assert [id for id, _ in fused(k=59, one=ranking(5, *range(100, 160), 2), two=ranking(2))][0] == 2
+    even = fused(k=0, one=ranking(7, 1), two=ranking(8, 1))
+    assert [id for id, _ in even] == [7, 8, 1]
+
+
+def test_a_repeated_id_counts_once_at_its_best_rank() -> None:
+    assert fused(lexical=ranking(4, 5, 4)) == fused(lexical=ranking(4, 5))
+
+
+def test_weights_scale_a_channel() -> None:
+    result = ReciprocalRank(weights={"knowledge": 1.5})({"knowledge": ranking(1), "notes": ranking(2)})
+    assert result.scores.tolist() == pytest.approx([0.02459, 0.01639], abs=1e-5)
+
+
+@pytest.mark.parametrize("lists", [{}, {"lexical": Ranking.empty(), "semantic": Ranking.empty()}])
+def test_nothing_fused_is_nothing(lists: dict[str, Ranking]) -> None:
+    assert len(ReciprocalRank()(lists)) == 0
+
+
+@pytest.mark.parametrize("arguments", [{"k": -1}, {"weights": {"lexical": -0.5}}])
+def test_senseless_knobs_are_refused(arguments: dict[str, object]) -> None:
+    with pytest.raises(InvalidArgument, match="negative"):
+        ReciprocalRank(**arguments)  # type: ignore[arg-type]
+
+
+def test_an_unknown_fusion_names_the_known_ones() -> None:
+    with pytest.raises(InvalidArgument, match="rrf"):
+        fusion_of("magic")
+
+
+@given(ids, ids, ids)
+def test_the_order_of_channels_does_not_matter(one: list[int], two: list[int], three: list[int]) -> None:
+    forward = {"a": ranking(*one), "b": ranking(*two), "c": ranking(*three)}
+    backward = dict(reversed(forward.items()))
+    first, second = ReciprocalRank()(forward), ReciprocalRank()(backward)
+    assert first.ids.tolist() == second.ids.tolist()
+    assert first.scores.tolist() == second.scores.tolist()
+
+
+@given(ids, ids)
+def test_contributions_add_up_to_the_score(one: list[int], two: list[int]) -> None:
+    lists = {"a": ranking(*one), "b": ranking(*two)}
+    result = ReciprocalRank()(lists)
+    shares = ReciprocalRank().contributions(lists, result.ids)
+    assert sum(shares.values()) == pytest.approx(result.scores, abs=1e-12)
+
+
+@given(ids, ids)
+def test_every_id_is_ranked_once_best_first(one: list[int], two: list[int]) -> None:
+    result = ReciprocalRank()({"a": ranking(*one), "b": ranking(*two)})
+    assert sorted(result.ids.tolist()) == sorted({*one, *two})
+    assert all(result.scores[:-1] >= result.scores[1:] - 1e-12)
+
+
+@given(ids)
+def test_one_channel_keeps_its_order(one: list[int]) -> None:
+    assert ReciprocalRank()({"a": ranking(*one)}).ids.tolist() == one
