@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -32,9 +33,8 @@ def chunk_id(identity: str, headings: Sequence[str], text: str, occurrence: int)
 
     `identity` names the document. It depends on nothing else, so an edit elsewhere in the document leaves it.
     """
-    parts = (identity, *headings, text, str(occurrence))
-    key = "\x1f".join(parts).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(key, digest_size=8).digest()) >> 1
+    key = json.dumps([identity, list(headings), text, occurrence])  # no two lists are written alike
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest()) >> 1
 
 
 # Loaded when first used: a search chunks nothing, and should not wait for a Markdown parser.
