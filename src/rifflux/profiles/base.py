@@ -17,6 +17,11 @@ def wide_pool(top_k: int) -> int:
     return max(100, 2 * top_k)
 
 
+# The window of the bundled embedder. A passage up to a quarter longer stays whole: most abstracts do then, which ranks
+# them better by words, and what the vector misses of them is their end.
+_CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """How a kind of content is cut, ranked and asked.
@@ -27,7 +32,7 @@ class Profile:
 
     name: str
     language: str = "english"
-    chunker: Chunker = field(default_factory=Chunker)
+    chunker: Chunker = _CHUNKER
     facets: tuple[str, ...] = ()
     weights: FieldWeights = field(default_factory=FieldWeights)
     pool: Callable[[int], int] = wide_pool
