@@ -460,6 +460,7 @@ class TestInProcess:
             given_up = agent.portal.start_task_soon(agent.client.call_tool, "reindex", {"path": str(files)})
             assert waiting.wait(20)
             given_up.cancel()
+            agent.ask("index_status")  # by its answer, the server has heard of the cancellation too
             go_on.set()
             done = agent.ask("reindex", path=str(files))
             assert 0 < done["indexed_files"] <= 6
