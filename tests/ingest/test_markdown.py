@@ -232,6 +232,7 @@ Body.
         ("# One\n\n# Two\n", "One"),
         ("Intro\n\n# One\n", "One"),
         ("## Chapter\n\ntext\n\n### Part\n", "Chapter"),
+        ("<!-- old -->\n\n## Chapter\n\ntext\n", "Chapter"),
         ("## Chapter\n\n## Another\n", "a file"),
         ("Intro\n\n## Chapter\n", "a file"),
         ("", "a file"),

@@ -58,14 +58,14 @@ class _Scan:
     """What was found on the way through the tokens: headings with their levels, and blocks."""
 
     headings: list[tuple[int, str]] = field(default_factory=list)
-    opens_with_heading: bool = False
+    opens_with_heading: bool = True
     outline: Outline = field(default_factory=Outline)
 
     @property
     def title(self) -> str:
         """The first heading of level one, or a lower one that opens the text and has no equal."""
         first = next((words for level, words in self.headings if level == 1), "")
-        if first or not self.opens_with_heading:
+        if first or not (self.headings and self.opens_with_heading):
             return first
         top, words = self.headings[0]
         return words if all(level > top for level, _ in self.headings[1:]) else ""
@@ -78,7 +78,6 @@ def _scan(text: str, offset: int) -> _Scan:
     scan = _Scan()
     item: int | None = None  # the first line of a list item that nothing has been read of
     tokens = _parser().parse(source)
-    scan.opens_with_heading = bool(tokens) and tokens[0].type == "heading_open"
     for index, token in enumerate(tokens):
         if token.type == "list_item_open":
             item = token.map[0] if token.map else None
@@ -116,6 +115,7 @@ def _block(scan: _Scan, kind: str, start: int, end: int, text: str) -> None:
     source = text[start:end]
     if source.lstrip().startswith("<") and not _SILENT_HTML.sub("", source).strip():
         return
+    scan.opens_with_heading &= bool(scan.headings)
     header = "\n".join(source.split("\n", 2)[:2]) if kind == "table" else ""
     scan.outline.block(start, start + len(source.rstrip()), kind, header)
 
