@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ir_measures
-from beir import Collection, Question
 from ir_measures import RR, R, nDCG
 
 import rifflux
+from beir import Collection, Question
 from rifflux.index import Index
 
 MEASURES = [nDCG @ 10, RR @ 10, R @ 20]

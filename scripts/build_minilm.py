@@ -172,9 +172,7 @@ def layer_names() -> list[str]:
 
 def position_table(weights: Weights) -> Array:
     """Position embeddings, with those of the only segment there is added in."""
-    positions, segments = (
-        weights[f"embeddings.{kind}_embeddings.weight"] for kind in ("position", "token_type")
-    )
+    positions, segments = (weights[f"embeddings.{kind}_embeddings.weight"] for kind in ("position", "token_type"))
     return np.asarray(positions + segments[0])
 
 

@@ -1,11 +1,11 @@
 """Rifflux finds the right passage in what you own, says why it ranked there, and hands it over as evidence.
 
-    import rifflux
+import rifflux
 
-    with rifflux.open("notes.db") as index:
-        index.add("~/notes")
-        for hit in index.search("how long do cache entries live"):
-            print(hit.path, hit.heading_path, hit.content)
+with rifflux.open("notes.db") as index:
+    index.add("~/notes")
+    for hit in index.search("how long do cache entries live"):
+        print(hit.path, hit.heading_path, hit.content)
 """
 
 from rifflux.errors import (
@@ -24,7 +24,7 @@ from rifflux.errors import (
     UnusableIndex,
 )
 from rifflux.index import Index, Status
-from rifflux.index import open_index as open  # noqa: A004 - rifflux.open reads as the built-in does
+from rifflux.index import open_index as open
 from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Link, Results, Trace, Why
 
 __all__ = [

@@ -1,18 +1,18 @@
 """Every error Rifflux raises on purpose; each message says what to do next.
 
-    RiffluxError
-    ├── InvalidArgument (also ValueError)   a wrong value in a call
-    │   └── OutsideRoots                    a path outside the folders that are allowed
-    ├── NotFound (also LookupError)         no such chunk, document, file or model
-    ├── MissingExtra                        an optional package is not installed
-    ├── Unreadable                          one file could not be read; the run goes on
-    ├── ModelError                          a model could not be loaded or used
-    │   └── ModelMismatch                   the index holds vectors of another model
-    └── UnusableIndex                        the index as a whole cannot be used
-        ├── NotAnIndex                      the file is not a Rifflux index
-        ├── NewerIndex                      the file was written by a newer Rifflux
-        ├── DamagedIndex                    the database is corrupt
-        └── Busy                            another process holds the index
+RiffluxError
+├── InvalidArgument (also ValueError)   a wrong value in a call
+│   └── OutsideRoots                    a path outside the folders that are allowed
+├── NotFound (also LookupError)         no such chunk, document, file or model
+├── MissingExtra                        an optional package is not installed
+├── Unreadable                          one file could not be read; the run goes on
+├── ModelError                          a model could not be loaded or used
+│   └── ModelMismatch                   the index holds vectors of another model
+└── UnusableIndex                        the index as a whole cannot be used
+    ├── NotAnIndex                      the file is not a Rifflux index
+    ├── NewerIndex                      the file was written by a newer Rifflux
+    ├── DamagedIndex                    the database is corrupt
+    └── Busy                            another process holds the index
 """
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,11 @@ from rifflux.store import open_store
 from rifflux.store.base import ModelInfo, Problem, Store
 from rifflux.text.analyser import Analyser, analyser
 from rifflux.text.dates import parse_time
-from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Progress, Query, Results, Trace
+from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Progress, Query, Results, Trace, Vectors
 
 if TYPE_CHECKING:
     from rifflux.ingest.find import Finder
+    from rifflux.ingest.prepare import Preparer
     from rifflux.ingest.sync import Tally
     from rifflux.models import Embedder
 
@@ -84,10 +85,18 @@ def open_index(
     store = open_store(path, create=create)
     try:
         chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
-        return Index(store, chosen, str(path), model=model, threads=threads)
+        return Index(store, chosen, str(path), cache(partial(_embedder, store, model, threads)))
     except BaseException:
         store.close()
         raise
+
+
+def _embedder(store: Store, model: str | Embedder | None, threads: int | None) -> Embedder:
+    """The chosen embedder; without a choice, the one whose vectors the store holds, else the bundled one."""
+    from rifflux.models import load_embedder
+
+    known = store.model()
+    return load_embedder(model or (known.spec if known else DEFAULT_MODEL), threads=threads)
 
 
 def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
@@ -108,20 +117,11 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
 class Index:
     """An open index. A context manager; safe to share between threads."""
 
-    def __init__(
-        self,
-        store: Store,
-        profile: Profile,
-        path: str = "",
-        *,
-        model: str | Embedder | None = None,
-        threads: int | None = None,
-    ) -> None:
+    def __init__(self, store: Store, profile: Profile, path: str, load: Callable[[], Embedder]) -> None:
         self.store = store
         self.profile = profile
         self.path = path
-        self._model = model
-        self._threads = threads
+        self._load = load
 
     def __enter__(self) -> Index:
         return self
@@ -137,24 +137,12 @@ class Index:
 
     def using(self, profile: Profile) -> Index:
         """This same index asked through another profile; closing either closes both."""
-        other = Index(self.store, profile, self.path, model=self._model, threads=self._threads)
-        if "embedder" in self.__dict__:
-            other.__dict__["embedder"] = self.embedder
-        return other
-
-    @cached_property
-    def embedder(self) -> Embedder:
-        """The embedder, loaded when first needed."""
-        from rifflux.models import load_embedder
-
-        return load_embedder(self._model_spec, threads=self._threads)
+        return Index(self.store, profile, self.path, self._load)
 
     @property
-    def _model_spec(self) -> str | Embedder:
-        if self._model is not None:
-            return self._model
-        known = self.store.model()
-        return known.spec if known else DEFAULT_MODEL
+    def embedder(self) -> Embedder:
+        """The embedder, loaded when first needed."""
+        return self._load()
 
     @property
     def analyser(self) -> Analyser:
@@ -238,16 +226,15 @@ class Index:
                 tally.chunks += len(change.chunks)
                 tally.indexed += 1
 
-    def _preparer(self) -> Callable[..., Any]:
+    def _preparer(self) -> Preparer:
         from rifflux.ingest.prepare import Preparer
 
         return Preparer(self.analyser, self.profile.chunker, self.embedder.count_tokens)
 
     def _info(self) -> ModelInfo:
-        from rifflux.ingest.embed import model_info
-
-        spec = self._model_spec
-        return model_info(self.embedder, spec if isinstance(spec, str) else self.embedder.name)
+        model = self.embedder
+        spec = getattr(model, "spec", model.name)
+        return ModelInfo(model.name, model.backend, model.dimension, model.fingerprint, spec)
 
     def remove(self, *keys: str) -> int:
         """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
@@ -312,8 +299,9 @@ class Index:
                 degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run 'rifflux index'")
             try:
                 with clock("embed"):
-                    vector = self._embed(query.semantic_text)
-                query = replace(query, vector=vector)
+                    query = replace(query, vector=self._embed(query.semantic_text))
+                if query.vector is None:
+                    degraded.append("no query vector: the embedder gave none")
             except ModelMismatch:
                 raise
             except ModelError as error:
@@ -326,7 +314,7 @@ class Index:
             return query, [LEXICAL], degraded
         return query, [LEXICAL, SEMANTIC], degraded
 
-    def _embed(self, text: str) -> Any:
+    def _embed(self, text: str) -> Vectors | None:
         known = self.store.model()
         if known and known.fingerprint != self.embedder.fingerprint:
             raise ModelMismatch(
@@ -362,7 +350,9 @@ class Index:
 
     def why(self, query: str, document: str) -> Any:
         """Tell which stage placed or lost a document for a query."""
-        raise RiffluxError("why is not available in this version: look at hit.why of a search's results")
+        raise RiffluxError(
+            f"why cannot tell about {document!r} in this version: search for {query!r} and look at hit.why"
+        )
 
     # Looking after it
 

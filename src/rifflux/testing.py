@@ -1,8 +1,8 @@
 """The contract suites that a new store must pass: subclass one in a test and give it a fixture.
 
-    class TestMyStore(StoreContract):
-        @pytest.fixture
-        def store(self, tmp_path): ...
+class TestMyStore(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path): ...
 """
 
 from __future__ import annotations
@@ -209,14 +209,20 @@ class StoreContract:
         store.put("c", change("b", "figures"))
         assert _keys(store, store.match(Query("", prefixes=("config",)), 10, WEIGHTS)) == ["a"]
 
-    @pytest.mark.parametrize("term", ['a"b', "or", "and", "not", "near(", "c++", "*", "^a", "title", "\\o_x", "é", "🚀"])
+    @pytest.mark.parametrize(
+        "term", ['a"b', "or", "and", "not", "near(", "c++", "*", "^a", "title", "\\o_x", "é", "🚀"]
+    )
     def test_no_term_is_read_as_syntax(self, store: Store, term: str) -> None:
         assert len(store.match(Query("", ((term,),), excluded=((term,),)), 10, WEIGHTS)) == 0
 
     def test_a_transaction_happens_whole_or_not_at_all(self, store: Store) -> None:
-        with pytest.raises(KeyboardInterrupt), store.transaction():
-            store.put("c", change("a", "words"))
-            raise KeyboardInterrupt
+        def interrupted() -> None:
+            with store.transaction():
+                store.put("c", change("a", "words"))
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
         assert store.counts()["documents"] == 0
         assert self._match(store, "words") == []
 

@@ -47,9 +47,7 @@ def _assembled(objects: Sequence[str], trailer: str) -> bytes:
     start = len(out)
     out += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode()
     out += "".join(f"{place:010} 00000 n \n" for place in places).encode()
-    out += (
-        f"trailer << /Size {len(objects) + 1} /Root 1 0 R {trailer} >>\nstartxref\n{start}\n%%EOF\n".encode()
-    )
+    out += f"trailer << /Size {len(objects) + 1} /Root 1 0 R {trailer} >>\nstartxref\n{start}\n%%EOF\n".encode()
     return bytes(out)
 
 
@@ -130,9 +128,7 @@ def make_mail(subject: str, body: str, *, html: str = "", attachment: str = "", 
     if html:
         (message.add_alternative if body else message.set_content)(html, subtype="html")
     if attachment:
-        message.add_attachment(
-            b"\x00\x01", maintype="application", subtype="octet-stream", filename=attachment
-        )
+        message.add_attachment(b"\x00\x01", maintype="application", subtype="octet-stream", filename=attachment)
     return bytes(message)
 
 

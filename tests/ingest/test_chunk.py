@@ -21,9 +21,7 @@ def document(text: str, kind: str = "markdown", title: str = "") -> Document:
     return Document("a.md", text, title=title, kind=kind)
 
 
-def chunked(
-    text: str, chunker: Chunker | None = None, kind: str = "markdown", title: str = ""
-) -> list[Chunk]:
+def chunked(text: str, chunker: Chunker | None = None, kind: str = "markdown", title: str = "") -> list[Chunk]:
     subject = document(text, kind, title)
     return (chunker or Chunker())(subject, blocks_of(subject), count, identity="notes\na.md")
 
@@ -208,9 +206,7 @@ def test_equal_texts_under_equal_headings_have_their_own_ids() -> None:
 
 def test_a_new_title_leaves_the_ids() -> None:
     text = "# A\n\nOne.\n"
-    assert [chunk.id for chunk in chunked(text, title="x")] == [
-        chunk.id for chunk in chunked(text, title="y")
-    ]
+    assert [chunk.id for chunk in chunked(text, title="x")] == [chunk.id for chunk in chunked(text, title="y")]
 
 
 # What is embedded
@@ -246,9 +242,7 @@ def documents(draw: st.DrawFn) -> tuple[str, list[Block]]:
     for start, end in spans:
         kind = draw(st.sampled_from(["paragraph", "item", "code", "table", "heading"]))
         headings = draw(st.sampled_from([(), ("A",), ("A", "B"), (words(15),)]))
-        header = (
-            draw(st.sampled_from(["", text[start:end].split("\n")[0], "| h |"])) if kind == "table" else ""
-        )
+        header = draw(st.sampled_from(["", text[start:end].split("\n")[0], "| h |"])) if kind == "table" else ""
         blocks.append(Block(start, end, kind, headings, header))
     return text, blocks
 

@@ -66,9 +66,7 @@ def test_hidden_and_generated_folders_are_left_out_anywhere(tmp_path: Path) -> N
 
 
 def test_what_is_named_itself_is_taken(tmp_path: Path) -> None:
-    plant(
-        tmp_path, ".gitignore=build|*.log", "build/a.md", "build/b.log", ".notes/a.md", "node_modules/x/a.md"
-    )
+    plant(tmp_path, ".gitignore=build|*.log", "build/a.md", "build/b.log", ".notes/a.md", "node_modules/x/a.md")
     assert paths(tmp_path / "node_modules") == ["x/a.md"]
     assert paths(tmp_path / ".notes") == ["a.md"]
     assert paths(tmp_path, tmp_path / "build") == ["build/a.md"]
@@ -88,9 +86,7 @@ def test_within_walks_a_part_with_paths_from_the_root(tmp_path: Path) -> None:
 
 def test_deeper_and_later_rules_win(tmp_path: Path) -> None:
     plant(tmp_path, ".gitignore=*.log|/top.md|!keep.log", "top.md", "sub/top.md", "a.log", "keep.log")
-    plant(
-        tmp_path, "sub/.gitignore=!b.log|drafts/", "sub/b.log", "sub/c.log", "sub/drafts/x.md", "drafts/y.md"
-    )
+    plant(tmp_path, "sub/.gitignore=!b.log|drafts/", "sub/b.log", "sub/c.log", "sub/drafts/x.md", "drafts/y.md")
     plant(tmp_path, "rf/.gitignore=!a.md|b.md", "rf/.riffluxignore=a.md|!b.md", "rf/a.md", "rf/b.md")
     assert paths(tmp_path) == ["keep.log", "drafts/y.md", "rf/b.md", "sub/b.log", "sub/top.md"]
 
@@ -182,9 +178,7 @@ def test_ten_thousand_files_take_well_under_a_second(tmp_path: Path) -> None:
     plant(tmp_path, ".gitignore=*.log|build/|/dist|node_modules|a/**/b|*.py[co]")
     start = time.perf_counter()
     assert len(paths(tmp_path)) == 10_000
-    assert (
-        time.perf_counter() - start < 2.0
-    )  # a third of a second on a slow machine of 2024, with room for a busy one
+    assert time.perf_counter() - start < 2.0  # a third of a second on a slow machine of 2024, with room for a busy one
 
 
 NAMES = ["a", "b", "ab", "a.md", "b.md", "#a", "a b", "[a]"]
@@ -231,7 +225,5 @@ def test_git_agrees(top: list[str], nested: list[str]) -> None:
         listed = ["ls-files", "-z", "--others", "--exclude-standard"]
         subprocess.run([GIT, "init", "-q"], cwd=root, env=environment, check=True)
         told = subprocess.run([GIT, *listed], cwd=root, env=environment, check=True, capture_output=True)
-        wanted = {
-            path for path in told.stdout.decode().split("\0") if path and not path.endswith(".gitignore")
-        }
+        wanted = {path for path in told.stdout.decode().split("\0") if path and not path.endswith(".gitignore")}
         assert set(paths(root)) == wanted

@@ -26,9 +26,7 @@ def page(body: str, head: str = "") -> Parsed:
 
 
 def shown(part: Parsed) -> list[tuple[str, tuple[str, ...], str]]:
-    return [
-        (block.kind, block.headings, part.document.text[block.start : block.end]) for block in part.blocks
-    ]
+    return [(block.kind, block.headings, part.document.text[block.start : block.end]) for block in part.blocks]
 
 
 EXPECTED = [
@@ -76,9 +74,7 @@ def test_noise_is_left_out() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "link", ["<a href='#x'>#</a>", "<a class='headerlink' href='#x'>link</a>", "<a id=x></a>"]
-)
+@pytest.mark.parametrize("link", ["<a href='#x'>#</a>", "<a class='headerlink' href='#x'>link</a>", "<a id=x></a>"])
 def test_links_of_headings_to_themselves_are_left_out(link: str) -> None:
     assert shown(page(f"<h1>Policies{link}</h1><p>See <a href=y>page #</a></p>")) == [
         ("paragraph", ("Policies",), "See page #")
@@ -86,15 +82,9 @@ def test_links_of_headings_to_themselves_are_left_out(link: str) -> None:
 
 
 def test_menus_around_an_unmarked_main_text_are_left_out() -> None:
-    links = "".join(
-        f"<li><a href=x>Another page of this site, number {i}, with a name</a></li>" for i in range(40)
-    )
-    story = "".join(
-        f"<p>Sentence {i} of a story that is long enough to be told from a menu.</p>" for i in range(30)
-    )
-    part = page(
-        f"<div><ul>{links}</ul></div><div><h2>Story</h2>{story}<p>End.</p></div><div><ul>{links}</ul></div>"
-    )
+    links = "".join(f"<li><a href=x>Another page of this site, number {i}, with a name</a></li>" for i in range(40))
+    story = "".join(f"<p>Sentence {i} of a story that is long enough to be told from a menu.</p>" for i in range(30))
+    part = page(f"<div><ul>{links}</ul></div><div><h2>Story</h2>{story}<p>End.</p></div><div><ul>{links}</ul></div>")
     assert "Another page" not in part.document.text
     assert shown(part)[0][1] == ("Story",)
     assert shown(part)[-1][2] == "End."
@@ -120,9 +110,7 @@ def test_the_declared_encoding_holds(encoding: str) -> None:
 
 
 def test_xhtml_may_declare_its_encoding() -> None:
-    (part,) = read(
-        File("a.xhtml", b'<?xml version="1.0" encoding="utf-8"?><html><body><p>x</p></body></html>')
-    )
+    (part,) = read(File("a.xhtml", b'<?xml version="1.0" encoding="utf-8"?><html><body><p>x</p></body></html>'))
     assert isinstance(part, Parsed)
     assert part.document.text == "x"
 

@@ -22,9 +22,7 @@ def parsed(path: str, data: bytes) -> Parsed:
 
 
 def shown(part: Parsed) -> list[tuple[str, tuple[str, ...], str]]:
-    return [
-        (block.kind, block.headings, part.document.text[block.start : block.end]) for block in part.blocks
-    ]
+    return [(block.kind, block.headings, part.document.text[block.start : block.end]) for block in part.blocks]
 
 
 def test_pdf_pages_are_headings() -> None:

@@ -16,9 +16,7 @@ from rifflux.types import Document, Failure, Link, Parsed
 def parts(path: str, data: bytes | str) -> tuple[list[Parsed], list[Failure]]:
     data = data.encode() if isinstance(data, str) else data
     found = read(File(path, data, created_at="2020-01-01", updated_at="2020-02-02"))
-    return [part for part in found if isinstance(part, Parsed)], [
-        each for each in found if isinstance(each, Failure)
-    ]
+    return [part for part in found if isinstance(part, Parsed)], [each for each in found if isinstance(each, Failure)]
 
 
 def record(**fields: object) -> Parsed:
@@ -93,9 +91,7 @@ def test_a_bad_line_is_told_and_the_rest_goes_on() -> None:
         '{"text": "x", "metadata": 1}',
         '{"text": "x", "links": "y"}',
     ]
-    good, failures = parts(
-        "d.jsonl", "\n".join(["", '{"id": "a", "text": "x"}', *bad, '{"id": "b", "text": "y"}'])
-    )
+    good, failures = parts("d.jsonl", "\n".join(["", '{"id": "a", "text": "x"}', *bad, '{"id": "b", "text": "y"}']))
     assert [part.document.key for part in good] == ["a", "b"]
     assert [failure.path for failure in failures] == [f"d.jsonl:{line}" for line in range(3, 8)]
     assert "not valid JSON" in failures[0].reason
@@ -138,10 +134,7 @@ def test_other_json_files_are_text(text: str) -> None:
 
 
 def test_five_thousand_records_are_quick() -> None:
-    lines = [
-        json.dumps({"_id": str(i), "title": f"t{i}", "text": "Some words to read. " * 75})
-        for i in range(5000)
-    ]
+    lines = [json.dumps({"_id": str(i), "title": f"t{i}", "text": "Some words to read. " * 75}) for i in range(5000)]
     data = "\n".join(lines).encode()
     start = time.perf_counter()
     good, _ = parts("d.jsonl", data)
@@ -180,8 +173,7 @@ def test_each_message_of_a_mailbox_is_a_document() -> None:
     one, two = make_mail("One", "First\n\nFrom here on: more\n"), make_mail("Two!", "Second")
     nameless = b"Subject: Three\n\nThird\n\n>From quoted\n"
     box = b"".join(
-        b"From ann@example.org Fri Mar  1 12:00:00 2024\n" + mail + b"\n"
-        for mail in (one, two, two, nameless)
+        b"From ann@example.org Fri Mar  1 12:00:00 2024\n" + mail + b"\n" for mail in (one, two, two, nameless)
     )
     found, _ = parts("a.mbox", box)
     keys = ["3@example.org", "4@example.org", "3", "4"]

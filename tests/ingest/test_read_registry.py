@@ -15,9 +15,7 @@ from rifflux.ingest.read import FORMATS, READER_VERSION, SUFFIXES, File, read, r
 from rifflux.types import Failure, Parsed
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
-OFFICE_BEHIND_PASSWORD = (
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "EncryptedPackage".encode("utf-16-le")
-)
+OFFICE_BEHIND_PASSWORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "EncryptedPackage".encode("utf-16-le")
 
 
 def test_every_suffix_has_a_format_and_every_format_a_reader() -> None:

@@ -68,9 +68,7 @@ class TestVectors:
         assert embedder.embed_documents([]).shape == (0, 384)
 
     def test_bring_like_meanings_together(self, embedder):
-        found = embedder.embed_documents(
-            ["How do I bake bread?", "A recipe for sourdough loaves", "Stock prices fell"]
-        )
+        found = embedder.embed_documents(["How do I bake bread?", "A recipe for sourdough loaves", "Stock prices fell"])
         likeness = found @ found.T
         assert likeness[0, 1] > likeness[0, 2] + 0.2
 
@@ -150,9 +148,7 @@ class TestCounts:
         st.lists(
             st.one_of(
                 st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
-                st.sampled_from(
-                    ["[CLS]", "[MASK]", "[SEP", "]", " ", "\n", "\t", "\x0b", "\x1c", "\x85", "\u2028"]
-                ),
+                st.sampled_from(["[CLS]", "[MASK]", "[SEP", "]", " ", "\n", "\t", "\x0b", "\x1c", "\x85", "\u2028"]),
                 st.sampled_from(
                     ["\u0301", "İ", "ß", "ﬁ", "文", "한", "😀", "\u200b", "\xa0", "\xad", "can't", "x" * 101]
                 ),

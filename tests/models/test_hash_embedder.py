@@ -15,9 +15,7 @@ from rifflux.models.hashing import HashEmbedder
 def test_texts_that_share_words_are_alike():
     embedder = HashEmbedder(256)
     query = embedder.embed_query("cache expiry")
-    near, far = (
-        embedder.embed_documents(["Cache expiry is set in minutes", "Bake the bread until golden"]) @ query
-    )
+    near, far = embedder.embed_documents(["Cache expiry is set in minutes", "Bake the bread until golden"]) @ query
     assert near > 0.4 > 0.2 > far
 
 
@@ -45,9 +43,7 @@ from rifflux.models.hashing import HashEmbedder
 print(HashEmbedder(8).embed_query("red").tobytes().hex())
 """
     found = {
-        subprocess.run(
-            [sys.executable, "-c", script], check=True, capture_output=True, text=True
-        ).stdout.strip()
+        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.strip()
         for _ in range(2)
     }
     assert found == {HashEmbedder(8).embed_query("red").tobytes().hex()}

@@ -11,9 +11,7 @@ from rifflux.models.hashing import HashEmbedder
 from rifflux.models.http import HttpEmbedder
 
 
-@pytest.mark.parametrize(
-    "spec", [None, "minilm", "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"]
-)
+@pytest.mark.parametrize("spec", [None, "minilm", "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
 def test_the_bundled_model(spec):
     embedder = load_embedder(spec)
     assert isinstance(embedder, Embedder)
@@ -30,9 +28,7 @@ def test_http():
     assert isinstance(embedder, HttpEmbedder)
     assert (embedder.model, embedder.api_key) == ("text-embedding-3-small", "secret")
     assert embedder.base_url.startswith("https://")
-    assert load_embedder("http://localhost:8080/v1#nomic") == HttpEmbedder(
-        "nomic", "http://localhost:8080/v1"
-    )
+    assert load_embedder("http://localhost:8080/v1#nomic") == HttpEmbedder("nomic", "http://localhost:8080/v1")
     assert load_embedder("openai:nomic", base_url="http://box/v1") == HttpEmbedder("nomic", "http://box/v1")
 
 
@@ -41,9 +37,7 @@ def test_an_embedder_is_itself():
     assert load_embedder(embedder) is embedder
 
 
-@pytest.mark.parametrize(
-    "spec", ["no-such-model", "hash:many", "hash:0", "./nowhere", "http://host/v1", "openai:"]
-)
+@pytest.mark.parametrize("spec", ["no-such-model", "hash:many", "hash:0", "./nowhere", "http://host/v1", "openai:"])
 def test_wrong_names(spec):
     with pytest.raises(ModelError, match=r"hash|allowed|name the model"):
         load_embedder(spec)
@@ -69,9 +63,7 @@ class TestCores:
         monkeypatch.setattr(cores, "_quota", lambda: None)
         assert available_cores() == 2
 
-    @pytest.mark.parametrize(
-        ("limit", "expected"), [("150000 100000", 1), ("300000 100000", 3), ("max 100000", 4)]
-    )
+    @pytest.mark.parametrize(("limit", "expected"), [("150000 100000", 1), ("300000 100000", 3), ("max 100000", 4)])
     def test_a_quota_counts(self, monkeypatch, tmp_path, limit, expected):
         (tmp_path / "cpu.max").write_text(limit)
         monkeypatch.setattr(cores, "QUOTA", tmp_path / "cpu.max")

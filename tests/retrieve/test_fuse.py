@@ -46,7 +46,7 @@ def test_two_lists_of_three() -> None:
 def test_ties_go_to_the_best_rank_then_to_the_lower_id() -> None:
     assert [id for id, _ in fused(lexical=ranking(9), semantic=ranking(3))] == [3, 9]
     # 1/60 in one list equals 1/120 twice: the better single rank wins though its id is higher.
-    assert [id for id, _ in fused(k=59, one=ranking(5, *range(100, 160), 2), two=ranking(2))][0] == 2
+    assert next(id for id, _ in fused(k=59, one=ranking(5, *range(100, 160), 2), two=ranking(2))) == 2
     even = fused(k=0, one=ranking(7, 1), two=ranking(8, 1))
     assert [id for id, _ in even] == [7, 8, 1]
 

@@ -34,9 +34,7 @@ class Chosen:
     max_tokens: int = 256
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        return np.array([self._vector(text) for text in texts], np.float32).reshape(
-            len(texts), self.dimension
-        )
+        return np.array([self._vector(text) for text in texts], np.float32).reshape(len(texts), self.dimension)
 
     def embed_query(self, text: str) -> Vectors:
         return self.embed_documents([text])[0]
@@ -79,9 +77,7 @@ class Agent:
     files: Path
     url: str = ""
 
-    def call(
-        self, tool: str, /, *, progress: Callable[..., Any] | None = None, **arguments: Any
-    ) -> CallToolResult:
+    def call(self, tool: str, /, *, progress: Callable[..., Any] | None = None, **arguments: Any) -> CallToolResult:
         """Call a tool and return its whole result."""
         return self.portal.call(partial(self.client.call_tool, tool, arguments, progress_callback=progress))
 

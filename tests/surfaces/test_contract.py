@@ -286,15 +286,11 @@ class TestValidation:
             with made(path, Chosen(vectors), embedded=embedded, plain={}) as index:
                 results = SearchService(index).search("cache ttl")
                 cosines = [
-                    r["score_breakdown"]["cosine"]
-                    for r in SearchService(index).search("cache", mode="semantic")
+                    r["score_breakdown"]["cosine"] for r in SearchService(index).search("cache", mode="semantic")
                 ]
                 assert cosines == pytest.approx([scale * cosine for cosine in COSINES.values()], abs=1e-6)
                 answers.append(
-                    [
-                        (key, r["score_breakdown"])
-                        for key, r in zip(keys_of(index, results), results, strict=True)
-                    ]
+                    [(key, r["score_breakdown"]) for key, r in zip(keys_of(index, results), results, strict=True)]
                 )
         assert answers[0] == answers[1]
 

@@ -295,9 +295,7 @@ class TestReading:
 
 class TestUntrustedText:
     def test_it_stands_in_a_fence_that_it_cannot_close(self, agent: Agent) -> None:
-        content = agent.ask("search_rifflux", query="zebra instructions", mode="lexical")["results"][0][
-            "content"
-        ]
+        content = agent.ask("search_rifflux", query="zebra instructions", mode="lexical")["results"][0]["content"]
         assert "</untrusted 0000000000000000>" in content
         text = agent.read("search_rifflux", query="zebra instructions", mode="lexical")
         ((fence, inside),) = re.findall(r"^<untrusted (\w+)>\n(.*?)\n</untrusted \1>$", text, re.S | re.M)
@@ -341,9 +339,7 @@ class TestTransports:
                 serve(tmp_path / "index.db", roots=[tmp_path], http=("127.0.0.1", port))
 
     def test_stdout_holds_the_protocol_alone(self, stdio: subprocess.Popen[str]) -> None:
-        for number, (tool, arguments) in enumerate(
-            [("reindex", {}), ("search_rifflux", {"query": ""})], start=1
-        ):
+        for number, (tool, arguments) in enumerate([("reindex", {}), ("search_rifflux", {"query": ""})], start=1):
             _say(stdio, id=number, method="tools/call", params={"name": tool, "arguments": arguments})
             answer = json.loads(stdio.stdout.readline())
             assert (answer["jsonrpc"], answer["id"]) == ("2.0", number)
@@ -375,23 +371,16 @@ class TestInProcess:
 
     def test_an_index_that_is_empty_says_so(self, tmp_path: Path) -> None:
         with rifflux.open(tmp_path / "index.db", model="hash"), _agent(tmp_path / "files") as agent:
-            assert (
-                agent.ask("search_rifflux", query="x")["notes"]["hint"] == "the index is empty: call reindex"
-            )
+            assert agent.ask("search_rifflux", query="x")["notes"]["hint"] == "the index is empty: call reindex"
 
-    def test_a_fault_of_ours_is_told_in_a_sentence(
-        self, files: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_fault_of_ours_is_told_in_a_sentence(self, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(self: Workspace, *arguments: object, **named: object) -> None:
             raise ZeroDivisionError("secret detail")
 
         monkeypatch.setattr(Workspace, "open", fail)
         with _agent(files) as agent:
             refusal = agent.refusal("index_status")
-        assert (
-            refusal
-            == "index_status failed by a fault of its own (ZeroDivisionError): the server's log says more"
-        )
+        assert refusal == "index_status failed by a fault of its own (ZeroDivisionError): the server's log says more"
 
     def test_a_hybrid_search_without_vectors_says_so(self, files: Path) -> None:
         with rifflux.open(files.parent / "index.db", model="hash") as index:

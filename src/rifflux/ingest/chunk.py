@@ -69,9 +69,7 @@ class Chunker:
     floor_tokens: int = 128
     tolerance: float = 0.1
 
-    def __call__(
-        self, document: Document, blocks: Sequence[Block], count: Count, *, identity: str
-    ) -> list[Chunk]:
+    def __call__(self, document: Document, blocks: Sequence[Block], count: Count, *, identity: str) -> list[Chunk]:
         """The chunks of `document`, in order; `identity` names it across the index (collection and key).
 
         Every character of the blocks that is no space is in the span of exactly one chunk.

@@ -8,20 +8,15 @@ import numpy as np
 
 from rifflux.ingest.chunk import embedding_text
 from rifflux.models.base import Embedder
-from rifflux.store.base import ModelInfo, Pending, Store
+from rifflux.store.base import Pending, Store
 from rifflux.types import Progress
 
-__all__ = ["embed_pending", "model_info"]
+__all__ = ["embed_pending"]
 
 #: Read this many waiting chunks at a time: enough that sorting by length leaves little padding.
 WINDOW = 1024
 #: Commit after this many: what an interruption may cost.
 BATCH = 128
-
-
-def model_info(embedder: Embedder, spec: str) -> ModelInfo:
-    """What an index remembers of the model that made its vectors."""
-    return ModelInfo(embedder.name, embedder.backend, embedder.dimension, embedder.fingerprint, spec)
 
 
 def embed_pending(store: Store, embedder: Embedder, progress: Progress | None = None) -> int:
@@ -40,9 +35,12 @@ def embed_pending(store: Store, embedder: Embedder, progress: Progress | None = 
 
 def _embed(store: Store, embedder: Embedder, batch: Sequence[Pending]) -> int:
     vectors = dict(store.vectors_by_hash([chunk.hash for chunk in batch]))
-    new = {chunk.hash: embedding_text(chunk.title, chunk.headings, chunk.text) for chunk in batch if chunk.hash not in vectors}
+    new = {
+        chunk.hash: embedding_text(chunk.title, chunk.headings, chunk.text)
+        for chunk in batch
+        if chunk.hash not in vectors
+    }
     if new:
         vectors |= zip(new, embedder.embed_documents(list(new.values())), strict=True)
     stacked = np.stack([vectors[chunk.hash] for chunk in batch])
     return store.put_vectors([chunk.id for chunk in batch], [chunk.hash for chunk in batch], stacked)
-

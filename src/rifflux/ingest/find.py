@@ -166,9 +166,7 @@ class _Walk:
                 status = folder.absolute.stat()
                 entries = sorted(os.scandir(folder.absolute), key=lambda entry: entry.name)
             except OSError as error:
-                yield Skipped(
-                    folder.path or "./", f"the folder cannot be opened: {_words(error)}", failed=True
-                )
+                yield Skipped(folder.path or "./", f"the folder cannot be opened: {_words(error)}", failed=True)
                 continue
             if (status.st_dev, status.st_ino) in entered:
                 continue
@@ -178,9 +176,7 @@ class _Walk:
                 yield from self._entry(folder, entry, inner)
             waiting.extend(reversed(inner))
 
-    def _entry(
-        self, folder: _Folder, entry: os.DirEntry[str], inner: list[_Folder]
-    ) -> Iterator[Found | Skipped]:
+    def _entry(self, folder: _Folder, entry: os.DirEntry[str], inner: list[_Folder]) -> Iterator[Found | Skipped]:
         """The file that `entry` is, if it is wanted; a folder is added to `inner`."""
         path = folder.path + entry.name
         try:

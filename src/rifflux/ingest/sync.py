@@ -140,9 +140,7 @@ class Sync:
             tally.failed.append(_failure(target, file.path, str(error)))
             # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
             return FileChange(replace(fresh, problem=str(error)))
-        tally.failed.extend(
-            _failure(target, part.path, part.reason) for part in parts if isinstance(part, Failure)
-        )
+        tally.failed.extend(_failure(target, part.path, part.reason) for part in parts if isinstance(part, Failure))
         documents = [self._prepared(target, file.path, part) for part in parts if isinstance(part, Parsed)]
         tally.indexed += 1
         tally.chunks += sum(len(document.chunks) for _, document in documents)
@@ -177,9 +175,7 @@ def _fingerprint(data: bytes) -> str:
 
 
 def _untouched(state: FileState, found: Found) -> bool:
-    return (state.size, state.mtime_ns) == (found.size, found.mtime_ns) and state.hash.startswith(
-        f"{READER_VERSION}:"
-    )
+    return (state.size, state.mtime_ns) == (found.size, found.mtime_ns) and state.hash.startswith(f"{READER_VERSION}:")
 
 
 def _note_unchanged(state: FileState, target: Target, tally: Tally) -> None:

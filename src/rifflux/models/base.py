@@ -21,6 +21,9 @@ class Embedder(Protocol):
     Every vector is float32 and has unit length, or is all zeros where there is nothing to embed. The same
     text gives the same vector, whatever is embedded beside it. Failures are `ModelError`s. Safe to share
     between threads.
+
+    An embedder may also have a `spec`: what `load_embedder` makes it from again, remembered by an index that
+    holds its vectors. Without one, its name is remembered.
     """
 
     @property

@@ -65,9 +65,7 @@ def read_folder(folder: Path) -> ModelSettings:
     model = _find_model(folder)
     tokenizer = folder / "tokenizer.json"
     if not tokenizer.is_file():
-        raise ModelError(
-            f"{folder} has no tokenizer.json: export the model with its fast tokenizer; {EXPECTED}"
-        )
+        raise ModelError(f"{folder} has no tokenizer.json: export the model with its fast tokenizer; {EXPECTED}")
     own = _read_json(folder / "rifflux.json")
     _check_keys(folder, own)
     defaults: dict[str, Any] = {"name": folder.name}
@@ -102,9 +100,7 @@ def _check_keys(folder: Path, own: Mapping[str, Any]) -> None:
     path = folder / "rifflux.json"
     allowed = {field.name for field in fields(ModelSettings)} - {"model", "tokenizer"}
     if unknown := sorted(own.keys() - allowed):
-        raise ModelError(
-            f"{path} has unknown settings {', '.join(unknown)}; known: {', '.join(sorted(allowed))}"
-        )
+        raise ModelError(f"{path} has unknown settings {', '.join(unknown)}; known: {', '.join(sorted(allowed))}")
     if own.get("pooling", "mean") not in POOLINGS.values():
         raise ModelError(f"{path} asks for pooling {own['pooling']!r}; known: {', '.join(POOLINGS.values())}")
 

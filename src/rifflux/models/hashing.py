@@ -35,9 +35,12 @@ class HashEmbedder:
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
-            raise ModelError(
-                f"a hash embedder of {self.dimension} dimensions: give at least 1, such as `hash:64`"
-            )
+            raise ModelError(f"a hash embedder of {self.dimension} dimensions: give at least 1, such as `hash:64`")
+
+    @property
+    def spec(self) -> str:
+        """What `load_embedder` makes this model from again."""
+        return f"hash:{self.dimension}"
 
     @property
     def fingerprint(self) -> str:
@@ -77,7 +80,5 @@ def from_spec(spec: str, **_: object) -> HashEmbedder:
     if not dimension:
         return HashEmbedder()
     if not dimension.isdecimal():
-        raise ModelError(
-            f"{spec!r} should be `hash` or `hash:` and a number of dimensions, such as `hash:128`"
-        )
+        raise ModelError(f"{spec!r} should be `hash` or `hash:` and a number of dimensions, such as `hash:128`")
     return HashEmbedder(int(dimension))

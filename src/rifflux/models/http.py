@@ -74,6 +74,11 @@ class HttpEmbedder:
         return self.model
 
     @property
+    def spec(self) -> str:
+        """What `load_embedder` makes this model from again, given the key."""
+        return f"openai:{self.model}" if self.base_url == OPENAI else f"{self.base_url}#{self.model}"
+
+    @property
     def dimension(self) -> int:
         """The length of a vector: as given, or learnt from the first answer, asked for now if need be."""
         if not self._dimension:
@@ -198,9 +203,7 @@ def _read_vectors(answer: Any, count: int) -> Vectors:
     return vectors
 
 
-def from_spec(
-    spec: str, *, base_url: str | None = None, api_key: str | None = None, **_: object
-) -> HttpEmbedder:
+def from_spec(spec: str, *, base_url: str | None = None, api_key: str | None = None, **_: object) -> HttpEmbedder:
     """Make the embedder that `openai:MODEL` or `http(s)://HOST/v1#MODEL` asks for."""
     if spec.startswith("openai:"):
         return HttpEmbedder(spec.removeprefix("openai:"), base_url or OPENAI, api_key)

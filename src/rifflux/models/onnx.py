@@ -71,6 +71,12 @@ class OnnxEmbedder:
         return self.settings.name
 
     @property
+    def spec(self) -> str:
+        """What `load_embedder` makes this model from again: its name if it comes with the package, else its folder."""
+        folder = self.settings.tokenizer.parent.resolve()
+        return self.name if folder.is_relative_to(Path(__file__).parent.resolve()) else str(folder)
+
+    @property
     def max_tokens(self) -> int:
         """How many tokens of a text are taken in, with the special ones."""
         return self.settings.max_tokens
@@ -205,9 +211,7 @@ def load_graph(settings: ModelSettings) -> Graph:
     try:
         session = onnxruntime.InferenceSession(settings.model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime has no public error class
-        raise ModelError(
-            f"{settings.model} can't be loaded ({error}): fetch or export the model again"
-        ) from error
+        raise ModelError(f"{settings.model} can't be loaded ({error}): fetch or export the model again") from error
     return describe(session, settings)
 
 

@@ -103,7 +103,8 @@ def ranks_of(ranking: Ranking, ids: Ids) -> Scores:
 
 def best_ranks(rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
     """The best rank of each id in any channel."""
-    return np.min([ranks_of(ranking, ids) for ranking in rankings.values()], axis=0, initial=np.inf)
+    ranks: Scores = np.min([ranks_of(ranking, ids) for ranking in rankings.values()], axis=0, initial=np.inf)
+    return ranks
 
 
 def ordered(ids: Ids, scores: Scores, ranks: Scores) -> Ranking:

@@ -106,7 +106,7 @@ class Store(Protocol):
         ...
 
     def put_file(self, root: str, state: FileState, keep: Sequence[str] | None) -> int:
-        """Remember a file's state and remove its documents that are not in `keep` (None: all stay); returns how many."""
+        """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
         ...
 
     def remove_files(self, root: str, paths: Sequence[str]) -> int:

@@ -69,9 +69,7 @@ def _result_block(place: int, result: SearchResult) -> tuple[str, str]:
     return line, f"{_quoted(path=result.path, heading_path=result.heading_path)}\n\n{result.content}"
 
 
-def _search_notes(
-    index: Index, results: Results, left_out: Sequence[SearchResult], max_tokens: int
-) -> SearchNotes:
+def _search_notes(index: Index, results: Results, left_out: Sequence[SearchResult], max_tokens: int) -> SearchNotes:
     notes = SearchNotes(warning=UNTRUSTED, effective_mode=results.trace.effective_mode)
     if results.trace.degraded:
         notes.degraded = list(results.trace.degraded)
@@ -143,9 +141,7 @@ def chunk_reply(hit: Hit) -> CallToolResult:
         notes=Notes(warning=UNTRUSTED),
         content=hit.content,
     )
-    about = _about(
-        hit, "document", "path", "title", "heading_path", "created_at", "updated_at", "licence", "metadata"
-    )
+    about = _about(hit, "document", "path", "title", "heading_path", "created_at", "updated_at", "licence", "metadata")
     line = _quoted(chunk_id=hit.chunk_id, chunk_index=hit.chunk_index)
     return _reply(output, _fenced("", [(line, f"{about}\n\n{hit.content}")]))
 
@@ -154,9 +150,7 @@ def document_reply(index: Index, key: str, start: int, max_tokens: int) -> CallT
     """The document's text from a chunk on, cut only between chunks; consecutive parts join to the whole."""
     document, chunks = index.document(key), index.chunks(key)
     if not 0 <= start < max(len(chunks), 1):
-        raise InvalidArgument(
-            f"start must be from 0 to {max(len(chunks) - 1, 0)} in this document, not {start}"
-        )
+        raise InvalidArgument(f"start must be from 0 to {max(len(chunks) - 1, 0)} in this document, not {start}")
     # What stands between two chunks, mostly a heading, goes with the second.
     cuts = [0, *(chunk.span[1] for chunk in chunks[:-1]), len(document.text)]
     parts = [document.text[begin:end] for begin, end in pairwise(cuts)]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rifflux.errors import InvalidArgument, NotFound, OutsideRoots, RiffluxError
+from rifflux.errors import InvalidArgument, NotFound, OutsideRoots
 from rifflux.index import Index, open_index
 from rifflux.ingest.find import Finder, Found, Skipped
 from rifflux.surfaces.contract import SearchService
@@ -35,10 +34,6 @@ class OpenIndex:
     @cached_property
     def service(self) -> SearchService:
         """The contract's search over this index."""
-        # Loaded before the service takes the index, so that both share one embedder. A search by words
-        # does without, and every other says itself what is wrong with the model.
-        with suppress(RiffluxError):
-            _ = self.index.embedder
         return SearchService(self.index)
 
     @property
@@ -62,7 +57,9 @@ class Workspace:
         roots: Sequence[Path],
         model: str | Embedder | None = None,
         threads: int | None = None,
+        finder: Finder | None = None,
     ) -> None:
+        self._finder = finder or Finder()
         self.db = db.expanduser().resolve()
         self.roots = tuple(root.expanduser().resolve() for root in roots)
         self._model = model
@@ -125,9 +122,7 @@ class Workspace:
     def _place(self, path: str) -> Path:
         place = _real(path)
         if not self._holds(place):
-            raise OutsideRoots(
-                f"{path!r} is outside the allowed folders: name a place inside {self._named_roots()}"
-            )
+            raise OutsideRoots(f"{path!r} is outside the allowed folders: name a place inside {self._named_roots()}")
         if _identity(place) is None:
             raise NotFound(f"nothing at {path!r}: check the path's spelling")
         return place
@@ -136,14 +131,12 @@ class Workspace:
         return any(path.is_relative_to(root) for root in self.roots)
 
     def _named_roots(self) -> str:
-        return (
-            " or ".join(str(root) for root in self.roots) or "(none: this server was started without roots)"
-        )
+        return " or ".join(str(root) for root in self.roots) or "(none: this server was started without roots)"
 
     @property
     def finder(self) -> Finder:
         """Finds files as usual, and none that a symbolic link puts outside the roots."""
-        return _Inside(roots=self.roots)
+        return _Inside(**{each.name: getattr(self._finder, each.name) for each in fields(Finder)}, roots=self.roots)
 
 
 @dataclass(frozen=True, slots=True)

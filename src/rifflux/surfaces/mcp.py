@@ -42,6 +42,7 @@ from rifflux.surfaces._workspace import Workspace
 from rifflux.types import Hit
 
 if TYPE_CHECKING:
+    from rifflux.ingest.find import Finder
     from rifflux.models import Embedder
 
 __all__ = ["Workspace", "serve", "server"]
@@ -115,9 +116,7 @@ class Tools:
             list[str] | None,
             Field(description="Several files or folders to index; if not empty, path is ignored"),
         ] = None,
-        force: Annotated[
-            bool, Field(description="Read every file again, also those that did not change")
-        ] = False,
+        force: Annotated[bool, Field(description="Read every file again, also those that did not change")] = False,
     ) -> Annotated[CallToolResult, shapes.ReindexOutput]:
         """Bring the index up to date with files and folders; only what changed is read.
 
@@ -126,9 +125,7 @@ class Tools:
         places = self._workspace.places(paths or [path or str(Path.cwd())])
         opened = self._workspace.open(create=True)
         with self._reindexing:
-            report = opened.index.add(
-                *places, force=force, progress=_Progress(context), finder=self._workspace.finder
-            )
+            report = opened.index.add(*places, force=force, progress=_Progress(context), finder=self._workspace.finder)
         return reindex_reply(opened.index.path, report, several=bool(paths))
 
     def get_chunk(
@@ -171,9 +168,7 @@ def server(workspace: Workspace) -> MCPServer[Any]:
     """An MCP server with the tools of Rifflux over `workspace`, which stays the caller's to close."""
     tools = Tools(workspace)
     reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    writes = ToolAnnotations(
-        read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-    )
+    writes = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     return MCPServer(
         "rifflux",
         title="Rifflux",
@@ -197,6 +192,7 @@ def serve(
     threads: int | None = None,
     roots: Sequence[Path] | None = None,
     http: tuple[str, int] | None = None,
+    finder: Finder | None = None,
 ) -> None:
     """Serve the index at `db` until the client leaves or the process is interrupted.
 
@@ -205,7 +201,7 @@ def serve(
     directory.
     """
     with (
-        Workspace(db, roots=roots or [Path.cwd()], model=model, threads=threads) as workspace,
+        Workspace(db, roots=roots or [Path.cwd()], model=model, threads=threads, finder=finder) as workspace,
         suppress(KeyboardInterrupt),
     ):
         if http:
@@ -241,9 +237,7 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise InvalidArgument(
-            f"cannot serve on {host}:{port} ({error}): choose another host or port"
-        ) from error
+        raise InvalidArgument(f"cannot serve on {host}:{port} ({error}): choose another host or port") from error
 
 
 def _only_for(host: str, port: int) -> TransportSecuritySettings:
@@ -252,14 +246,10 @@ def _only_for(host: str, port: int) -> TransportSecuritySettings:
     The Host and the Origin of a request must name this server: by `host`, as loopback, or as this machine.
     """
     if host not in ("127.0.0.1", "localhost", "::1"):
-        logging.getLogger(__name__).warning(
-            "whoever can reach %s can read this index: no login is asked for", host
-        )
+        logging.getLogger(__name__).warning("whoever can reach %s can read this index: no login is asked for", host)
     names = {_bracketed(host), "127.0.0.1", "localhost", "[::1]", socket.gethostname()}
     hosts = sorted({f"{name}:{port}" for name in names} | (names if port == 80 else set()))
-    return TransportSecuritySettings(
-        allowed_hosts=hosts, allowed_origins=[f"http://{name}" for name in hosts]
-    )
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{name}" for name in hosts])
 
 
 def _bracketed(host: str) -> str:
@@ -272,9 +262,7 @@ def _bracketed(host: str) -> str:
 class _Tool(Tool):
     """A tool whose errors reach the model as one clear sentence, and the log where they are ours to mend."""
 
-    async def run(
-        self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False
-    ) -> Any:
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
         """Run the tool. Raises `ToolError` with the message for the model."""
         known = self.parameters["properties"]
         if unknown := sorted(set(arguments) - set(known)):

@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from rifflux.errors import InvalidArgument
 from rifflux.text.math import plain_math
@@ -132,7 +133,7 @@ class Analyser:
 
 
 def tokens(text: str) -> list[str]:
-    """The tokens of `text` after Unicode and LaTeX normalisation, before folding: words, identifiers, CJK runs, symbols."""
+    """The tokens of `text` after Unicode and LaTeX normalisation: words, identifiers, CJK runs, symbols; not folded."""
     pattern = _TOKEN
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
@@ -162,7 +163,7 @@ def _shape(part: str) -> str:
 
 
 def _bigrams(run: str) -> tuple[str, ...]:
-    return tuple(first + second for first, second in zip(run, run[1:], strict=False)) or (run,)
+    return tuple(first + second for first, second in pairwise(run)) or (run,)
 
 
 @lru_cache(maxsize=32)

@@ -10,7 +10,7 @@ __all__ = ["parse_time", "timestamp", "whole_day_end"]
 
 
 def parse_time(text: str) -> datetime:
-    """Read an ISO 8601 date or time (`2024`, `2024-05`, `2024-05-01`, `2024-05-01T12:00Z`); UTC where no zone is given."""
+    """Read an ISO 8601 date or time: `2024`, `2024-05`, `2024-05-01`, `2024-05-01T12:00Z`; UTC if no zone is given."""
     text = text.strip()
     if len(text) == 4 and text.isdigit():
         text += "-01-01"

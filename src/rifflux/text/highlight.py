@@ -16,7 +16,9 @@ _WORD = re.compile(r"\S+")
 def matches(text: str, terms: Collection[str], analyser: Analyser) -> list[Span]:
     """The spans of the words of `text` that share a term with the question, in order."""
     wanted = set(terms)
-    return [span for span in map(re.Match.span, _WORD.finditer(text)) if wanted.intersection(_terms(text, span, analyser))]
+    return [
+        span for span in map(re.Match.span, _WORD.finditer(text)) if wanted.intersection(_terms(text, span, analyser))
+    ]
 
 
 def _terms(text: str, span: Span, analyser: Analyser) -> list[str]:

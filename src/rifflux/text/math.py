@@ -29,7 +29,7 @@ _COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
 
 
 def plain_math(text: str) -> str:
-    """Rewrite LaTeX in `text` so that letters, scripts and names remain; text without a backslash or `^{` is unchanged."""
+    """Rewrite LaTeX so that letters, scripts and names remain; text without a backslash or `^{` is unchanged."""
     if "\\" not in text and "^{" not in text and "_{" not in text:
         return text
     text = _ACCENT.sub(r"\1", text)

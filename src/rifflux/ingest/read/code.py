@@ -108,9 +108,7 @@ class _Source:
     lines: Sequence[str]
     starts: Sequence[int]
 
-    def blocks(
-        self, definitions: Sequence[Definition], row: int, stop: int, path: tuple[str, ...]
-    ) -> Iterator[Block]:
+    def blocks(self, definitions: Sequence[Definition], row: int, stop: int, path: tuple[str, ...]) -> Iterator[Block]:
         """The blocks of the lines from `row` up to `stop`; only blank lines are in none."""
         for definition in definitions:
             if definition.first < row:  # on one line with the one before

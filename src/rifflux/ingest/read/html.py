@@ -122,9 +122,7 @@ def _parse(markup: str) -> Element | None:
     # As bytes: lxml refuses strings with an encoding declaration, as XHTML has.
     parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
-        tree = lxml_html.document_fromstring(
-            markup.replace("\0", "").encode("utf-8", "replace"), parser=parser
-        )
+        tree = lxml_html.document_fromstring(markup.replace("\0", "").encode("utf-8", "replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError):
         return None
     if any(error.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for error in parser.error_log):
@@ -138,9 +136,7 @@ def _parse(markup: str) -> Element | None:
 
 def _write_as_tex(formula: Element) -> None:
     """Replace the parts of a MathML formula, which say each symbol alone, by its TeX source."""
-    tex = formula.get("alttext") or "".join(
-        formula.xpath(".//annotation[contains(@encoding, 'tex')]//text()")
-    )
+    tex = formula.get("alttext") or "".join(formula.xpath(".//annotation[contains(@encoding, 'tex')]//text()"))
     if tex:
         for part in list(formula):
             formula.remove(part)
@@ -235,9 +231,7 @@ class _Walk:
 
     def _taken_whole(self, node: Element) -> bool:
         """Append the kinds of elements that are dealt with in one piece; whether `node` was such a one."""
-        is_whole = (
-            node.tag in _HEADINGS or node.tag in ("head", "pre") or (node.tag == "table" and _is_data(node))
-        )
+        is_whole = node.tag in _HEADINGS or node.tag in ("head", "pre") or (node.tag == "table" and _is_data(node))
         if is_whole:
             self._flush()
         if node.tag in _HEADINGS:

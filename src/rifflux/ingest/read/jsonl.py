@@ -128,9 +128,7 @@ def _text(record: Record) -> str:
     """The record's text; one with neither text nor title says its plain fields, so that it can be found."""
     if any(name in record for name in (*_TEXT, "title")):
         return _string(record, *_TEXT).replace("\r\n", "\n").replace("\r", "\n")
-    return "\n".join(
-        f"{name}: {value}" for name, value in record.items() if _is_scalar(value) and name not in _KEY
-    )
+    return "\n".join(f"{name}: {value}" for name, value in record.items() if _is_scalar(value) and name not in _KEY)
 
 
 def _string(record: Record, *names: str) -> str:

@@ -122,9 +122,7 @@ def _text(message: Message, name: str) -> str:
 
 
 def _unfolded(value: Any) -> str:
-    with suppress(
-        LookupError, UnicodeError, ValueError
-    ):  # an unknown character set: it stays as it is written
+    with suppress(LookupError, UnicodeError, ValueError):  # an unknown character set: it stays as it is written
         value = make_header(decode_header(value))
     return " ".join(str(value).encode("utf-8", "replace").decode().split())
 
@@ -133,9 +131,7 @@ def _people(message: Message, name: str) -> list[str]:
     """The people named in a header: `Ann Lee <ann@example.org>`."""
     headers: Iterable[Any] = message.get_all(name) or ()
     # Taken apart before decoding: a decoded name may hold a comma.
-    pairs = [
-        (_unfolded(person), address) for person, address in getaddresses([str(each) for each in headers])
-    ]
+    pairs = [(_unfolded(person), address) for person, address in getaddresses([str(each) for each in headers])]
     return [f"{person} <{address}>" if person else address for person, address in pairs if person or address]
 
 

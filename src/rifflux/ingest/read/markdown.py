@@ -84,9 +84,7 @@ def _scan(text: str, offset: int) -> _Scan:
         elif token.type in _LEAVES and token.map:
             first, last = token.map
             if token.type == "heading_open" and token.level == 0:
-                _heading(
-                    scan, tokens[index + 1].content, int(token.tag[1:]), starts[first], starts[last], text
-                )
+                _heading(scan, tokens[index + 1].content, int(token.tag[1:]), starts[first], starts[last], text)
                 continue
             kind = _KINDS.get(token.type) or ("paragraph" if item is None else "item")
             start, end = starts[first if item is None else item], starts[last]
@@ -131,9 +129,7 @@ _DEEPEST = 100
 def _parser() -> MarkdownIt:
     """A parser of blocks only. Link definitions count as text: people search for what they link to."""
     parser = (
-        MarkdownIt("commonmark", {"maxNesting": _DEEPEST})
-        .enable("table")
-        .disable(["inline", "text_join", "reference"])
+        MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table").disable(["inline", "text_join", "reference"])
     )
     parser.block.ruler.before("table", "prose", _prose)
     return parser

@@ -55,9 +55,7 @@ _CODE = frozenset(
 )
 _TABLES = frozenset(["csv-table", "list-table"])
 # Directives that steer the rendering and say nothing to a reader.
-_SILENT = frozenset(
-    ["contents", "currentmodule", "default-role", "highlight", "meta", "module", "role", "sectnum"]
-)
+_SILENT = frozenset(["contents", "currentmodule", "default-role", "highlight", "meta", "module", "role", "sectnum"])
 
 
 def read_rst(file: File) -> Iterator[Parsed]:

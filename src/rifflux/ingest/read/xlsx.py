@@ -55,9 +55,7 @@ def _check_extent(archive: io.BytesIO) -> None:
             height = max((int(row) for _, row in cells), default=0)
             width = max((_column(column) for column, _ in cells), default=0)
             if height * width > MAX_CELLS:
-                raise Unreadable(
-                    f"has a sheet of {height:,} rows and {width:,} columns: delete its stray cells"
-                )
+                raise Unreadable(f"has a sheet of {height:,} rows and {width:,} columns: delete its stray cells")
 
 
 def _column(letters: bytes) -> int:

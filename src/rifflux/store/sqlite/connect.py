@@ -24,33 +24,30 @@ def connect(location: str, *, create: bool) -> tuple[apsw.Connection, bool]:
     """Open or create an index and bring its schema up to date; returns the connection and whether it is read-only."""
     with translated(location):
         if location == _MEMORY:
-            return _prepared(apsw.Connection(_MEMORY), fresh=True), False
+            return _prepared(apsw.Connection(_MEMORY), create=True), False
         path = Path(location).expanduser()
-        fresh = _is_fresh(path, create=create)
+        _check_file(path, create=create)
         connection, read_only = _open(path)
         try:
-            return _prepared(connection, fresh=fresh and not read_only, read_only=read_only, path=path), read_only
+            return _prepared(connection, create=create, read_only=read_only, path=path), read_only
         except BaseException:
             connection.close()
             raise
 
 
-def _is_fresh(path: Path, *, create: bool) -> bool:
-    """Whether there is nothing at `path` yet; raises for what cannot be an index."""
+def _check_file(path: Path, *, create: bool) -> None:
+    """Raise for what cannot be an index; make the folder of a new one."""
     if path.is_dir():
         raise NotAnIndex(f"{path} is a folder: name the index file in it, such as {path / 'index.db'}")
     if not path.exists():
         if not create:
             raise NotFound(f"no index at {path}: make one with 'rifflux index FOLDER'")
         path.parent.mkdir(parents=True, exist_ok=True)
-        return True
+        return
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head and head != _MAGIC:
         raise NotAnIndex(f"{path} is not a Rifflux index: choose another file with --db")
-    if not head and not create:
-        raise NotAnIndex(f"{path} is empty, not a Rifflux index: make one with 'rifflux index FOLDER'")
-    return not head
 
 
 def _open(path: Path) -> tuple[apsw.Connection, bool]:
@@ -68,11 +65,13 @@ def _open(path: Path) -> tuple[apsw.Connection, bool]:
 
 
 def _prepared(
-    connection: apsw.Connection, *, fresh: bool, read_only: bool = False, path: Path | None = None
+    connection: apsw.Connection, *, create: bool, read_only: bool = False, path: Path | None = None
 ) -> apsw.Connection:
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     connection.execute("pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -32000")
-    if fresh:
+    if _is_empty(connection):
+        if not create or read_only:
+            raise NotAnIndex(f"{path} is empty, not a Rifflux index: make one with 'rifflux index FOLDER'")
         connection.execute("pragma page_size = 8192")
     else:
         _check_owner(connection, path)
@@ -82,6 +81,11 @@ def _prepared(
     elif _version(connection) < SCHEMA_VERSION:
         raise UnusableIndex(f"{path} is read-only and of an older version: copy it to a place where it can be upgraded")
     return connection
+
+
+def _is_empty(connection: apsw.Connection) -> bool:
+    """Whether this is a database that nobody has used yet."""
+    return not connection.pragma("application_id") and not connection.execute("select count(*) from sqlite_master").get
 
 
 def _version(connection: apsw.Connection) -> int:
@@ -95,7 +99,7 @@ def _check_owner(connection: apsw.Connection, path: Path | None) -> None:
                 f"{path} was written by a newer Rifflux (schema {_version(connection)}, this one knows "
                 f"{SCHEMA_VERSION}): upgrade with 'pip install -U rifflux'"
             )
-    elif connection.execute("select count(*) from sqlite_master").get:
+    else:
         raise NotAnIndex(f"{path} is a database of another program: choose another file with --db")
 
 

@@ -66,6 +66,11 @@ class SqliteStore:
         with self._lock, translated(self._location):
             yield self._connection
 
+    def _rows(self, statement: str, bound: apsw.Bindings = ()) -> list[Any]:
+        """All rows that a statement finds."""
+        with self._reading() as connection:
+            return connection.execute(statement, bound).fetchall()
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Group the writes inside: all of them happen, or none. Nested ones join the outermost."""
@@ -83,10 +88,10 @@ class SqliteStore:
                 yield connection
                 connection.execute("update setting set value = value + 1 where name = 'generation'")
                 connection.execute("commit")
-            except BaseException:
+            finally:
+                # Still open: something went wrong, and the engine has not rolled back by itself.
                 if connection.in_transaction:
                     connection.execute("rollback")
-                raise
 
     # Writing
 
@@ -114,11 +119,10 @@ class SqliteStore:
             return removed
 
     def put_file(self, root: str, state: FileState, keep: Sequence[str] | None) -> int:
-        """Remember a file's state and remove its documents that are not in `keep` (None: all stay); returns how many."""
+        """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
         with self._writing() as connection:
-            connection.execute(
-                sql.PUT_FILE, (root, state.path, state.size, state.mtime_ns, state.hash, state.problem)
-            ).get  # noqa: B018 - reading the row runs the statement to its end
+            row = (root, state.path, state.size, state.mtime_ns, state.hash, state.problem)
+            connection.execute(sql.PUT_FILE, row)
             if keep is None:
                 return 0
             kept = set(keep)
@@ -169,8 +173,7 @@ class SqliteStore:
         narrowed = f"and +rowid in ({sql.ALLOWED.format(condition=condition)})" if condition else ""
         bound |= {"title": weights.title, "headings": weights.headings, "body": weights.body}
         bound |= {"terms": terms, "limit": limit + _TIE_MARGIN}
-        with self._reading() as connection:
-            rows = connection.execute(sql.MATCH.format(narrowed=narrowed), bound).fetchall()[:limit]
+        rows = self._rows(sql.MATCH.format(narrowed=narrowed), bound)[:limit]
         return Ranking(
             np.fromiter((row[0] for row in rows), np.int64, len(rows)),
             np.fromiter((-row[1] for row in rows), np.float64, len(rows)),
@@ -192,8 +195,7 @@ class SqliteStore:
                 bound[name] = terms
         if not conditions:
             return None
-        with self._reading() as connection:
-            rows = connection.execute(sql.ALLOWED.format(condition=" and ".join(conditions)), bound).fetchall()
+        rows = self._rows(sql.ALLOWED.format(condition=" and ".join(conditions)), bound)
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def _vectors(self) -> Matrix:
@@ -225,24 +227,29 @@ class SqliteStore:
         return next(iter(self._hits("chunk.uid = :uid", {"uid": uid})), None)
 
     def _hits(self, which: str, bound: Mapping[str, Any]) -> list[Hit]:
-        with self._reading() as connection:
-            return [_hit(row) for row in connection.execute(sql.HYDRATE.format(which=which), bound).fetchall()]
+        return [_hit(row) for row in self._rows(sql.HYDRATE.format(which=which), bound)]
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         """The (collection, key) of every document with this key, path or absolute path."""
-        with self._reading() as connection:
-            return connection.execute(sql.FIND_DOCUMENTS, {"key": key}).fetchall()
+        return self._rows(sql.FIND_DOCUMENTS, {"key": key})
 
     def document(self, collection: str, key: str) -> Document | None:
         """One document with its whole text."""
-        with self._reading() as connection:
-            row = connection.execute(sql.DOCUMENT, (collection, key)).fetchone()
-            if row is None:
-                return None
-            links = connection.execute(sql.LINKS, (row[0],)).fetchall()
-        _, key, text, title, kind, created, updated, metadata, licence = row
+        found = self._rows(sql.DOCUMENT, (collection, key))
+        if not found:
+            return None
+        id, key, text, title, kind, created, updated, metadata, licence = found[0]
+        links = self._rows(sql.LINKS, (id,))
         return Document(
-            key, text, title, kind, created, updated, json.loads(metadata), tuple(Link(*link) for link in links), licence
+            key,
+            text,
+            title,
+            kind,
+            created,
+            updated,
+            json.loads(metadata),
+            tuple(Link(*link) for link in links),
+            licence,
         )
 
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
@@ -252,48 +259,41 @@ class SqliteStore:
 
     def files(self, root: str) -> dict[str, FileState]:
         """What is remembered of a root's files, by path."""
-        with self._reading() as connection:
-            return {row[0]: FileState(*row) for row in connection.execute(sql.FILES, (root,)).fetchall()}
+        return {row[0]: FileState(*row) for row in self._rows(sql.FILES, (root,))}
 
     def roots(self) -> list[str]:
         """The folders that were synced."""
-        with self._reading() as connection:
-            return [root for (root,) in connection.execute("select distinct root from file order by root").fetchall()]
+        return [root for (root,) in self._rows("select distinct root from file order by root")]
 
     def pending(self, batch: int) -> Iterator[list[Pending]]:
         """The chunks without a vector, in batches by row number; safe to write to the store meanwhile."""
         after = 0
         while True:
-            with self._reading() as connection:
-                rows = connection.execute(sql.PENDING, {"after": after, "batch": batch}).fetchall()
+            rows = self._rows(sql.PENDING, {"after": after, "batch": batch})
             if not rows:
                 return
             after = rows[-1][0]
-            yield [Pending(uid, hash, title, tuple(json.loads(heads)), text) for _, uid, hash, title, heads, text in rows]
+            yield [
+                Pending(uid, hash, title, tuple(json.loads(heads)), text) for _, uid, hash, title, heads, text in rows
+            ]
 
     def vectors_by_hash(self, hashes: Sequence[int]) -> Mapping[int, Vectors]:
         """Vectors already stored for the same embedded text."""
-        with self._reading() as connection:
-            rows = connection.execute(sql.VECTORS_BY_HASH, (json.dumps(list(hashes)),)).fetchall()
+        rows = self._rows(sql.VECTORS_BY_HASH, (json.dumps(list(hashes)),))
         return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
 
     def model(self) -> ModelInfo | None:
         """The model whose vectors are stored, or None while there are none."""
-        with self._reading() as connection:
-            row = connection.execute(sql.ACTIVE_MODEL).fetchone()
-        return ModelInfo(*row) if row else None
+        return next((ModelInfo(*row) for row in self._rows(sql.ACTIVE_MODEL)), None)
 
     def counts(self) -> Mapping[str, int]:
         """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
-        with self._reading() as connection:
-            row = connection.execute(sql.COUNTS).fetchone()
+        (row,) = self._rows(sql.COUNTS)
         return dict(zip(("documents", "chunks", "embedded_chunks", "files"), row, strict=True))
 
     def setting(self, name: str) -> str | None:
         """A setting's value, or None."""
-        with self._reading() as connection:
-            value: str | None = connection.execute("select value from setting where name = ?", (name,)).get
-        return value
+        return next((value for (value,) in self._rows("select value from setting where name = ?", (name,))), None)
 
     def set(self, name: str, value: str) -> None:
         """Store a setting."""
@@ -321,7 +321,7 @@ def _document_row(document: Document) -> dict[str, Any]:
 
 
 def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[AnalysedChunk]) -> None:
-    """Bring a document's chunks to the given ones: equal ids keep their row, and their vector if its text is the same."""
+    """Bring a document's chunks to the given ones: equal ids keep their row, and the vector if its text is the same."""
     held = {uid: (id, hash) for uid, id, hash in connection.execute(sql.CHUNKS_HELD, (document,)).fetchall()}
     wanted = {each.chunk.id for each in chunks}
     connection.executemany(sql.DROP_CHUNK, [(id,) for uid, (id, _) in held.items() if uid not in wanted])
@@ -341,7 +341,23 @@ def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[Ana
 
 
 def _hit(row: Sequence[Any]) -> Hit:
-    uid, key, path, title, headings, position, text, start, end, kind, created, updated, metadata, licence, collection = row
+    (
+        uid,
+        key,
+        path,
+        title,
+        headings,
+        position,
+        text,
+        start,
+        end,
+        kind,
+        created,
+        updated,
+        metadata,
+        licence,
+        collection,
+    ) = row
     return Hit(
         chunk_id=f"{uid:016x}",
         document=key,

@@ -6,7 +6,7 @@ from rifflux.types import Query
 
 __all__ = ["all_of", "any_of", "expression"]
 
-#: More alternatives than this only cost time: no question has as many words, and a pasted page is found by its first ones.
+#: More alternatives only cost time: no question has as many words, and a pasted page is found by its first ones.
 MOST_CLAUSES = 256
 
 

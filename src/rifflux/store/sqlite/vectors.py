@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import apsw
 import numpy as np
@@ -28,7 +29,7 @@ class Matrix:
     @classmethod
     def read(cls, connection: apsw.Connection, generation: int, dimension: int) -> Matrix:
         """All vectors of the active model. They are stored at unit length, so a product is a cosine."""
-        found = connection.execute(_ALL).fetchall()
+        found: list[Any] = connection.execute(_ALL).fetchall()
         data = b"".join(row[2] for row in found)
         return cls(
             generation,

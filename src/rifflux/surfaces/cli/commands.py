@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rifflux.errors import InvalidArgument
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.config import Settings, load
 
 if TYPE_CHECKING:
     from rifflux.index import Index
+    from rifflux.ingest.find import Finder
+    from rifflux.models import Embedder
 
 __all__ = ["app"]
 
@@ -38,20 +41,26 @@ Threads = Annotated[int | None, typer.Option(help="Processor threads for embeddi
 def _open(settings: Settings, *, create: bool = False) -> Index:
     from rifflux.index import open_index
 
-    model: Any = settings.model or None
-    if settings.base_url or settings.api_key:
-        from rifflux.models import load_embedder
-
-        model = load_embedder(
-            settings.model, threads=settings.threads or None, base_url=settings.base_url, api_key=settings.api_key
-        )
     path = settings.index_path(create=create)
-    return open_index(path, create=create, model=model, threads=settings.threads or None)
+    return open_index(path, create=create, model=_model(settings), threads=settings.threads or None)
+
+
+def _model(settings: Settings) -> str | Embedder | None:
+    """What to open an index with; a model behind an endpoint gets its address and key."""
+    if not (settings.base_url or settings.api_key):
+        return settings.model or None
+    from rifflux.models import load_embedder
+
+    if not settings.model:
+        raise InvalidArgument("base_url and api_key are set, but no model: set it too, such as openai:NAME")
+    return load_embedder(settings.model, base_url=settings.base_url or None, api_key=settings.api_key or None)
 
 
 @app.command(epilog="Example: rifflux index ~/notes ~/papers")
 def index(
-    paths: Annotated[list[Path] | None, typer.Argument(help="Folders and files.  [default: those indexed before]")] = None,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Folders and files.  [default: those indexed before]")
+    ] = None,
     db: Db = None,
     model: Model = None,
     threads: Threads = None,
@@ -68,22 +77,18 @@ def index(
     """
     from rifflux.surfaces.cli.progress import progress_bar
 
-    settings = load(
-        db=db, model=model, threads=threads, hidden=hidden, exclude=tuple(exclude) if exclude else None
-    )
+    settings = load(db=db, model=model, threads=threads, hidden=hidden, exclude=tuple(exclude) if exclude else None)
     with _open(settings, create=bool(paths)) as index, progress_bar() as progress:
         if settings.facets:
             index.declare_facets(*settings.facets)
         found = paths or [Path(root) for root in index.status().roots]
-        report = index.add(
-            *found, embed=embed, force=force, prune=prune, progress=progress, finder=_finder(settings)
-        )
+        report = index.add(*found, embed=embed, force=force, prune=prune, progress=progress, finder=_finder(settings))
     show.report(report, as_json=json)
     if report.failed:
         raise typer.Exit(1)
 
 
-def _finder(settings: Settings) -> Any:
+def _finder(settings: Settings) -> Finder:
     from rifflux.ingest.find import Finder
 
     return Finder(int(settings.max_file_mb * 2**20), hidden=settings.hidden, exclude=settings.exclude)
@@ -96,7 +101,9 @@ rifflux search '"exact phrase" -without prefix* kind:markdown' --mode lexical"""
 )
 def search(
     query: Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')],
-    top_k: Annotated[int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")] = None,
+    top_k: Annotated[
+        int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")
+    ] = None,
     mode: Annotated[str | None, typer.Option(help="lexical, semantic or hybrid.  [default: hybrid]")] = None,
     fusion: Annotated[str | None, typer.Option(help="How the channels are fused.  [default: the profile's]")] = None,
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None,
@@ -203,7 +210,9 @@ def mcp(
     root: Annotated[
         list[Path] | None, typer.Option(help="A folder that reindex may read.  [default: the working directory]")
     ] = None,
-    http: Annotated[str | None, typer.Option(help="Serve streamable HTTP here.  [default: stdio]", metavar="HOST:PORT")] = None,
+    http: Annotated[
+        str | None, typer.Option(help="Serve streamable HTTP here.  [default: stdio]", metavar="HOST:PORT")
+    ] = None,
 ) -> None:
     """Serve the index to agents over the Model Context Protocol."""
     from rifflux.surfaces.mcp import serve
@@ -211,9 +220,10 @@ def mcp(
     settings = load(db=db, model=model, threads=threads)
     serve(
         settings.index_path(create=True),
-        model=settings.model or None,
+        model=_model(settings),
         threads=settings.threads or None,
         roots=root or [Path.cwd()],
+        finder=_finder(settings),
         http=_address(http) if http else None,
     )
 
