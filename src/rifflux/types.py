@@ -143,6 +143,7 @@ class Query:
 
     `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
     phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
+    `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for.
     """
 
     text: str
@@ -154,6 +155,7 @@ class Query:
     vector: Vectors | None = None
     filter: Filter = field(default_factory=Filter)
     limit: int = 20
+    deadline: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

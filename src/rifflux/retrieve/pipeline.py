@@ -13,10 +13,14 @@ from rifflux.retrieve.candidates import Source
 from rifflux.retrieve.fuse import Fuse, ranks_of
 from rifflux.types import Hit, Query, Ranking, Results, Trace, Why
 
-__all__ = ["Pipeline", "Stage", "Stopwatch"]
+__all__ = ["NotApplied", "Pipeline", "Stage", "Stopwatch"]
 
 Stage = Callable[[Query, Sequence[Hit]], Sequence[Hit]]
 Hydrate = Callable[[Ranking], list[Hit]]
+
+
+class NotApplied(Exception):  # noqa: N818 - says what the stage was
+    """Raised by a stage that could not do its work; the hits stay as they were, and the trace says why."""
 
 
 class Stopwatch:
@@ -56,11 +60,20 @@ class Pipeline:
         with clock("fetch"):
             survivors = fused.head(query.limit if self.stages else top_k)
             hits: Sequence[Hit] = self._explained(self.hydrate(survivors), found)
+        degraded = list(trace.degraded)
         for name, stage in self.stages:
-            with clock(name):
-                hits = stage(query, hits)
+            try:
+                with clock(name):
+                    hits = stage(query, hits)
+            except NotApplied as error:
+                degraded.append(f"{name}: {error}")
         counts = {name: len(ranking) for name, ranking in found.items()} | {"fused": len(fused)}
-        trace = replace(trace, milliseconds=clock.milliseconds, counts={**trace.counts, **counts})
+        trace = replace(
+            trace,
+            milliseconds=clock.milliseconds,
+            counts={**trace.counts, **counts},
+            degraded=tuple(degraded),
+        )
         return Results(query.text, tuple(hits[:top_k]), trace)
 
     def _explained(self, hits: Sequence[Hit], found: Mapping[str, Ranking]) -> list[Hit]:

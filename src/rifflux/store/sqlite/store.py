@@ -89,9 +89,7 @@ class SqliteStore:
                 connection.execute("update setting set value = value + 1 where name = 'generation'")
                 connection.execute("commit")
             finally:
-                # Still open: something went wrong, and the engine has not rolled back by itself.
-                if connection.in_transaction:
-                    connection.execute("rollback")
+                _end(connection)
 
     # Writing
 
@@ -304,6 +302,12 @@ class SqliteStore:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors."""
         with self._lock:
             return check(self._connection, self._location)
+
+
+def _end(connection: apsw.Connection) -> None:
+    """Roll back what is still open: something went wrong, and the engine has not rolled back by itself."""
+    if connection.in_transaction:
+        connection.execute("rollback")
 
 
 def _document_row(document: Document) -> dict[str, Any]:
