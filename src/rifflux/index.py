@@ -18,7 +18,7 @@ from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.pipeline import Pipeline, Stopwatch
 from rifflux.retrieve.understand import understand
 from rifflux.store import open_store
-from rifflux.store.base import ModelInfo, Problem, Store
+from rifflux.store.base import JUDGEMENT, Event, ModelInfo, Problem, Store
 from rifflux.text.analyser import Analyser, analyser
 from rifflux.text.dates import parse_time
 from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Progress, Query, Results, Trace, Vectors
@@ -42,6 +42,8 @@ MODES: Mapping[str, str] = {
     **dict.fromkeys(("vec", "vector", "dense"), SEMANTIC),
 }
 MOST_RESULTS = 1000
+#: Judgements go from 0, irrelevant, to this.
+MOST_GRADE = 10
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
 
@@ -353,6 +355,23 @@ class Index:
         raise RiffluxError(
             f"why cannot tell about {document!r} in this version: search for {query!r} and look at hit.why"
         )
+
+    def judge(self, query: str, document: str, grade: int = 1, *, user: str = "") -> Event:
+        """Record how well a document answers a query, for `rifflux eval --from-feedback`.
+
+        `document` is a key, path or absolute path, or the id of a chunk of it. `grade` is 0 for irrelevant and grows
+        with relevance; a later judgement of the same pair replaces an earlier one. Raises `NotFound` for an unknown
+        document and `InvalidArgument` for an empty query or a grade that is none.
+        """
+        if not isinstance(query, str) or not query.strip():
+            raise InvalidArgument("the query is empty: say what was asked")
+        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MOST_GRADE:
+            raise InvalidArgument(f"grade must be a whole number from 0 to {MOST_GRADE}, not {grade!r}")
+        hit = self.store.chunk(document)
+        collection, key = (hit.collection, hit.document) if hit else self._document_of(document)
+        event = Event(JUDGEMENT, query, collection, key, hit.chunk_id if hit else "", grade, user, time.time())
+        self.store.record(event)
+        return event
 
     # Looking after it
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rifflux.errors import ModelMismatch
-from rifflux.store.base import AnalysedChunk, DocumentChange, FieldWeights, FileState, ModelInfo, Store
+from rifflux.store.base import AnalysedChunk, DocumentChange, Event, FieldWeights, FileState, ModelInfo, Store
 from rifflux.text.analyser import analyser
 from rifflux.types import Chunk, Document, Filter, Link, Query, Ranking, Vectors
 
@@ -292,6 +292,17 @@ class StoreContract:
         store.set("name", "value")
         store.set("name", "newer")
         assert store.setting("name") == "newer"
+
+    def test_events_are_recorded_in_order_and_outlive_their_document(self, store: Store) -> None:
+        judged = Event("judgement", "how long", "c", "a", "0" * 16, grade=2, user="ann", time=1.5)
+        clicked = Event("click", "how long", "c", "gone")
+        store.put("c", change("a", "words"))
+        for event in (judged, clicked, judged):
+            store.record(event)
+        store.remove("c", ["a"])
+        assert store.events() == [judged, clicked, judged]
+        assert store.events("judgement") == [judged, judged]
+        assert store.events("unknown") == []
 
     def test_a_store_in_use_is_sound(self, store: Store) -> None:
         self._embedded(store, {"a": (1, 0), "b": (0, 1)})

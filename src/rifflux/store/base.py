@@ -9,7 +9,21 @@ from typing import Protocol
 
 from rifflux.types import Chunk, Document, Hit, Query, Ranking, Vectors
 
-__all__ = ["AnalysedChunk", "DocumentChange", "FieldWeights", "FileState", "ModelInfo", "Pending", "Problem", "Store"]
+__all__ = [
+    "JUDGEMENT",
+    "AnalysedChunk",
+    "DocumentChange",
+    "Event",
+    "FieldWeights",
+    "FileState",
+    "ModelInfo",
+    "Pending",
+    "Problem",
+    "Store",
+]
+
+#: The kind of event that says how well a document answers a query.
+JUDGEMENT = "judgement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +99,24 @@ class Problem:
     cure: str
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What somebody did with a document that a query found, such as judging it.
+
+    `chunk` is a public chunk id, empty where the whole document is meant; `grade` is 0 for irrelevant and grows with
+    relevance, None for a kind of event that has no grade; `time` is in seconds since 1970.
+    """
+
+    kind: str
+    query: str
+    collection: str
+    key: str
+    chunk: str = ""
+    grade: int | None = None
+    user: str = ""
+    time: float = 0.0
+
+
 class Store(Protocol):
     """Documents, chunks, terms and vectors in one place, with transactions.
 
@@ -119,6 +151,10 @@ class Store(Protocol):
 
     def use_model(self, model: ModelInfo) -> None:
         """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
+        ...
+
+    def record(self, event: Event) -> None:
+        """Append an event to the record; its document need not exist."""
         ...
 
     # Ranking
@@ -183,6 +219,10 @@ class Store(Protocol):
 
     def set(self, name: str, value: str) -> None:
         """Store a setting."""
+        ...
+
+    def events(self, kind: str | None = None) -> list[Event]:
+        """The recorded events of a kind, or all, in the order of recording."""
         ...
 
     def check(self) -> list[Problem]:

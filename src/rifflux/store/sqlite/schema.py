@@ -111,5 +111,21 @@ end;
 insert into setting values ('generation', '0');
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+# An event names its document by key and not by row: a judgement outlives the document's removal and return.
+_EVENTS = """
+create table event (
+    id integer primary key,
+    time real not null,
+    kind text not null,
+    query text not null,
+    collection text not null,
+    key text not null,
+    chunk text not null,
+    grade integer,
+    user text not null
+);
+create index event_kind on event (kind);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -99,6 +99,13 @@ and hash in (select value from json_each(?)) group by hash"""
 ACTIVE_MODEL = "select name, backend, dimension, fingerprint, spec from model where state = 'active'"
 PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, state) values (?, ?, ?, ?, ?, 'active')"
 
+PUT_EVENT = """
+insert into event (time, kind, query, collection, key, chunk, grade, user) values (?, ?, ?, ?, ?, ?, ?, ?)"""
+
+EVENTS = """
+select kind, query, collection, key, chunk, grade, user, time
+from event where :kind is null or kind = :kind order by id"""
+
 COUNTS = """
 select
     (select count(*) from document) as documents,

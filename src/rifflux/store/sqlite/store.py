@@ -13,7 +13,16 @@ import apsw
 import numpy as np
 
 from rifflux.errors import ModelMismatch
-from rifflux.store.base import AnalysedChunk, DocumentChange, FieldWeights, FileState, ModelInfo, Pending, Problem
+from rifflux.store.base import (
+    AnalysedChunk,
+    DocumentChange,
+    Event,
+    FieldWeights,
+    FileState,
+    ModelInfo,
+    Pending,
+    Problem,
+)
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.check import check
 from rifflux.store.sqlite.connect import connect, translated
@@ -78,7 +87,8 @@ class SqliteStore:
             yield
 
     @contextmanager
-    def _writing(self) -> Iterator[apsw.Connection]:
+    def _writing(self, *, content: bool = True) -> Iterator[apsw.Connection]:
+        """A transaction; one that changes no `content` leaves valid what is derived from it, such as the matrix."""
         with self._reading() as connection:
             if connection.in_transaction:
                 yield connection
@@ -86,7 +96,8 @@ class SqliteStore:
             connection.execute("begin immediate")
             try:
                 yield connection
-                connection.execute("update setting set value = value + 1 where name = 'generation'")
+                if content:
+                    connection.execute("update setting set value = value + 1 where name = 'generation'")
                 connection.execute("commit")
             finally:
                 _end(connection)
@@ -158,6 +169,12 @@ class SqliteStore:
                 f"the index holds vectors of {known.name} ({known.spec}), not of {model.name}: open it with "
                 f"model={known.spec!r}, or make a new index for {model.name}"
             )
+
+    def record(self, event: Event) -> None:
+        """Append an event to the record; its document need not exist."""
+        row = (event.time, event.kind, event.query, event.collection, event.key, event.chunk, event.grade, event.user)
+        with self._writing(content=False) as connection:
+            connection.execute(sql.PUT_EVENT, row)
 
     # Ranking
 
@@ -297,6 +314,10 @@ class SqliteStore:
         """Store a setting."""
         with self._writing() as connection:
             connection.execute("insert or replace into setting values (?, ?)", (name, value))
+
+    def events(self, kind: str | None = None) -> list[Event]:
+        """The recorded events of a kind, or all, in the order of recording."""
+        return [Event(*row) for row in self._rows(sql.EVENTS, {"kind": kind})]
 
     def check(self) -> list[Problem]:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors."""
