@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from rifflux._arguments import HYBRID, checked_document, checked_filter, checked_mode, checked_path, checked_search
 from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, RiffluxError
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
@@ -20,7 +21,6 @@ from rifflux.retrieve.understand import understand
 from rifflux.store import open_store
 from rifflux.store.base import JUDGEMENT, Event, ModelInfo, Problem, Store
 from rifflux.text.analyser import Analyser, analyser
-from rifflux.text.dates import parse_time
 from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Progress, Query, Results, Trace, Vectors
 
 if TYPE_CHECKING:
@@ -29,19 +29,9 @@ if TYPE_CHECKING:
     from rifflux.ingest.sync import Tally
     from rifflux.models import Embedder
 
-__all__ = ["DEFAULT_MODEL", "MODES", "MOST_RESULTS", "Index", "Status", "open_index"]
+__all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
-HYBRID = "hybrid"
-#: The modes of searching, and the other names people know them by.
-MODES: Mapping[str, str] = {
-    LEXICAL: LEXICAL,
-    SEMANTIC: SEMANTIC,
-    HYBRID: HYBRID,
-    **dict.fromkeys(("lex", "keyword", "bm25", "text"), LEXICAL),
-    **dict.fromkeys(("vec", "vector", "dense"), SEMANTIC),
-}
-MOST_RESULTS = 1000
 #: Judgements go from 0, irrelevant, to this.
 MOST_GRADE = 10
 #: Where documents given by a program live; those of files live under their root's path.
@@ -172,10 +162,8 @@ class Index:
         from rifflux.ingest.sync import Tally
 
         start = time.perf_counter()
-        documents = [item for item in items if isinstance(item, Document)]
-        paths = [Path(item) for item in items if not isinstance(item, Document)]
-        for document in documents:
-            _check_document(document)
+        documents = [checked_document(item) for item in items if isinstance(item, Document)]
+        paths = [checked_path(item) for item in items if not isinstance(item, Document)]
         if embed:
             self.store.use_model(self._info())
         tally = Tally()
@@ -264,14 +252,15 @@ class Index:
         comes from the others and `results.trace` says so. `min_score` drops hits that score less.
         Raises `InvalidArgument` for an argument that cannot be meant.
         """
-        mode = _checked(query, top_k, mode)
+        checked_search(query, top_k, min_score)
+        mode = checked_mode(mode)
         if rerank is not None:
             raise InvalidArgument(f"no reranker {rerank!r}: this version has none, leave rerank out")
         if deadline_ms is not None:
             raise InvalidArgument("deadline_ms needs a reranker, which this version does not have: leave it out")
         clock = Stopwatch()
         with clock("understand"):
-            asked = understand(query, self.analyser, self.profile.facets, _filter(filter))
+            asked = understand(query, self.analyser, self.profile.facets, checked_filter(filter))
             asked = replace(asked, limit=self.profile.pool(top_k))
         asked, channels, degraded = self._channels(asked, mode, clock)
         fuse = (fusion_of(fusion) if fusion else self.profile.fusion) if mode == HYBRID else None
@@ -410,33 +399,3 @@ class Index:
                 raise InvalidArgument(f"{name!r} cannot be a facet: use letters, digits and underscores")
         self.store.set("facets", ",".join(names))
         self.profile = replace(self.profile, facets=names)
-
-
-def _checked(query: str, top_k: int, mode: str) -> str:
-    """Check a search's arguments and return the canonical mode."""
-    if not isinstance(query, str) or not query.strip():
-        raise InvalidArgument("the query is empty: say what to look for")
-    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MOST_RESULTS:
-        raise InvalidArgument(f"top_k must be a whole number from 1 to {MOST_RESULTS}, not {top_k!r}")
-    if mode not in MODES:
-        raise InvalidArgument(f"no mode {mode!r}; choose one of lexical, semantic, hybrid")
-    return MODES[mode]
-
-
-def _filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
-    if isinstance(filter, Mapping):
-        known = Filter.__dataclass_fields__
-        if unknown := [name for name in filter if name not in known]:
-            raise InvalidArgument(f"no filter {unknown[0]!r}; choose from {', '.join(known)}")
-        filter = Filter(**filter)
-    for date in (filter.since, filter.until) if filter else ():
-        if date:
-            parse_time(date)
-    return filter or Filter()
-
-
-def _check_document(document: Document) -> None:
-    if not isinstance(document.key, str) or not document.key.strip():
-        raise InvalidArgument("a document needs a key: a non-empty string, unique among your documents")
-    if not isinstance(document.text, str) or not isinstance(document.title, str):
-        raise InvalidArgument(f"document {document.key!r}: text and title must be strings")

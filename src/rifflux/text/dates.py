@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from rifflux.errors import InvalidArgument
 
@@ -35,14 +35,24 @@ def timestamp(text: str | None) -> float | None:
 
 def whole_day_end(text: str) -> float:
     """The last instant that `text` covers: a day, month or year means all of it."""
-    start = parse_time(text)
-    match len(text.strip()):
-        case 4:
+    start, text = parse_time(text), text.strip()
+    try:
+        if len(text) == 4:
             end = start.replace(year=start.year + 1)
-        case 7:
+        elif len(text) == 7:
             end = (start.replace(day=28) + timedelta(days=4)).replace(day=1)
-        case 10:
+        elif _is_day(text):
             end = start + timedelta(days=1)
-        case _:
+        else:
             return start.timestamp()
+    except (ValueError, OverflowError):  # the calendar ends with the year 9999
+        return datetime.max.replace(tzinfo=UTC).timestamp()
     return end.timestamp() - 1e-6
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
