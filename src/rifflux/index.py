@@ -26,7 +26,7 @@ from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Progress,
 if TYPE_CHECKING:
     from rifflux.ingest.find import Finder
     from rifflux.ingest.prepare import Preparer
-    from rifflux.ingest.sync import Tally
+    from rifflux.ingest.sync import Tally, Target
     from rifflux.models import Embedder
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
@@ -155,21 +155,30 @@ class Index:
         """Index files, folders and documents; what did not change is left alone.
 
         `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
-        gone from the given folders. A file that cannot be read is listed in the report and the run goes on.
-        Interrupted, everything up to the last file is kept and the next run goes on from there.
+        gone from the given folders, and a given path that is gone itself. A file that cannot be read is listed in
+        the report and the run goes on. Interrupted, everything up to the last file is kept and the next run goes on
+        from there.
         """
         from rifflux.ingest.embed import embed_pending
-        from rifflux.ingest.sync import Tally
+        from rifflux.ingest.find import Finder
+        from rifflux.ingest.roots import absorb, remember
+        from rifflux.ingest.sync import Sync, Tally
 
         start = time.perf_counter()
         documents = [checked_document(item) for item in items if isinstance(item, Document)]
         paths = [checked_path(item) for item in items if not isinstance(item, Document)]
+        todo = self._targets(paths, tally := Tally(), prune=prune)
         if embed:
             self.store.use_model(self._info())
-        tally = Tally()
-        roots = self._sync(paths, tally, force=force, prune=prune, progress=progress, finder=finder)
+        sync = Sync(self.store, finder or Finder(), self._preparer(), force, prune)
+        for target in todo:
+            sync(target, tally, progress)
+            remember(self.store, target)
         self._put(documents, tally)
         embedded = embed_pending(self.store, self.embedder, progress) if embed else 0
+        # Only now, so that a wider root found the vectors of those inside it.
+        for target in todo:
+            absorb(self.store, target)
         return IndexReport(
             indexed_files=tally.indexed,
             skipped_files=tally.skipped,
@@ -178,32 +187,48 @@ class Index:
             skipped=tuple(tally.left_out),
             chunks=tally.chunks,
             embedded_chunks=embedded,
-            indexed_paths=tuple(roots),
+            indexed_paths=tuple(str(target.within) for target in todo),
             embedding_model=self.embedder.name,
             embedding_backend=self.embedder.backend,
             seconds=round(time.perf_counter() - start, 3),
         )
 
-    def _sync(
+    def update(
         self,
-        paths: Iterable[Path],
-        tally: Tally,
         *,
-        force: bool,
-        prune: bool,
-        progress: Progress | None,
-        finder: Finder | None,
-    ) -> list[str]:
-        """Bring every path up to date; returns what was walked."""
-        from rifflux.ingest.find import Finder
-        from rifflux.ingest.sync import Sync, absorb, targets
+        embed: bool = True,
+        force: bool = False,
+        prune: bool = True,
+        progress: Progress | None = None,
+        finder: Finder | None = None,
+    ) -> IndexReport:
+        """Bring every folder and file that was added before up to date.
 
-        todo = targets(paths, self.store.roots())
-        sync = Sync(self.store, finder or Finder(), self._preparer(), force, prune)
-        for target in todo:
-            sync(target, tally, progress)
-            absorb(self.store, target)
-        return [str(target.within) for target in todo]
+        What is gone as a whole, such as a disk that is not mounted, is reported as failed and stays in the index.
+        """
+        from rifflux.ingest.roots import sources
+
+        known = sources(self.store)
+        gone = [path for path in known if not Path(path).exists()]
+        found = [path for path in known if path not in gone]
+        report = self.add(*found, embed=embed, force=force, prune=prune, progress=progress, finder=finder)
+        lost = (Failure(path, "it is gone: add this very path, 'rifflux index PATH', to forget it") for path in gone)
+        return replace(report, failed=(*report.failed, *lost))
+
+    def _targets(self, paths: Iterable[Path], tally: Tally, *, prune: bool) -> list[Target]:
+        """What to sync. A path that the index knows and that is gone is forgotten. Raises `NotFound` for others."""
+        from rifflux.ingest.roots import folders, forget
+        from rifflux.ingest.sync import targets
+
+        paths = [path.expanduser() for path in paths]
+        found = targets([path for path in paths if path.exists() or not prune], folders(self.store))
+        for path in paths:
+            if prune and not path.exists():
+                forgotten = forget(self.store, path.resolve())
+                if forgotten is None:
+                    raise NotFound(f"nothing at {path}: check the path's spelling")
+                tally.deleted += forgotten
+        return found
 
     def _put(self, documents: Iterable[Document], tally: Tally) -> None:
         from rifflux.ingest.chunk import blocks_of

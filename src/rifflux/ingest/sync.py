@@ -16,7 +16,7 @@ from rifflux.ingest.write import FileChange, Writer
 from rifflux.store.base import DocumentChange, FileState, Store
 from rifflux.types import Failure, Parsed, Progress
 
-__all__ = ["Sync", "Tally", "Target", "absorb", "targets"]
+__all__ = ["Sync", "Tally", "Target", "targets"]
 
 #: How much of a file is looked at to tell whether any reader takes it.
 HEAD_BYTES = 8192
@@ -50,7 +50,7 @@ class Tally:
 
 
 def targets(paths: Iterable[Path], roots: Sequence[str]) -> list[Target]:
-    """Find each path's root: a known one that holds it, else the folder itself, or the folder of a file.
+    """Find each path's root: one of `roots` that holds it, else the folder itself, or the folder of a file.
 
     Raises `NotFound` for a path that does not exist, before anything is touched.
     """
@@ -70,14 +70,6 @@ def _target(path: Path, roots: Sequence[Path]) -> Target:
 def _is_met(relative: Path) -> bool:
     """Whether a walk from the root would come by here; a hidden folder that is named itself is a root of its own."""
     return not any(part.startswith(".") or part in GENERATED for part in relative.parts)
-
-
-def absorb(store: Store, target: Target) -> None:
-    """Drop the roots inside a root that was just synced whole: it holds their files under its own paths now."""
-    for root in store.roots():
-        inner = Path(root)
-        if inner != target.root and inner.is_relative_to(target.within) and _is_met(inner.relative_to(target.root)):
-            store.remove_files(root, list(store.files(root)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,8 +82,8 @@ def index(
     with _open(settings, create=bool(paths)) as index, progress_bar() as progress:
         if settings.facets:
             index.declare_facets(*settings.facets)
-        found = paths or [Path(root) for root in index.status().roots]
-        report = index.add(*found, embed=embed, force=force, prune=prune, progress=progress, finder=_finder(settings))
+        add = partial(index.add, *paths) if paths else index.update
+        report = add(embed=embed, force=force, prune=prune, progress=progress, finder=_finder(settings))
     show.report(report, as_json=json)
     if report.failed:
         raise typer.Exit(1)
