@@ -138,5 +138,8 @@ def translated(location: str) -> Iterator[None]:
         raise UnusableIndex(f"{location} cannot be written: check its permissions and those of its folder") from error
     except (apsw.CantOpenError, apsw.IOError) as error:
         raise UnusableIndex(f"{location} cannot be opened ({error}): check its path and permissions") from error
-    except PermissionError as error:
-        raise UnusableIndex(f"{location} cannot be opened: permission denied") from error
+    except apsw.ConnectionClosedError as error:
+        raise UnusableIndex(f"{location} was closed: open the index again") from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UnusableIndex(f"{location} cannot be opened ({reason}): check its path and permissions") from error

@@ -21,7 +21,8 @@ where {which}"""
 
 FIND_DOCUMENTS = """
 select collection, key from document
-where key = :key or path = :key or collection || '/' || path = :key
+where :key in (key, path, collection || '/' || path, collection || '/' || key)
+    or collection = :key and collection like '%/' || path
 order by collection, key"""
 
 DOCUMENT = """
