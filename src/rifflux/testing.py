@@ -287,6 +287,15 @@ class StoreContract:
             store.use_model(ModelInfo("other", "hash", 2, "f2", "other"))
         assert store.model() == MODEL
 
+    def test_document_frequencies_count_each_chunk_once_and_forget_what_is_removed(self, store: Store) -> None:
+        store.put("c", change("a", "red red blue", "red", first_id=1))
+        store.put("c", change("b", "blue", first_id=3))
+        wanted = ["red", "blue", "green", 'quo"te']
+        assert dict(store.document_frequencies(wanted)) == {"red": 2, "blue": 2}
+        store.remove("c", ["b"])
+        assert dict(store.document_frequencies(wanted)) == {"red": 2, "blue": 1}
+        assert dict(store.document_frequencies([])) == {}
+
     def test_settings_are_remembered(self, store: Store) -> None:
         assert store.setting("name") is None
         store.set("name", "value")

@@ -209,6 +209,10 @@ class Store(Protocol):
         """The model whose vectors are stored, or None while there are none."""
         ...
 
+    def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """In how many chunks each term occurs; terms that occur in none may be left out."""
+        ...
+
     def counts(self) -> Mapping[str, int]:
         """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
         ...

@@ -113,3 +113,10 @@ select
     (select count(*) from chunk) as chunks,
     (select count(*) from vector where model = (select id from model where state = 'active')) as embedded_chunks,
     (select count(*) from file) as files"""
+
+# A view of the word index by term. It is temporary, so that an index that cannot be written has it too.
+TERM_COUNTS = "create virtual table if not exists temp.term_count using fts5vocab(main, chunk_terms, row)"
+
+DOCUMENT_FREQUENCIES = """
+select wanted.value, term_count.doc
+from json_each(?) as wanted cross join term_count on term_count.term = wanted.value"""

@@ -301,6 +301,12 @@ class SqliteStore:
         """The model whose vectors are stored, or None while there are none."""
         return next((ModelInfo(*row) for row in self._rows(sql.ACTIVE_MODEL)), None)
 
+    def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """In how many chunks each term occurs; terms that occur in none are left out."""
+        with self._reading() as connection:
+            connection.execute(sql.TERM_COUNTS)
+            return dict(connection.execute(sql.DOCUMENT_FREQUENCIES, (json.dumps(list(terms)),)).fetchall())
+
     def counts(self) -> Mapping[str, int]:
         """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
         (row,) = self._rows(sql.COUNTS)
