@@ -212,7 +212,7 @@ class Index:
         gone = [path for path in known if not Path(path).exists()]
         found = [path for path in known if path not in gone]
         report = self.add(*found, embed=embed, force=force, prune=prune, progress=progress, finder=finder)
-        lost = (Failure(path, "it is gone: add this very path, 'rifflux index PATH', to forget it") for path in gone)
+        lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 
     def _targets(self, paths: Iterable[Path], tally: Tally, *, prune: bool) -> list[Target]:

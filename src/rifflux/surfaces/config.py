@@ -21,6 +21,8 @@ FOLDER = ".rifflux"
 _INDEX = Path(FOLDER, "index.db")
 _FILE = Path(FOLDER, "config.toml")
 _PREFIX = "RIFFLUX_"
+#: What messages call the types of settings.
+_TYPES = {str: "a string", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of strings"}
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Settings:
     db: str = field(default="", metadata={"help": "the index file; empty: the nearest .rifflux/index.db"})
     model: str = field(default="", metadata={"help": "embedding model; empty: the index's own, else the bundled one"})
     base_url: str = field(default="", metadata={"help": "endpoint for models named openai:NAME"})
-    api_key: str = field(default="", metadata={"help": "key for that endpoint", "secret": True})
+    api_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})
     threads: int = field(default=0, metadata={"help": "processor threads for embedding; 0: all"})
     top_k: int = field(default=10, metadata={"help": "results of a search"})
     mode: str = field(default="hybrid", metadata={"help": "lexical, semantic or hybrid"})
@@ -132,7 +134,7 @@ def _parsed(name: str, text: str) -> Any:
             case _:
                 return text
     except (ValueError, KeyError):
-        raise InvalidArgument(f"{_PREFIX}{name.upper()}={text!r} is not a {type(default).__name__}") from None
+        raise InvalidArgument(f"{_PREFIX}{name.upper()} must be {_TYPES[type(default)]}, not {text!r}") from None
 
 
 def _defaults() -> dict[str, Any]:
@@ -149,5 +151,6 @@ def _checked(name: str, value: Any, source: str) -> Any:
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not wanted:
-        raise InvalidArgument(f"{source}: {name} must be a {'list of strings' if wanted is tuple else wanted.__name__}")
+        given = "" if name == "api_key" else f", not {value!r}"
+        raise InvalidArgument(f"{source}: {name} must be {_TYPES[wanted]}{given}")
     return value

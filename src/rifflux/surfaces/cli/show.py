@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rifflux.surfaces.contract import search_json, why_lines
@@ -52,11 +53,12 @@ def report(done: IndexReport, *, as_json: bool) -> None:
     if as_json:
         _json(asdict(done))
         return
-    parts = [f"{done.indexed_files} indexed", f"{done.skipped_files} unchanged or skipped"]
-    parts += [f"{done.deleted_files} removed"] * bool(done.deleted_files)
+    parts = [f"{done.indexed_files:,} indexed", f"{done.skipped_files:,} unchanged or skipped"]
+    parts += [f"{done.deleted_files:,} removed"] * bool(done.deleted_files)
     parts += [f"{len(done.failed)} failed"] * bool(done.failed)
     console = _console()
-    console.print(f"{', '.join(parts)}; {done.chunks} chunks, {done.embedded_chunks} embedded, in {done.seconds:.1f} s")
+    made = f"{done.chunks:,} chunks, {done.embedded_chunks:,} embedded"
+    console.print(f"{', '.join(parts)}; {made}, in {done.seconds:.1f} s")
     _list("skipped", done.skipped, "yellow")
     _list("failed", done.failed, "red")
 
@@ -93,13 +95,26 @@ def results(found: Results, analyser: Analyser, *, as_json: bool, explain: bool,
 def _hit(console: Console, rank: int, hit: Hit, terms: Sequence[str], analyser: Analyser, *, full: bool) -> None:
     from rich.text import Text
 
-    where = _safe(hit.path if hit.document == hit.path else f"{hit.path} {hit.document}")
-    place = Text.assemble((f"{rank:>2} ", "bold"), (where, "bold cyan"))
+    place = Text.assemble((f"{rank:>2} ", "bold"), (_safe(_place(hit)), "bold cyan"))
     if hit.heading_path:
         place.append(f"  {_safe(hit.heading_path)}", "cyan")
     place.append(f"  {hit.score:.4f} {hit.chunk_id}", "dim")
     console.print(place)
     console.print(_excerpt(hit.content, terms, analyser, full=full))
+
+
+def _place(hit: Hit) -> str:
+    """Where the hit can be opened from here, and its key if it is one of several in a file."""
+    collection = Path(hit.collection)
+    if not collection.is_absolute():
+        return hit.document
+    if hit.document == hit.path:
+        return _from_here(collection / hit.path)
+    return f"{_from_here(collection)}  {hit.document}"
+
+
+def _from_here(path: Path) -> str:
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def _excerpt(content: str, terms: Sequence[str], analyser: Analyser, *, full: bool) -> Any:
@@ -114,7 +129,9 @@ def _excerpt(content: str, terms: Sequence[str], analyser: Analyser, *, full: bo
             text.stylize("bold yellow", first - start, last - start)
     lines = [line for line in text.split("\n", allow_blank=True) if line.plain.strip()]
     shown = Text("\n").join(Text("   ").append_text(line) for line in lines)
-    return Text("   …").append_text(shown[3:]) if start else shown
+    if start:
+        shown = Text("   …").append_text(shown[3:])
+    return shown.append(" …") if end < len(content.rstrip()) else shown
 
 
 def item(found: Hit | Document, *, as_json: bool) -> None:
