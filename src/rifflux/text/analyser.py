@@ -20,24 +20,25 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.math import plain_math
 from rifflux.text.stopwords import stop_words
 
-__all__ = ["Analyser", "analyser"]
+__all__ = ["CJK", "Analyser", "analyser"]
 
-_CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
+#: The characters of scripts without spaces, for use inside [] of an expression.
+CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
 _SYMBOL = "\u2190-\u23ff\u2600-\u27bf\u2900-\u2bff\U0001f000-\U0001faff"
 
 #: One token: word characters joined by single inner connectors, with C++, C#, C^* kept.
 _WORD = r"{w}+(?:[-.'/:@&+*^~]{w}+|\*-{w}+)*(?:\+\+|#|\^?\*(?!\w))?"
 _TOKEN = re.compile(_WORD.format(w=r"\w"))
 #: The same where there are scripts without spaces, whose runs are tokens, or symbols, each a token.
-_SPECIAL = re.compile(f"[{_CJK}{_SYMBOL}]")
-_TOKEN_OR_SPECIAL = re.compile(rf"[{_CJK}]+|[{_SYMBOL}]|" + _WORD.format(w=rf"[^\W{_CJK}]"))
+_SPECIAL = re.compile(f"[{CJK}{_SYMBOL}]")
+_TOKEN_OR_SPECIAL = re.compile(rf"[{CJK}]+|[{_SYMBOL}]|" + _WORD.format(w=rf"[^\W{CJK}]"))
 #: Plain words that a writer may as well join: e-mail and email, non-zero and nonzero meet in the joined form.
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+\Z")
 _PART = re.compile(r"[^\W_]+")
 #: camelCase, HTTPServer, version2Beta: the words inside one name; beyond ASCII, over its letters' shapes.
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _HUMP_SHAPE = re.compile(r"A+(?=Aa)|A?a+|A+|0+")
-_CJK_RUN = re.compile(rf"[{_CJK}]")
+_CJK_RUN = re.compile(rf"[{CJK}]")
 _GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 #: Typographic forms of the apostrophe and the hyphen.
 _VARIANTS = (("’", "'"), ("‘", "'"), ("ʼ", "'"), ("‐", "-"), ("‑", "-"))

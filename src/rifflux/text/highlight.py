@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
 
-from rifflux.text.analyser import Analyser
+from rifflux.text.analyser import CJK, Analyser
 from rifflux.types import Span
 
 __all__ = ["matches", "stretch"]
 
-_WORD = re.compile(r"\S+")
+#: A word without the punctuation around it, or two neighbours of a script without spaces (which overlap).
+_WORD = re.compile(rf"[^\s{CJK}]+|(?=([{CJK}]{{2}}))")
+_AROUND = ".,;:!?\"'()[]{}<>`*_|~…“”‘’«»„"
+#: How far to look for the end of a word: text without spaces is cut anywhere.
+_REACH = 40
 
 
 def matches(text: str, terms: Collection[str], analyser: Analyser) -> list[Span]:
-    """The spans of the words of `text` that share a term with the question, in order."""
+    """The spans of the words of `text` that share a term with the question, in order, none overlapping."""
     wanted = set(terms)
-    return [
-        span for span in map(re.Match.span, _WORD.finditer(text)) if wanted.intersection(_terms(text, span, analyser))
-    ]
+    found: list[Span] = []
+    for start, end in _words(text):
+        if wanted.isdisjoint(analyser.terms(text[start:end])):
+            continue
+        if found and start < found[-1][1]:
+            start = found.pop()[0]
+        found.append((start, end))
+    return found
 
 
-def _terms(text: str, span: Span, analyser: Analyser) -> list[str]:
-    return analyser.terms(text[slice(*span)])
+def _words(text: str) -> Iterator[Span]:
+    for word in _WORD.finditer(text):
+        if word[1]:
+            yield word.span(1)
+        elif stripped := word[0].strip(_AROUND):
+            start = word.start() + word[0].index(stripped)
+            yield start, start + len(stripped)
 
 
 def stretch(text: str, spans: Sequence[Span], length: int) -> Span:
@@ -30,11 +45,22 @@ def stretch(text: str, spans: Sequence[Span], length: int) -> Span:
     if len(text) <= length:
         return 0, len(text)
     starts = [start for start, _ in spans] or [0]
-    best = max(starts, key=lambda start: (sum(start <= other < start + length * 0.8 for other in starts), -start))
+    best = max(
+        starts, key=lambda start: (bisect_left(starts, start + length * 0.8) - bisect_left(starts, start), -start)
+    )
     start = max(0, min(best - length // 8, len(text) - length))
-    while start and not text[start - 1].isspace():
-        start -= 1
-    end = min(len(text), start + length)
-    while end < len(text) and not text[end].isspace():
-        end += 1
-    return start, end
+    return _word_start(text, start), _word_end(text, start + length)
+
+
+def _word_start(text: str, at: int) -> int:
+    for start in range(at, max(-1, at - _REACH), -1):
+        if not start or text[start - 1].isspace():
+            return start
+    return at
+
+
+def _word_end(text: str, at: int) -> int:
+    for end in range(at, min(len(text), at + _REACH) + 1):
+        if end == len(text) or text[end].isspace():
+            return end
+    return min(at, len(text))
