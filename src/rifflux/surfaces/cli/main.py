@@ -22,12 +22,19 @@ def main() -> None:
         app(standalone_mode=True)
     except RiffluxError as error:
         sys.exit(_complain(str(error), UNUSABLE))
-    except KeyboardInterrupt:
-        sys.exit(_complain("interrupted; what was done so far is kept", INTERRUPTED))
-    except BrokenPipeError:
+    except SystemExit as end:
+        sys.exit(_status(end))
+
+
+def _status(end: SystemExit) -> int | str | None:
+    """The exit status; Typer ends the program itself at Ctrl-C, and where nobody reads on."""
+    if isinstance(end.__context__, BrokenPipeError):
         # The reader, such as `head`, has seen enough. Python would complain again while flushing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        return 0
+    if end.code == INTERRUPTED:
+        _complain("interrupted; what was done so far is kept", INTERRUPTED)
+    return end.code
 
 
 def _complain(message: str, status: int) -> int:
