@@ -1,0 +1,37 @@
+"""How well an index ranks: judged collections, runs side by side, measures with significance, reports.
+
+    collection = read_beir("scifact")
+    with Cache("~/.cache/rifflux/eval") as cache:
+        outcomes = compare(collection, STANDARD, cache.opener(collection, STANDARD))
+    print(rows(outcomes))
+
+Measures are those of trec_eval, through ir-measures: `pip install 'rifflux[eval]'`.
+"""
+
+from rifflux.evaluate.build import Cache
+from rifflux.evaluate.collection import Collection, Question, read_beir
+from rifflux.evaluate.compare import Outcome, compare
+from rifflux.evaluate.feedback import read_feedback
+from rifflux.evaluate.measures import MEASURES, Bootstrap
+from rifflux.evaluate.page import page
+from rifflux.evaluate.report import rows, table
+from rifflux.evaluate.runs import STANDARD, Run, ablation, parse_run
+
+__all__ = [
+    "MEASURES",
+    "STANDARD",
+    "Bootstrap",
+    "Cache",
+    "Collection",
+    "Outcome",
+    "Question",
+    "Run",
+    "ablation",
+    "compare",
+    "page",
+    "parse_run",
+    "read_beir",
+    "read_feedback",
+    "rows",
+    "table",
+]

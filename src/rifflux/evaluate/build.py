@@ -1,0 +1,169 @@
+"""Indexes of collections, built once and kept: a cache by content, model, profile and the code that reads.
+
+The name of a cached file is a hash of everything that what it holds depends on, so that nothing in the cache is ever
+stale: what is not wanted any more is merely not found. Any file of it can be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+import rifflux.ingest
+import rifflux.text
+from rifflux.errors import InvalidArgument, UnusableIndex
+from rifflux.evaluate.collection import Collection
+from rifflux.evaluate.runs import Run
+from rifflux.index import Index, open_index
+from rifflux.models import Embedder, load_embedder
+from rifflux.models.base import fingerprint_of
+from rifflux.profiles import Profile
+from rifflux.profiles import profile as find_profile
+from rifflux.store.base import Store
+from rifflux.store.sqlite.schema import SCHEMA_VERSION
+from rifflux.types import Progress
+
+__all__ = ["Cache"]
+
+#: Chunks whose vectors are carried over at a time.
+BATCH = 1000
+
+
+class Cache:
+    """A folder of indexes. A context manager: leaving it closes the indexes it gave.
+
+    `model` names the embedder, or is one; without it, the bundled one. `threads` limits what embedding takes.
+    """
+
+    def __init__(self, folder: str | Path, *, model: str | Embedder | None = None, threads: int | None = None) -> None:
+        self.folder = Path(folder).expanduser()
+        self.embedder = load_embedder(model, threads=threads)
+        self._open: dict[Path, Index] = {}
+        self._closing = ExitStack()
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.close()
+        self._open.clear()
+
+    def opener(
+        self,
+        collection: Collection,
+        runs: Iterable[Run],
+        *,
+        profile: str | Profile = "files",
+        progress: Progress | None = None,
+    ) -> Callable[[Run], Index]:
+        """What gives the index of a collection that each of `runs` asks: a run's own profile goes before `profile`.
+
+        Vectors are made only if one of the runs needs them.
+        """
+        embed = any(run.needs_vectors for run in runs)
+        return lambda run: self.index(collection, profile=run.profile or profile, embed=embed, progress=progress)
+
+    def index(
+        self,
+        collection: Collection,
+        *,
+        profile: str | Profile = "files",
+        embed: bool = True,
+        progress: Progress | None = None,
+    ) -> Index:
+        """The index of a collection's documents, built if the cache does not have it.
+
+        `embed=False` makes do with one without vectors. Raises `InvalidArgument` if a document cannot be indexed, and
+        `UnusableIndex` if the folder cannot be written.
+        """
+        if collection.corpus is None:
+            raise InvalidArgument(f"{collection.name} has no corpus to index: evaluate it on its own index")
+        chosen = find_profile(profile)
+        words, whole = self._paths(collection, collection.corpus, chosen)
+        path = whole if embed or whole.exists() else words
+        if not path.exists():
+            self._build(collection.corpus, path, chosen, embed=embed, progress=progress)
+        if path not in self._open:
+            index = open_index(path, create=False, profile=chosen, model=self.embedder)
+            self._open[path] = self._closing.enter_context(index)
+        return self._open[path].using(chosen)
+
+    def _paths(self, collection: Collection, corpus: Path, profile: Profile) -> tuple[Path, Path]:
+        """Where the index without vectors and the one with them is kept.
+
+        Even the former depends on the model: passages are cut by its tokens.
+        """
+        family = fingerprint_of(_digest(corpus), self.embedder.fingerprint)[:12]
+        kind = fingerprint_of(SCHEMA_VERSION, _code(), profile.name, profile.language, repr(profile.chunker))[:12]
+        stem = f"{collection.name}-{family}-{kind}"
+        return self.folder / f"{stem}-words.db", self.folder / f"{stem}.db"
+
+    def _build(self, corpus: Path, path: Path, profile: Profile, *, embed: bool, progress: Progress | None) -> None:
+        """Build beside and move into place: a cached file is whole, whatever interrupted its making."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            workplace = tempfile.TemporaryDirectory(prefix="building-", dir=self.folder)
+        except OSError as error:
+            raise UnusableIndex(f"{self.folder} cannot keep indexes ({error.strerror}): name another --cache") from None
+        with workplace as temporary:
+            new = Path(temporary, path.name)
+            with open_index(new, profile=profile, model=self.embedder) as index:
+                _fill(index, corpus, self._relative(path), embed=embed, progress=progress)
+            new.replace(path)
+
+    def _relative(self, path: Path) -> Path | None:
+        """The newest index with vectors of the same documents by the same model."""
+        family = path.name.rpartition("-")[0]
+        found = (each for each in self.folder.glob(f"{family}-*.db") if not each.name.endswith("-words.db"))
+        return max(found, key=lambda each: each.stat().st_mtime, default=None)
+
+
+def _fill(index: Index, corpus: Path, relative: Path | None, *, embed: bool, progress: Progress | None) -> None:
+    report = index.add(corpus, embed=False, progress=progress)
+    if report.failed:
+        first = report.failed[0]
+        raise InvalidArgument(f"{first.path}: {first.reason}: mend the corpus, its judgements may be about it")
+    if embed:
+        if relative:
+            with open_index(relative, create=False, model=index.embedder) as old:
+                _carry_vectors(old.store, index.store)
+        index.add(embed=True, progress=progress)
+
+
+def _carry_vectors(old: Store, new: Store) -> None:
+    """Take over the vectors of equal texts: embedding is slow, and most changes to reading leave most texts alone."""
+    model = old.model()
+    if model is None:
+        return
+    new.use_model(model)
+    for batch in new.pending(BATCH):
+        known = old.vectors_by_hash([chunk.hash for chunk in batch])
+        held = [chunk for chunk in batch if chunk.hash in known]
+        if held:
+            vectors = np.stack([known[chunk.hash] for chunk in held])
+            new.put_vectors([chunk.id for chunk in held], [chunk.hash for chunk in held], vectors)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+@cache
+def _code() -> str:
+    """A hash of the code that reads, cuts and analyses: whoever changes it wants to see what that does."""
+    digest = hashlib.blake2b()
+    for package in (rifflux.ingest, rifflux.text):
+        for folder in package.__path__:
+            for file in sorted(Path(folder).rglob("*.py")):
+                digest.update(file.read_bytes())
+    return digest.hexdigest()

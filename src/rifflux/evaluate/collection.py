@@ -1,0 +1,189 @@
+"""Reading a judged collection in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/NAME.tsv.
+
+Thakur et al., "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval Models",
+NeurIPS 2021. Everything is checked before anything is indexed: a slip in the judgements would look like bad ranking.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rifflux.errors import InvalidArgument, NotFound
+from rifflux.types import Filter, Hit
+
+__all__ = ["Collection", "Question", "by_key", "read_beir"]
+
+#: Of more unknown ids than this, only the number is told.
+MOST_NAMED = 5
+_HEADER = ["query-id", "corpus-id", "score"]
+
+Grades = Mapping[str, int]
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A judged question. `grades` holds every judged document: 0 for irrelevant, growing with relevance."""
+
+    id: str
+    text: str
+    grades: Grades
+    metadata: Record = field(default_factory=dict)
+
+
+def by_key(hit: Hit) -> str:
+    """The id that a hit's document has in a collection's judgements: its key."""
+    return hit.document
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Questions with judgements, and the file of the documents they are about.
+
+    `qrels` names the set of judgements. `scope` is a metadata field: a question asks only among the documents that
+    share its value. `corpus` is None where an index of the documents exists already. `identify` gives the id that a
+    hit's document has in the judgements.
+    """
+
+    name: str
+    qrels: str
+    questions: tuple[Question, ...]
+    corpus: Path | None = None
+    scope: str | None = None
+    identify: Callable[[Hit], str] = by_key
+
+    def head(self, limit: int | None) -> Collection:
+        """The collection with its first `limit` questions, or all for None."""
+        return replace(self, questions=self.questions[:limit])
+
+    def filter(self, question: Question) -> Filter | None:
+        """What narrows a question to its scope."""
+        return Filter(metadata={self.scope: question.metadata[self.scope]}) if self.scope else None
+
+
+def read_beir(folder: str | Path, qrels: str = "test", *, scope: str | None = None) -> Collection:
+    """Read and check the collection in a folder.
+
+    Only questions with a relevant document are kept: no ranking can do better or worse on the others. Raises
+    `NotFound` for a missing file, and `InvalidArgument` for a malformed line (naming its place), for judgements of
+    questions or documents that do not exist, and for a `scope` that questions and documents do not share.
+    """
+    folder = Path(folder).expanduser()
+    corpus, judgements = _file(folder, "corpus.jsonl"), _judgements(folder, qrels)
+    documents = {record["_id"]: record.get("metadata") or {} for _, record in _records(corpus)}
+    asked = _asked(_file(folder, "queries.jsonl"))
+    grades = _grades(judgements)
+    _refuse_unknown(judgements, "queries", grades, asked)
+    judged = dict.fromkeys(document for graded in grades.values() for document in graded)
+    _refuse_unknown(judgements, "documents", judged, documents)
+    questions = tuple(
+        Question(id, record["text"], grades[id], record.get("metadata") or {})
+        for id, record in asked.items()
+        if any(grade > 0 for grade in grades.get(id, {}).values())
+    )
+    if not questions:
+        raise InvalidArgument(f"{judgements} names no relevant document: nothing can be measured with it")
+    if scope:
+        _check_scope(folder, scope, questions, list(documents.values()))
+    return Collection(folder.resolve().name, qrels, questions, corpus, scope)
+
+
+def _file(folder: Path, name: str) -> Path:
+    path = folder / name
+    if not folder.is_dir():
+        raise NotFound(f"no folder {folder}: give one that holds corpus.jsonl, queries.jsonl and qrels/NAME.tsv")
+    if not path.is_file():
+        raise NotFound(f"{folder} has no {name}: a collection holds corpus.jsonl, queries.jsonl and qrels/NAME.tsv")
+    return path
+
+
+def _judgements(folder: Path, name: str) -> Path:
+    path = folder / "qrels" / f"{name}.tsv"
+    if not path.is_file():
+        there = ", ".join(sorted(each.stem for each in path.parent.glob("*.tsv"))) or "none"
+        raise NotFound(f"{folder} has no judgements qrels/{name}.tsv: name one with --qrels, there are: {there}")
+    return path
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """The place (`file:number`) and the text of each line that holds something."""
+    try:
+        # Not splitlines: JSON may hold the line separators of Unicode as they are.
+        lines = path.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"{path} is not UTF-8 text: {error}") from None
+    return ((f"{path}:{number}", line) for number, line in enumerate(lines, 1) if line and not line.isspace())
+
+
+def _records(path: Path) -> Iterator[tuple[str, Record]]:
+    """The place and the object of each line; every one has an `_id`, and its metadata is an object."""
+    for place, line in _lines(path):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InvalidArgument(f"{place}: not valid JSON: {error}") from None
+        if not isinstance(record, dict) or not isinstance(record.get("_id"), str):
+            raise InvalidArgument(f'{place}: not an object with a string "_id"')
+        if not isinstance(record.get("metadata") or {}, dict):
+            raise InvalidArgument(f'{place}: "metadata" is not an object')
+        yield place, record
+
+
+def _asked(path: Path) -> dict[str, Record]:
+    asked: dict[str, Record] = {}
+    for place, record in _records(path):
+        if not isinstance(record.get("text"), str) or not record["text"].strip():
+            raise InvalidArgument(f'{place}: query {record["_id"]!r} has no "text"')
+        if record["_id"] in asked:
+            raise InvalidArgument(f"{place}: query {record['_id']!r} comes twice")
+        asked[record["_id"]] = record
+    return asked
+
+
+def _grades(path: Path) -> dict[str, dict[str, int]]:
+    grades: dict[str, dict[str, int]] = {}
+    for place, line in _lines(path):
+        fields = [each.strip() for each in line.split("\t")]
+        if fields == _HEADER:
+            continue
+        try:
+            query, document, grade = fields
+            grades.setdefault(query, {})[document] = int(grade)
+        except ValueError:
+            raise InvalidArgument(
+                f"{place}: not a query id, a document id and a whole number, separated by tabs: {line[:80]!r}"
+            ) from None
+    return grades
+
+
+def _refuse_unknown(path: Path, what: str, judged: Mapping[str, object], known: Mapping[str, object]) -> None:
+    unknown = [id for id in judged if id not in known]
+    if unknown:
+        named = ", ".join(unknown[:MOST_NAMED]) + ", …" * (len(unknown) > MOST_NAMED)
+        raise InvalidArgument(
+            f"{path} judges {len(unknown)} {what} that do not exist ({named}): remove those lines, or take the "
+            f"{'queries' if what == 'queries' else 'corpus'}.jsonl they were made for"
+        )
+
+
+def _check_scope(folder: Path, scope: str, questions: Sequence[Question], documents: Sequence[Record]) -> None:
+    """A scope that is misspelt would find nothing, and count as bad ranking."""
+    known = {each for metadata in documents for each in _values(metadata.get(scope))}
+    for question in questions:
+        values = _values(question.metadata.get(scope))
+        if not values:
+            raise InvalidArgument(f"query {question.id!r} of {folder} has no metadata {scope!r} to be its scope")
+        if known.isdisjoint(values):
+            raise InvalidArgument(
+                f"query {question.id!r} of {folder}: no document has {values[0]!r} as its metadata {scope!r}"
+            )
+
+
+def _values(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]

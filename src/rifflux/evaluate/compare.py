@@ -1,0 +1,99 @@
+"""Runs side by side on one collection: the measures of each, and its difference from the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rifflux.errors import InvalidArgument
+from rifflux.evaluate.collection import Collection, Question
+from rifflux.evaluate.measures import MEASURES, PRIMARY, Bootstrap, measured
+from rifflux.evaluate.runs import Run, answers
+from rifflux.index import Index
+from rifflux.types import Progress, Scores
+
+__all__ = ["Outcome", "compare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run reached on a collection.
+
+    `values` holds one value a question for each measure, `milliseconds` the time each took, both in the order of
+    `questions`. `interval` is the 95 % confidence interval of nDCG@10. `differences` of nDCG@10 from the first run
+    and their `p_value` are None for the first run itself. `degraded` counts the questions that each reason befell.
+    """
+
+    collection: str
+    qrels: str
+    run: str
+    questions: tuple[Question, ...]
+    values: Mapping[str, Scores]
+    milliseconds: Scores
+    interval: tuple[float, float]
+    differences: Scores | None = None
+    p_value: float | None = None
+    degraded: Mapping[str, int] = field(default_factory=dict)
+
+    def mean(self, measure: str) -> float:
+        """The mean of a measure over the questions."""
+        return float(self.values[measure].mean())
+
+    def percentile(self, percent: float) -> float:
+        """The milliseconds that this percentage of the questions took at most."""
+        return float(np.percentile(self.milliseconds, percent))
+
+    def row(self) -> dict[str, Any]:
+        """The outcome as one JSON object; `p_value` is null for the first run."""
+        return {
+            "collection": self.collection,
+            "qrels": self.qrels,
+            "run": self.run,
+            "queries": len(self.questions),
+            **{measure: round(self.mean(measure), 6) for measure in MEASURES},
+            "p50_ms": round(self.percentile(50), 3),
+            "p95_ms": round(self.percentile(95), 3),
+            "p_value": None if self.p_value is None else round(self.p_value, 4),
+        }
+
+
+def compare(
+    collection: Collection,
+    runs: Sequence[Run],
+    index_of: Callable[[Run], Index],
+    *,
+    ignore_identical: bool = False,
+    bootstrap: Bootstrap | None = None,
+    progress: Progress | None = None,
+) -> list[Outcome]:
+    """Ask every run all questions, and compare each with the first.
+
+    `index_of` gives the index that a run asks. Raises `InvalidArgument` for no runs and for two of the same name.
+    """
+    names = [run.name for run in runs]
+    if not names or len(set(names)) < len(names):
+        raise InvalidArgument(f"runs need different names, and at least one is needed; there are: {', '.join(names)}")
+    bootstrap = bootstrap or Bootstrap()
+    outcomes: list[Outcome] = []
+    for run in runs:
+        found = answers(index_of(run), collection, run, ignore_identical=ignore_identical, progress=progress)
+        values = measured(collection.questions, found.rankings)
+        differences = values[PRIMARY] - outcomes[0].values[PRIMARY] if outcomes else None
+        outcomes.append(
+            Outcome(
+                collection=collection.name,
+                qrels=collection.qrels,
+                run=run.name,
+                questions=collection.questions,
+                values=values,
+                milliseconds=found.milliseconds,
+                interval=bootstrap.interval(values[PRIMARY]),
+                differences=differences,
+                p_value=None if differences is None else bootstrap.p_value(differences),
+                degraded=found.degraded,
+            )
+        )
+    return outcomes

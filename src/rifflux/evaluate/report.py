@@ -1,0 +1,118 @@
+"""Outcomes for reading: rows for programs and a table for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from rifflux.evaluate.compare import Outcome
+from rifflux.evaluate.measures import MEASURES, PRIMARY
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["LABELS", "by_collection", "label", "leaders", "mark", "means", "probability", "rows", "table"]
+
+#: How the columns of numbers are headed.
+LABELS: Mapping[str, str] = {
+    "ndcg@10": "nDCG@10",
+    "recall@20": "Recall@20",
+    "mrr@10": "MRR@10",
+    "p@5": "P@5",
+    "p50_ms": "p50 ms",
+    "p95_ms": "p95 ms",
+}
+#: What is written after nDCG@10 where the difference from the first run is significant at this level.
+_MARKS = ((0.01, "**"), (0.05, "*"))
+LEGEND = """\
+bold: the best of its collection, whose number of queries is in brackets
+* p < .05, ** p < .01 against the first run: paired bootstrap on nDCG@10"""
+
+
+def rows(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
+    """One JSON object an outcome."""
+    return [outcome.row() for outcome in outcomes]
+
+
+def table(outcomes: Sequence[Outcome]) -> Table:
+    """A table for a terminal: one section a collection, the best values bold, significance marked and explained."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=box.SIMPLE_HEAD, caption=LEGEND, caption_justify="left", padding=(0, 1, 0, 0), pad_edge=False)
+    shown.add_column("run", overflow="fold", min_width=18)
+    for heading in (*LABELS.values(), "p"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for name, group in by_collection(outcomes).items():
+        best = leaders(group)
+        shown.add_row(Text(f"{name} ({len(group[0].questions):,})", "cyan"))
+        for outcome in group:
+            cells = [Text(text, "bold" if outcome in best.get(column, ()) else "") for column, text in _cells(outcome)]
+            shown.add_row(Text(f"  {outcome.run}"), *cells)
+        shown.add_section()
+    for number, (run, values) in enumerate(means(outcomes).items()):
+        if not number:
+            shown.add_row(Text("mean of collections", "cyan"))
+        shown.add_row(Text(f"  {run}"), *(f"{value:.4f}" + "  " * (name == PRIMARY) for name, value in values.items()))
+    return shown
+
+
+def _cells(outcome: Outcome) -> list[tuple[str, str]]:
+    """The numbers of a row as text, by the name of their column."""
+    row = outcome.row()
+    numbers = [(measure, f"{row[measure]:.4f}") for measure in MEASURES]
+    numbers[0] = (numbers[0][0], f"{numbers[0][1]}{mark(outcome):<2}")
+    times = [(name, f"{row[name]:,.1f}") for name in ("p50_ms", "p95_ms")]
+    return [*numbers, *times, ("p", probability(outcome))]
+
+
+def by_collection(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """The outcomes of each collection, in order."""
+    return {name: list(group) for name, group in groupby(outcomes, key=label)}
+
+
+def label(outcome: Outcome) -> str:
+    """A collection's name, with that of its judgements where they are not the usual ones."""
+    return outcome.collection if outcome.qrels == "test" else f"{outcome.collection}:{outcome.qrels}"
+
+
+def means(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+    """The mean over collections of each measure, by run; empty where there is but one collection.
+
+    Every collection counts the same, whatever its number of questions; a run that some lack is left out.
+    """
+    groups = by_collection(outcomes)
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(outcome.run, []).append(outcome)
+    return {
+        run: {measure: sum(each.mean(measure) for each in held) / len(held) for measure in MEASURES}
+        for run, held in found.items()
+        if len(held) == len(groups) > 1
+    }
+
+
+def probability(outcome: Outcome) -> str:
+    """The p value as text; nothing for the first run."""
+    if outcome.p_value is None:
+        return ""
+    return "<.001" if outcome.p_value < 0.001 else f"{outcome.p_value:.3f}"
+
+
+def mark(outcome: Outcome) -> str:
+    """Stars where the outcome differs significantly from the first run."""
+    p = 1.0 if outcome.p_value is None else outcome.p_value
+    return next((stars for level, stars in _MARKS if p < level), "")
+
+
+def leaders(group: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:
+    """The best outcomes by column: those with the highest value of a measure or the least time; none if all tie."""
+    found = {}
+    for column in LABELS:
+        values = [outcome.row()[column] for outcome in group]
+        best = max(values) if column in MEASURES else min(values)
+        if len(set(values)) > 1:
+            found[column] = [outcome for outcome, value in zip(group, values, strict=True) if value == best]
+    return found

@@ -1,0 +1,192 @@
+"""What is compared: a run is a name and the arguments of `Index.search`; asking it gives documents, best first."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from rifflux._arguments import HYBRID, MOST_RESULTS, checked_mode
+from rifflux.errors import InvalidArgument
+from rifflux.evaluate.collection import Collection, Question
+from rifflux.index import Index
+from rifflux.profiles import profile as find_profile
+from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
+from rifflux.retrieve.fuse import FUSIONS, fusion_of
+from rifflux.types import Hit, Progress, Results, Scores
+
+__all__ = ["STANDARD", "Answers", "Run", "ablation", "answers", "parse_run"]
+
+#: Different documents wanted of each question: as deep as the deepest measure looks.
+DOCUMENTS = 20
+#: Chunks asked for, and asked for next while they belong to too few documents.
+DEPTHS = (100, 300, MOST_RESULTS)
+#: Questions asked before the clock counts: they load the model, the vectors and the disk's cache.
+WARM_UP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A way of searching. `options` are keyword arguments of `Index.search`; `profile` None is the index's own."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    profile: str | None = None
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether it asks anything but the words."""
+        return checked_mode(self.options.get("mode", HYBRID)) != LEXICAL
+
+    def view(self, index: Index) -> Index:
+        """An existing index, asked through the run's own profile."""
+        if self.profile is None:
+            return index
+        return index.using(replace(find_profile(self.profile), language=index.profile.language))
+
+
+#: What is compared when nothing is said.
+STANDARD = tuple(Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC, HYBRID))
+
+
+def ablation() -> tuple[Run, ...]:
+    """Each channel alone, and each fusion."""
+    channels = (Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC))
+    fusions = (Run(name, {"mode": HYBRID, "fusion": name}) for name in FUSIONS)
+    return (*channels, *fusions)
+
+
+# From an option to a run
+
+
+def parse_run(text: str) -> Run:
+    """A run from `option=value` pairs with commas between: `name=best,mode=hybrid,fusion=rrf`.
+
+    A word alone is a mode: `hybrid,fusion=rrf`. Without a name, the text is it. Raises `InvalidArgument` naming what
+    is allowed.
+    """
+    options: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = (each.strip() for each in part.partition("="))
+        name, value = (name, value) if equals else ("mode", name)
+        if name not in _OPTIONS:
+            raise InvalidArgument(f"--run {text!r}: no option {name!r}; choose from {', '.join(_OPTIONS)}")
+        if name in options:
+            raise InvalidArgument(f"--run {text!r} says {name} twice")
+        options[name] = _OPTIONS[name](value)
+    name, profile = options.pop("name", text.strip()), options.pop("profile", None)
+    return Run(name, options, profile)
+
+
+def _name(text: str) -> str:
+    if not text:
+        raise InvalidArgument("a run's name is empty: leave name= out, or say one")
+    return text
+
+
+def _fusion(text: str) -> str:
+    fusion_of(text)
+    return text
+
+
+def _profile(text: str) -> str:
+    return find_profile(text).name
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidArgument(f"{text!r} is not a number") from None
+
+
+_OPTIONS: Mapping[str, Callable[[str], Any]] = {
+    "name": _name,
+    "mode": checked_mode,
+    "fusion": _fusion,
+    "rerank": _name,
+    "profile": _profile,
+    "deadline_ms": _number,
+    "min_score": _number,
+}
+
+
+# Asking
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The documents found for each question's id, best first; milliseconds by question, in order; what degraded.
+
+    `degraded` counts the questions that each reason befell.
+    """
+
+    rankings: Mapping[str, Sequence[str]]
+    milliseconds: Scores
+    degraded: Mapping[str, int]
+
+
+def answers(
+    index: Index,
+    collection: Collection,
+    run: Run,
+    *,
+    ignore_identical: bool = False,
+    progress: Progress | None = None,
+) -> Answers:
+    """Ask all questions of a collection.
+
+    A document counts at its best chunk. `ignore_identical` leaves out the document that has the question's own id, for
+    collections whose questions are documents. The time is that of the first search of a question, `top_k` 100.
+    """
+    asker = _Asker(index, collection, run, ignore_identical)
+    for question in collection.questions[:WARM_UP]:
+        asker.search(question, DEPTHS[0])
+    rankings, seconds, degraded = {}, [], Counter[str]()
+    for number, question in enumerate(collection.questions, 1):
+        rankings[question.id], elapsed, reasons = asker(question)
+        seconds.append(elapsed)
+        degraded.update(reasons)
+        if progress:
+            progress(f"{collection.name}: {run.name}", number, len(collection.questions))
+    return Answers(rankings, np.array(seconds) * 1000, degraded)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    index: Index
+    collection: Collection
+    run: Run
+    ignore_identical: bool
+
+    def __call__(self, question: Question) -> tuple[list[str], float, tuple[str, ...]]:
+        """The best documents, the seconds of the first search, and what degraded in it."""
+        start = time.perf_counter()
+        results = self.search(question, DEPTHS[0])
+        elapsed = time.perf_counter() - start
+        degraded = results.trace.degraded
+        documents = self._documents(question, results)
+        for asked, deeper in pairwise(DEPTHS):
+            if len(documents) >= DOCUMENTS or len(results) < asked:
+                break
+            results = self.search(question, deeper)
+            documents = self._documents(question, results)
+        return documents[:DOCUMENTS], elapsed, degraded
+
+    def search(self, question: Question, top_k: int) -> Results:
+        """Ask the index."""
+        narrow = self.collection.filter(question)
+        return self.index.search(question.text, top_k=top_k, filter=narrow, **self.run.options)
+
+    def _documents(self, question: Question, hits: Sequence[Hit]) -> list[str]:
+        own = question.id if self.ignore_identical else None
+        return [document for document in _distinct(map(self.collection.identify, hits)) if document != own]
+
+
+def _distinct(items: Iterator[str]) -> list[str]:
+    return list(dict.fromkeys(items))
