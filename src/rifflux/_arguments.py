@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
@@ -17,8 +18,10 @@ from rifflux.types import Document, Filter, Link
 
 __all__ = [
     "HYBRID",
+    "HYBRID_RERANK",
     "MODES",
     "MOST_RESULTS",
+    "checked_deadline",
     "checked_document",
     "checked_filter",
     "checked_mode",
@@ -27,11 +30,14 @@ __all__ = [
 ]
 
 HYBRID = "hybrid"
+#: The hybrid mode with the default reranker.
+HYBRID_RERANK = "hybrid-rerank"
 #: The modes of searching, and the other names people know them by.
 MODES: Mapping[str, str] = {
     LEXICAL: LEXICAL,
     SEMANTIC: SEMANTIC,
     HYBRID: HYBRID,
+    HYBRID_RERANK: HYBRID,
     **dict.fromkeys(("lex", "keyword", "bm25", "text"), LEXICAL),
     **dict.fromkeys(("vec", "vector", "dense"), SEMANTIC),
 }
@@ -50,6 +56,15 @@ def checked_search(query: str, top_k: int, min_score: float | None) -> None:
         isinstance(min_score, bool) or not isinstance(min_score, int | float) or math.isnan(min_score)
     ):
         raise InvalidArgument(f"min_score must be a number or None, not {min_score!r}")
+
+
+def checked_deadline(milliseconds: float | None) -> float | None:
+    """The moment of `time.perf_counter()` that is so many milliseconds from now."""
+    if milliseconds is None:
+        return None
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or not milliseconds > 0:
+        raise InvalidArgument(f"deadline_ms must be a number of milliseconds above 0, or None, not {milliseconds!r}")
+    return None if math.isinf(milliseconds) else time.perf_counter() + milliseconds / 1000
 
 
 def checked_mode(mode: str) -> str:

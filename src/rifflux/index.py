@@ -10,11 +10,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rifflux._arguments import HYBRID, checked_document, checked_filter, checked_mode, checked_path, checked_search
+from rifflux._arguments import (
+    HYBRID,
+    HYBRID_RERANK,
+    checked_deadline,
+    checked_document,
+    checked_filter,
+    checked_mode,
+    checked_path,
+    checked_search,
+)
 from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, RiffluxError
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC, sources
+from rifflux.retrieve.evidence import StoreEvidence
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.pipeline import Pipeline, Stopwatch
 from rifflux.retrieve.understand import understand
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
     from rifflux.ingest.sync import Tally, Target
     from rifflux.models import Embedder
+    from rifflux.retrieve.rerank import Rerank, RerankSettings
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
 
@@ -66,18 +77,20 @@ def open_index(
     profile: str | Profile = "files",
     model: str | Embedder | None = None,
     threads: int | None = None,
+    rerankers: RerankSettings | None = None,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
     `model` names the embedder (see `rifflux.models.load_embedder`), or is one; without it, the one whose vectors
     the index holds, else the bundled one. `threads` limits the processor threads that embedding takes.
+    `rerankers` says where the models of rerankers are.
     Raises `NotFound`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)
     store = open_store(path, create=create)
     try:
         chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
-        return Index(store, chosen, str(path), cache(partial(_embedder, store, model, threads)))
+        return Index(store, chosen, str(path), cache(partial(_embedder, store, model, threads)), rerankers)
     except BaseException:
         store.close()
         raise
@@ -109,11 +122,20 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
 class Index:
     """An open index. A context manager; safe to share between threads."""
 
-    def __init__(self, store: Store, profile: Profile, path: str, load: Callable[[], Embedder]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        profile: Profile,
+        path: str,
+        load: Callable[[], Embedder],
+        rerankers: RerankSettings | None = None,
+    ) -> None:
         self.store = store
         self.profile = profile
         self.path = path
         self._load = load
+        self._reranking = rerankers
+        self._rerankers: dict[str, Rerank] = {}
 
     def __enter__(self) -> Index:
         return self
@@ -129,7 +151,7 @@ class Index:
 
     def using(self, profile: Profile) -> Index:
         """This same index asked through another profile; closing either closes both."""
-        return Index(self.store, profile, self.path, self._load)
+        return Index(self.store, profile, self.path, self._load, self._reranking)
 
     @property
     def embedder(self) -> Embedder:
@@ -266,7 +288,7 @@ class Index:
         top_k: int = 10,
         mode: str = HYBRID,
         fusion: str | Fuse | None = None,
-        rerank: str | None = None,
+        rerank: str | Rerank | None = None,
         filter: Filter | Mapping[str, Any] | None = None,
         deadline_ms: float | None = None,
         min_score: float | None = None,
@@ -275,33 +297,63 @@ class Index:
 
         `mode` is `lexical` (by words), `semantic` (by meaning) or `hybrid`. Where a channel is missing, the answer
         comes from the others and `results.trace` says so. `min_score` drops hits that score less.
+        `rerank` reorders the best hits: `features`, `maxsim`, `cross-encoder`, `llm` or a `Rerank`; what it has not
+        done within `deadline_ms` of the call is left out, and the trace says that too.
         Raises `InvalidArgument` for an argument that cannot be meant.
         """
         checked_search(query, top_k, min_score)
+        deadline = checked_deadline(deadline_ms)
+        reranker = self._reranker(rerank, mode)
         mode = checked_mode(mode)
-        if rerank is not None:
-            raise InvalidArgument(f"no reranker {rerank!r}: this version has none, leave rerank out")
-        if deadline_ms is not None:
-            raise InvalidArgument("deadline_ms needs a reranker, which this version does not have: leave it out")
         clock = Stopwatch()
         with clock("understand"):
             asked = understand(query, self.analyser, self.profile.facets, checked_filter(filter))
-            asked = replace(asked, limit=self.profile.pool(top_k))
+        fuse = fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None
+        pool = self.profile.pool(top_k)
+        asked = replace(asked, limit=fuse.depth(pool) if fuse else pool, deadline=deadline)
         asked, channels, degraded = self._channels(asked, mode, clock)
-        fuse = (fusion_of(fusion) if fusion else self.profile.fusion) if mode == HYBRID else None
         # A hybrid search stays one with a channel missing: the fused score of the other's ranks is still its score.
         available = sources(self.store, self.profile.weights)
         trace = Trace(
             mode=mode,
             effective_mode=HYBRID if len(channels) > 1 else channels[0],
             fusion=fuse.name if fuse else None,
+            reranker=reranker.scorer.name if reranker else None,
             degraded=tuple(degraded),
         )
-        pipeline = Pipeline({name: available[name] for name in channels}, fuse, self.store.hydrate)
+        stages = [("rerank", reranker)] if reranker else []
+        pipeline = Pipeline(
+            {name: available[name] for name in channels},
+            fuse,
+            self.store.hydrate,
+            pool,
+            StoreEvidence(self.store, asked),
+            stages,
+        )
         results = pipeline(asked, top_k, trace, clock)
         if min_score is not None:
             results = replace(results, hits=tuple(hit for hit in results if hit.score >= min_score))
         return results
+
+    def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
+        """The reranker asked for by argument or mode; kept, for its model and its memory serve the next search too."""
+        if choice is None and mode != HYBRID_RERANK:
+            return None
+        from rifflux.retrieve.rerank import DEFAULT_RERANKER, RerankSettings, Resources, reranker_of
+
+        choice = choice or DEFAULT_RERANKER
+        if not isinstance(choice, str):
+            return choice
+        if choice not in self._rerankers:
+            resources = Resources(
+                self.analyser,
+                self._load,
+                self.store.document_frequencies,
+                lambda: self.store.counts()["chunks"],
+                self._reranking or RerankSettings(),
+            )
+            self._rerankers.setdefault(choice, reranker_of(choice, resources))
+        return self._rerankers[choice]
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str]]:
         """The query with its vector where one is needed, the channels that can answer, and what is missing."""

@@ -28,10 +28,10 @@ from rifflux.store.sqlite.check import check
 from rifflux.store.sqlite.connect import connect, translated
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
-from rifflux.store.sqlite.terms import all_of, any_of, expression
+from rifflux.store.sqlite.terms import all_of, any_of, expression, phrase
 from rifflux.store.sqlite.vectors import Matrix
 from rifflux.text.dates import timestamp
-from rifflux.types import Document, Hit, Ids, Link, Query, Ranking, Vectors
+from rifflux.types import Clause, Document, Hit, Ids, Link, Query, Ranking, Vectors
 
 __all__ = ["SqliteStore"]
 
@@ -301,11 +301,21 @@ class SqliteStore:
         """The model whose vectors are stored, or None while there are none."""
         return next((ModelInfo(*row) for row in self._rows(sql.ACTIVE_MODEL)), None)
 
+    def kinds(self, ids: Ids) -> Mapping[int, str]:
+        """The kind of each chunk's document; chunks that are gone are left out."""
+        return dict(self._rows(sql.KINDS, (json.dumps(ids.tolist()),)))
+
+    def holding(self, clause: Clause, ids: Ids) -> Ids:
+        """Those of the chunks that hold a term, or a phrase of adjacent terms."""
+        rows = self._rows(sql.HOLDING, {"ids": json.dumps(ids.tolist()), "terms": phrase(clause)})
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """In how many chunks each term occurs; terms that occur in none are left out."""
         with self._reading() as connection:
             connection.execute(sql.TERM_COUNTS)
-            return dict(connection.execute(sql.DOCUMENT_FREQUENCIES, (json.dumps(list(terms)),)).fetchall())
+            rows: list[Any] = connection.execute(sql.DOCUMENT_FREQUENCIES, (json.dumps(list(terms)),)).fetchall()
+            return dict(rows)
 
     def counts(self) -> Mapping[str, int]:
         """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""

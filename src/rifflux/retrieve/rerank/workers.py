@@ -1,0 +1,69 @@
+"""Work that may take too long: done in a thread of its own, and abandoned when time is up.
+
+Python can't stop a thread. What was abandoned runs on, so there is a bound on how many such threads are put up with;
+once it is reached, nothing new starts until one of them has ended.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+__all__ = ["Late", "Workers"]
+
+T = TypeVar("T")
+
+
+class Late(Exception):
+    """Work was not done in time, or not even started; the message says which."""
+
+
+@dataclass
+class Workers:
+    """Runs work with a deadline, and refuses while `most_abandoned` earlier pieces still run past theirs.
+
+    The threads are daemons: the interpreter ends without waiting for them. Safe to share between threads.
+    """
+
+    most_abandoned: int = 4
+    _abandoned: int = field(default=0, init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __call__(self, work: Callable[[], T], deadline: float | None, name: str = "work") -> T:
+        """The value of `work()`, if it is there at `deadline`, a moment of `time.perf_counter()`.
+
+        Without a deadline the work is done in the calling thread. Errors of the work come through; `Late` means that
+        time was up, or that too many earlier pieces hang.
+        """
+        if deadline is None:
+            return work()
+        if time.perf_counter() >= deadline:
+            raise Late("no time was left for it")
+        if self._abandoned >= self.most_abandoned:
+            raise Late(f"still busy with {self._abandoned} earlier requests")
+        future: Future[T] = Future()
+        threading.Thread(target=_run, args=(work, future), name=name, daemon=True).start()
+        wait([future], timeout=deadline - time.perf_counter())
+        if not future.done():
+            self._abandon(future)
+            raise Late("it was not done in time")
+        return future.result()
+
+    def _abandon(self, future: Future[T]) -> None:
+        self._count(1)
+        future.add_done_callback(lambda _: self._count(-1))
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self._abandoned += change
+
+
+def _run(work: Callable[[], T], future: Future[T]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:  # the caller's to handle, and never an uncaught one in a thread nobody waits for
+        future.set_exception(error)
