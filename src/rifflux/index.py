@@ -196,7 +196,8 @@ class Index:
         for target in todo:
             sync(target, tally, progress)
             remember(self.store, target)
-        self._put(documents, tally)
+        if documents:
+            self._put(documents, tally)
         embedded = embed_pending(self.store, self.embedder, progress) if embed else 0
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
