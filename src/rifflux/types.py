@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Block",
     "Chunk",
+    "Clause",
     "Document",
     "Failure",
     "Filter",
@@ -35,6 +36,8 @@ Ids = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 
+#: Adjacent terms; mostly a single one.
+Clause = tuple[str, ...]
 #: Where a chunk stands in its document's text: first character, and one past the last.
 Span = tuple[int, int]
 
@@ -147,9 +150,9 @@ class Query:
     """
 
     text: str
-    clauses: tuple[tuple[str, ...], ...] = ()
-    required: tuple[tuple[str, ...], ...] = ()
-    excluded: tuple[tuple[str, ...], ...] = ()
+    clauses: tuple[Clause, ...] = ()
+    required: tuple[Clause, ...] = ()
+    excluded: tuple[Clause, ...] = ()
     prefixes: tuple[str, ...] = ()
     semantic_text: str = ""
     vector: Vectors | None = None

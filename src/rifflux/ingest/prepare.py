@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from rifflux.ingest.chunk import Chunker, chunk_id, embedding_text
+from rifflux.ingest.kind import guess_kind
 from rifflux.store.base import AnalysedChunk, DocumentChange
 from rifflux.text.analyser import Analyser
 from rifflux.types import Block, Chunk, Document
@@ -24,6 +25,7 @@ class Preparer:
 
     def __call__(self, collection: str, document: Document, blocks: Sequence[Block], path: str) -> DocumentChange:
         """What to store for a document of `collection`; one without any text is found by its title alone."""
+        document = replace(document, kind=guess_kind(document))
         identity = f"{collection}\n{document.key}"
         chunks = self.chunker(document, blocks, self.count, identity=identity)
         if not chunks and document.title:

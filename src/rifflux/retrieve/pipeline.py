@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rifflux.retrieve.candidates import Source
-from rifflux.retrieve.fuse import Fuse, ranks_of
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, ranks_of
 from rifflux.types import Hit, Query, Ranking, Results, Trace, Why
 
 __all__ = ["NotApplied", "Pipeline", "Stage", "Stopwatch"]
@@ -42,11 +42,16 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Sources, a fusion and stages put together. `fuse` is None for a search in a single channel."""
+    """Sources, a fusion and stages put together. `fuse` is None for a search in a single channel.
+
+    `pool` candidates are read for the stages; without stages, only those that are returned.
+    """
 
     sources: Mapping[str, Source]
     fuse: Fuse | None
     hydrate: Hydrate
+    pool: int
+    evidence: Evidence = NO_EVIDENCE
     stages: Sequence[tuple[str, Stage]] = field(default=())
 
     def __call__(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> Results:
@@ -56,9 +61,9 @@ class Pipeline:
             with clock(name):
                 found[name] = source(query)
         with clock("fuse"):
-            fused = self.fuse(found) if self.fuse else next(iter(found.values()))
+            fused = self.fuse(found, self.evidence, self.pool) if self.fuse else next(iter(found.values()))
         with clock("fetch"):
-            survivors = fused.head(query.limit if self.stages else top_k)
+            survivors = fused.head(max(self.pool, top_k) if self.stages else top_k)
             hits: Sequence[Hit] = self._explained(self.hydrate(survivors), found)
         degraded = list(trace.degraded)
         for name, stage in self.stages:
@@ -86,7 +91,7 @@ class Pipeline:
                 place = int(rank) if seen else None
                 trail.append(Why(name, place, float(ranking.scores[int(rank) - 1]) if seen else None))
         if self.fuse:
-            shares = self.fuse.contributions(found, ids)
+            shares = self.fuse.contributions(found, ids, self.evidence)
             for position, (hit, trail) in enumerate(zip(hits, trails, strict=True)):
                 detail = {name: float(share[position]) for name, share in shares.items()}
                 trail.append(Why(self.fuse.name, position + 1, hit.score, detail))

@@ -16,11 +16,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from rifflux.text.analyser import Analyser, fold
-from rifflux.types import Filter, Query
+from rifflux.types import Clause, Filter, Query
 
 __all__ = ["understand"]
-
-Clause = tuple[str, ...]
 
 _PIECE = re.compile(
     r"""

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from rifflux.types import Chunk, Document, Hit, Query, Ranking, Vectors
+from rifflux.types import Chunk, Clause, Document, Hit, Ids, Query, Ranking, Vectors
 
 __all__ = [
     "JUDGEMENT",
@@ -207,6 +207,14 @@ class Store(Protocol):
 
     def model(self) -> ModelInfo | None:
         """The model whose vectors are stored, or None while there are none."""
+        ...
+
+    def kinds(self, ids: Ids) -> Mapping[int, str]:
+        """The kind of each chunk's document; chunks that are gone are left out."""
+        ...
+
+    def holding(self, clause: Clause, ids: Ids) -> Ids:
+        """Those of the chunks that hold a term, or a phrase of adjacent terms."""
         ...
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:

@@ -12,6 +12,14 @@ order by found.score, chunk.uid"""
 
 ALLOWED = "select chunk.id from chunk join document on document.id = chunk.document where {condition}"
 
+KINDS = """
+select chunk.uid, document.kind from chunk join document on document.id = chunk.document
+where chunk.uid in (select value from json_each(?))"""
+
+HOLDING = """
+select chunk.uid from chunk where chunk.uid in (select value from json_each(:ids))
+and chunk.id in (select rowid from chunk_terms where chunk_terms match :terms)"""
+
 HYDRATE = """
 select chunk.uid, document.key, document.path, document.title, chunk.headings, chunk.position, chunk.text,
     chunk.span_start, chunk.span_end, document.kind, document.created_at, document.updated_at, document.metadata,

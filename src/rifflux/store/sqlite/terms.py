@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rifflux.types import Query
+from rifflux.types import Clause, Query
 
-__all__ = ["all_of", "any_of", "expression"]
+__all__ = ["all_of", "any_of", "expression", "phrase"]
 
 #: More alternatives only cost time: no question has as many words, and a pasted page is found by its first ones.
 MOST_CLAUSES = 256
@@ -12,8 +12,8 @@ MOST_CLAUSES = 256
 
 def expression(query: Query) -> str:
     """What to give to MATCH to rank by the query; empty when it has no term to rank by."""
-    optional = [_phrase(clause) for clause in query.clauses[:MOST_CLAUSES]]
-    optional += [_phrase((prefix,)) + " *" for prefix in query.prefixes[:MOST_CLAUSES]]
+    optional = [phrase(clause) for clause in query.clauses[:MOST_CLAUSES]]
+    optional += [phrase((prefix,)) + " *" for prefix in query.prefixes[:MOST_CLAUSES]]
     required, excluded = all_of(query), any_of(query)
     wanted = " OR ".join([f"({required})"] * bool(required) + optional)
     if not wanted:
@@ -25,13 +25,14 @@ def expression(query: Query) -> str:
 
 def all_of(query: Query) -> str:
     """An expression for the clauses that must match; empty when there are none."""
-    return " AND ".join(_phrase(clause) for clause in query.required[:MOST_CLAUSES])
+    return " AND ".join(phrase(clause) for clause in query.required[:MOST_CLAUSES])
 
 
 def any_of(query: Query) -> str:
     """An expression for the clauses that must not match; empty when there are none."""
-    return " OR ".join(_phrase(clause) for clause in query.excluded[:MOST_CLAUSES])
+    return " OR ".join(phrase(clause) for clause in query.excluded[:MOST_CLAUSES])
 
 
-def _phrase(clause: tuple[str, ...]) -> str:
+def phrase(clause: Clause) -> str:
+    """A clause, quoted."""
     return '"' + " ".join(clause).replace('"', '""') + '"'

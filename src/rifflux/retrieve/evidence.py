@@ -1,0 +1,50 @@
+"""What a fusion may ask about candidates, answered from the store and only when asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rifflux.store.base import Store
+from rifflux.types import Clause, Ids, Query, Scores
+
+__all__ = ["StoreEvidence", "idf"]
+
+
+def idf(documents: int, frequency: int) -> float:
+    """Inverse document frequency as BM25 has it, never negative (Robertson and Zaragoza 2009, with Lucene's + 1)."""
+    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+
+
+@dataclass(frozen=True)
+class StoreEvidence:
+    """The evidence on one query's candidates."""
+
+    store: Store
+    query: Query
+
+    def coverage(self, ids: Ids) -> Scores:
+        """The share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
+        weights = self._weights()
+        total = sum(weights.values())
+        share = np.zeros(len(ids))
+        for clause, weight in weights.items():
+            share += weight * np.isin(ids, self.store.holding(clause, ids))
+        return share / total if total else share
+
+    def kinds(self, ids: Ids) -> Sequence[str]:
+        """The kind of each chunk's document; empty for a chunk that is gone."""
+        known = self.store.kinds(ids)
+        return [known.get(id, "") for id in ids.tolist()]
+
+    def _weights(self) -> Mapping[Clause, float]:
+        clauses = list(dict.fromkeys((*self.query.clauses, *self.query.required)))
+        single = [term for clause in clauses for term in clause]
+        frequencies, documents = self.store.document_frequencies(single), self.store.counts()["chunks"]
+        # A phrase is at most as frequent as its rarest word.
+        return {
+            clause: idf(documents, min((frequencies.get(term, 0) for term in clause), default=0)) for clause in clauses
+        }

@@ -1,0 +1,108 @@
+"""What every fusion is made of: the protocol, what it may ask about candidates, and arithmetic on rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from rifflux.types import Ids, Ranking, Scores
+
+__all__ = ["NO_EVIDENCE", "Evidence", "Fuse", "best_ranks", "ordered", "pool_of", "ranks_of", "scores_of"]
+
+
+class Evidence(Protocol):
+    """What a fusion may ask about candidates besides their ranks and scores; looked up only when asked."""
+
+    def coverage(self, ids: Ids) -> Scores:
+        """The share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
+        ...
+
+    def kinds(self, ids: Ids) -> Sequence[str]:
+        """The kind of each chunk's document."""
+        ...
+
+
+class _NoEvidence:
+    """Knows nothing: for fusions that look at ranks and scores only."""
+
+    def coverage(self, ids: Ids) -> Scores:
+        """Nothing is known to be covered."""
+        return np.zeros(len(ids))
+
+    def kinds(self, ids: Ids) -> Sequence[str]:
+        """Every kind is unknown."""
+        return [""] * len(ids)
+
+
+NO_EVIDENCE: Evidence = _NoEvidence()
+
+
+class Fuse(Protocol):
+    """Fuses rankings by channel name into one.
+
+    `depth` tells how far the rankings should reach for a pool of candidates: scores known further down than the
+    pool keep a candidate of one channel from counting as worthless in the other.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name users choose it by."""
+        ...
+
+    def depth(self, pool: int) -> int:
+        """How many entries of each channel it makes use of."""
+        ...
+
+    def __call__(
+        self, rankings: Mapping[str, Ranking], evidence: Evidence = NO_EVIDENCE, pool: int | None = None
+    ) -> Ranking:
+        """Fuse the rankings; the first `pool` of each are candidates (None: all), the rest lend their scores."""
+        ...
+
+    def contributions(
+        self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence = NO_EVIDENCE
+    ) -> Mapping[str, Scores]:
+        """The addends of each id's score by channel; zero where the channel did not rank it."""
+        ...
+
+
+def pool_of(rankings: Mapping[str, Ranking], pool: int | None = None) -> Ids:
+    """The ids among the first `pool` of any ranking, each once, ascending."""
+    if not rankings:
+        return np.empty(0, np.int64)
+    return np.unique(np.concatenate([ranking.ids[:pool] for ranking in rankings.values()]))
+
+
+def ranks_of(ranking: Ranking, ids: Ids) -> Scores:
+    """The best rank, from 1, of each id in a ranking; infinity where it is missing."""
+    ranks = np.full(len(ids), np.inf)
+    if len(ranking) and len(ids):
+        order = np.argsort(ids, kind="stable")
+        place = np.searchsorted(ids, ranking.ids, sorter=order)
+        place = order[np.minimum(place, len(ids) - 1)]
+        known = ids[place] == ranking.ids
+        np.minimum.at(ranks, place[known], np.flatnonzero(known) + 1.0)
+    return ranks
+
+
+def scores_of(ranking: Ranking, ids: Ids) -> Scores:
+    """The score of each id in a ranking; NaN where it is missing."""
+    ranks = ranks_of(ranking, ids)
+    scores = np.full(len(ids), np.nan)
+    known = np.isfinite(ranks)
+    scores[known] = ranking.scores[ranks[known].astype(np.int64) - 1]
+    return scores
+
+
+def best_ranks(rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
+    """The best rank of each id in any channel."""
+    ranks: Scores = np.min([ranks_of(ranking, ids) for ranking in rankings.values()], axis=0, initial=np.inf)
+    return ranks
+
+
+def ordered(ids: Ids, scores: Scores, ranks: Scores) -> Ranking:
+    """By score, then best rank, then id. Scores that differ in the last bits only are ties: they differ by rounding."""
+    order = np.lexsort((ids, ranks, -np.round(scores, 12)))
+    return Ranking(ids[order], scores[order])

@@ -1,0 +1,163 @@
+"""Weighted fusions of two channels: (1 - w) · lexical + w · semantic, with both brought to [0, 1] first.
+
+They differ in how scores are scaled and where the weight comes from. Raw BM25 and cosine are never averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rifflux.errors import InvalidArgument
+from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, best_ranks, ordered, pool_of, scores_of
+from rifflux.types import Ids, Ranking, Scores
+
+__all__ = ["Adaptive", "Balanced", "Linear"]
+
+#: How far channels are read so that a candidate of one has its score in the other.
+DEPTH = 1000
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """The common part: candidates of either channel, scored by both."""
+
+    def depth(self, pool: int) -> int:
+        """Deep enough that most candidates of one channel have a score in the other."""
+        return max(DEPTH, pool)
+
+    def __call__(
+        self, rankings: Mapping[str, Ranking], evidence: Evidence = NO_EVIDENCE, pool: int | None = None
+    ) -> Ranking:
+        """Fuse the rankings."""
+        ids = pool_of(rankings, pool)
+        if not len(ids):
+            return Ranking.empty()
+        shares = self.contributions(rankings, ids, evidence)
+        return ordered(ids, shares[LEXICAL] + shares[SEMANTIC], best_ranks(rankings, ids))
+
+    def contributions(
+        self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence = NO_EVIDENCE
+    ) -> Mapping[str, Scores]:
+        """(1 - w) · lexical and w · semantic of each id."""
+        weight = self.semantic_weight(rankings, evidence)
+        return {
+            LEXICAL: (1 - weight) * self.lexical(rankings, ids, evidence),
+            SEMANTIC: weight * self.semantic(rankings, ids),
+        }
+
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+        """The weight of the semantic channel in [0, 1]."""
+        raise NotImplementedError
+
+    def lexical(self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence) -> Scores:
+        """BM25 as a share of the best score, which keeps a clear winner clear; 0 for what was not found."""
+        ranking = rankings.get(LEXICAL, Ranking.empty())
+        best = float(ranking.scores[0]) if len(ranking) else 0.0
+        return np.nan_to_num(scores_of(ranking, ids)) / best if best > 0 else np.zeros(len(ids))
+
+    def semantic(self, rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
+        """Cosine between the best and the last of the pool, as 1 and 0; what is below the pool is 0."""
+        ranking = rankings.get(SEMANTIC, Ranking.empty())
+        return _min_max(scores_of(ranking, ids))
+
+
+@dataclass(frozen=True)
+class Balanced(_Weighted):
+    """Both channels min-max scaled over the candidates, then weighted."""
+
+    weight: float = 0.5
+    name: str = "balanced"
+
+    def __post_init__(self) -> None:
+        _check_share(self.weight)
+
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+        """The fixed weight."""
+        return self.weight
+
+    def lexical(self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence) -> Scores:
+        """BM25 between the best and the worst candidate, as 1 and 0."""
+        return _min_max(scores_of(rankings.get(LEXICAL, Ranking.empty()), ids))
+
+
+@dataclass(frozen=True)
+class Linear(_Weighted):
+    """α · cosine + (1 - α) · keyword share, unscaled: a score that means the same for every query.
+
+    The keyword share is the part of the query's terms, weighted by idf, that the chunk holds.
+    """
+
+    alpha: float = 0.7
+    name: str = "linear"
+
+    def __post_init__(self) -> None:
+        _check_share(self.alpha)
+
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+        """α."""
+        return self.alpha
+
+    def lexical(self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence) -> Scores:
+        """The keyword share."""
+        return evidence.coverage(ids)
+
+    def semantic(self, rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
+        """Cosine, not below 0."""
+        return np.maximum(np.nan_to_num(scores_of(rankings.get(SEMANTIC, Ranking.empty()), ids)), 0.0)
+
+
+@dataclass(frozen=True)
+class Adaptive(_Weighted):
+    """The weight follows what is asked and of what: the kind of the candidates, and how clearly the vectors choose.
+
+    `priors` are semantic weights by kind of content. In code a question's words are rarely those of the answer, in
+    conversations they mostly are, names above all; prose is in between. The prior is the mean over the first
+    `looked_at` candidates of each channel. Then the vectors' own confidence moves it, on the log-odds scale: the
+    gap between the best cosine and the hundredth, less `usual_gap`, times `slope`.
+
+    Chosen on development collections by bench/fusion.py, which also tells what leaving one out changes.
+    """
+
+    priors: Mapping[str, float] = field(default_factory=lambda: {"code": 0.7, "message": 0.3})
+    prior: float = 0.45
+    slope: float = 3.33
+    usual_gap: float = 0.25
+    looked_at: int = 10
+    name: str = "adaptive"
+
+    def __post_init__(self) -> None:
+        for share in (*self.priors.values(), self.prior):
+            _check_share(share)
+
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+        """The weight for this query."""
+        semantic = rankings.get(SEMANTIC, Ranking.empty())
+        if not len(semantic):
+            return 0.0
+        prior = np.clip(self._prior(rankings, evidence), 0.01, 0.99)
+        gap = float(semantic.scores[0] - semantic.scores[min(99, len(semantic) - 1)])
+        odds = np.log(prior / (1 - prior)) + self.slope * (gap - self.usual_gap)
+        return float(1 / (1 + np.exp(-odds)))
+
+    def _prior(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+        kinds = evidence.kinds(pool_of(rankings, self.looked_at))
+        return float(np.mean([self.priors.get(kind, self.prior) for kind in kinds])) if kinds else self.prior
+
+
+def _min_max(scores: Scores) -> Scores:
+    """Scores scaled to [0, 1] over those that are known; unknown ones are 0, equal ones 1."""
+    known = scores[~np.isnan(scores)]
+    if not len(known):
+        return np.zeros(len(scores))
+    low, high = float(known.min()), float(known.max())
+    scaled = (scores - low) / (high - low) if high > low else np.where(np.isnan(scores), np.nan, 1.0)
+    return np.nan_to_num(scaled)
+
+
+def _check_share(share: float) -> None:
+    if not 0 <= share <= 1:
+        raise InvalidArgument(f"a fusion weight must be from 0 to 1, and is {share}")
