@@ -196,7 +196,12 @@ class Graph:
 
 
 def load_graph(settings: ModelSettings) -> Graph:
-    """Start a single-threaded session and find out what goes in and what comes out.
+    """Start a session and find out what goes in and what comes out."""
+    return describe(start_session(settings), settings)
+
+
+def start_session(settings: ModelSettings) -> Any:
+    """A single-threaded session of onnxruntime.
 
     A graph that is optimised already runs as it stands; fusing again takes time, and may pick slower
     operators.
@@ -209,10 +214,9 @@ def load_graph(settings: ModelSettings) -> Graph:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
-        session = onnxruntime.InferenceSession(settings.model, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(settings.model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime has no public error class
         raise ModelError(f"{settings.model} can't be loaded ({error}): fetch or export the model again") from error
-    return describe(session, settings)
 
 
 def describe(session: Any, settings: ModelSettings) -> Graph:

@@ -51,7 +51,7 @@ class MaxSim:
 
     resources: Resources
     weight: float = 0.5
-    window: int = 20
+    window: int = 14
     title_words: int = 8
     remembered: int = 1024
     name: str = "maxsim"

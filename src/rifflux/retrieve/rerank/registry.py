@@ -16,6 +16,8 @@ __all__ = ["DEFAULT_RERANKER", "RERANKERS", "reranker_of"]
 RERANKERS: Mapping[str, str] = {
     "features": "rifflux.retrieve.rerank.features:reranker",
     "maxsim": "rifflux.retrieve.rerank.maxsim:reranker",
+    "cross-encoder": "rifflux.retrieve.rerank.cross_encoder:reranker",
+    "llm": "rifflux.retrieve.rerank.llm:reranker",
 }
 DEFAULT_RERANKER = "features"
 

@@ -1,0 +1,143 @@
+"""Models that read a question and a passage together and say how well they match."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from rifflux.errors import MissingExtra, ModelError
+from rifflux.models.base import well_formed
+from rifflux.models.cores import available_cores
+from rifflux.models.folder import ModelSettings, read_folder
+from rifflux.models.onnx import INPUTS, INTEGERS, load_tokenizer, start_session
+from rifflux.types import Scores
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["CrossEncoder", "FastembedCrossEncoder", "OnnxCrossEncoder", "load_cross_encoder"]
+
+
+class CrossEncoder(Protocol):
+    """Scores passages against a question. Failures are `ModelError`s. Safe to share between threads."""
+
+    @property
+    def name(self) -> str:
+        """What people call the model."""
+        ...
+
+    def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
+        """One score for each passage, higher is better; gives up at `deadline`, a moment of `time.perf_counter()`."""
+        ...
+
+
+@dataclass(frozen=True)
+class OnnxCrossEncoder:
+    """A cross-encoder from a local folder with model.onnx and tokenizer.json, such as ms-marco-MiniLM-L-6-v2.
+
+    Pairs of more than `max_tokens` tokens are cut, the longer side first. Each pair runs by itself on one thread, so
+    that no score depends on its neighbours, `threads` pairs at a time (default: as many as there are cores).
+    """
+
+    settings: ModelSettings
+    max_tokens: int = 512
+    threads: int | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, threads: int | None = None) -> OnnxCrossEncoder:
+        """The model in `folder`. Only settings are read; the first question loads the model."""
+        return cls(read_folder(Path(folder)), threads=threads)
+
+    @property
+    def name(self) -> str:
+        """The name in the settings, or that of the folder."""
+        return self.settings.name
+
+    def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
+        """The model's logit for each passage."""
+        work = partial(self._score, *self._loaded, well_formed(question), deadline=deadline)
+        threads = max(1, min(self.threads or available_cores(), len(passages)))
+        with ThreadPoolExecutor(threads, thread_name_prefix="cross-encoder") as pool:
+            return np.fromiter(pool.map(work, passages), np.float64, len(passages))
+
+    def _score(self, session: Any, tokenizer: Tokenizer, question: str, passage: str, deadline: float | None) -> float:
+        if deadline is not None and time.perf_counter() > deadline:
+            raise ModelError(f"{self.name} was not done in time: rerank fewer hits, or allow it more")
+        encoding = tokenizer.encode(question, well_formed(passage))
+        feed = {
+            each.name: np.array([INPUTS[each.name](encoding)], INTEGERS[each.type]) for each in session.get_inputs()
+        }
+        try:
+            logits = session.run(None, feed)[0]
+        except Exception as error:  # onnxruntime has no public error class
+            raise ModelError(f"{self.name} failed on a pair of {len(encoding)} tokens ({error}): check it") from error
+        if logits.size != 1:
+            raise ModelError(
+                f"{self.name} gives {logits.size} numbers for a pair: a cross-encoder for ranking gives one"
+            )
+        return float(logits.reshape(()))
+
+    @property
+    def _loaded(self) -> tuple[Any, Tokenizer]:
+        with self._lock:
+            return self._parts
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Tokenizer]:
+        """The session and the tokenizer, loaded once."""
+        session = start_session(self.settings)
+        inputs = {each.name: each.type for each in session.get_inputs()}
+        if not inputs.keys() <= INPUTS.keys() or not set(inputs.values()) <= INTEGERS.keys():
+            raise ModelError(
+                f"{self.settings.model} is no cross-encoder: it takes {', '.join(inputs)}; "
+                f"wanted are {', '.join(INPUTS)} as integers"
+            )
+        return session, load_tokenizer(self.settings.tokenizer, self.max_tokens)
+
+
+@dataclass(frozen=True)
+class FastembedCrossEncoder:
+    """A cross-encoder by its name in the fastembed package, which fetches the model where it is not there yet."""
+
+    name: str
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+
+    def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
+        """The model's score for each passage. The package can't be stopped: a deadline has no effect."""
+        with self._lock:
+            model = self._model
+        try:
+            return np.fromiter(model.rerank(question, list(passages)), np.float64, len(passages))
+        except Exception as error:  # whatever the package and its downloads break with
+            raise ModelError(f"{self.name} failed ({error}): check the model, or use a local folder") from error
+
+    @cached_property
+    def _model(self) -> Any:
+        try:
+            package = import_module("fastembed.rerank.cross_encoder")
+        except ImportError:
+            raise MissingExtra(
+                f"{self.name!r} is no folder, and models by name need fastembed: 'pip install fastembed', or give the "
+                "folder of a model with model.onnx and tokenizer.json"
+            ) from None
+        try:
+            return package.TextCrossEncoder(model_name=self.name)
+        except Exception as error:
+            raise ModelError(f"fastembed could not load {self.name!r} ({error}): check its name") from error
+
+
+def load_cross_encoder(choice: str, *, threads: int | None = None) -> CrossEncoder:
+    """The cross-encoder in the folder `choice`, or the one that fastembed knows by that name; not loaded yet."""
+    if Path(choice).expanduser().is_dir():
+        return OnnxCrossEncoder.load(choice, threads=threads)
+    return FastembedCrossEncoder(choice)
