@@ -68,10 +68,12 @@ def compare(
     ignore_identical: bool = False,
     bootstrap: Bootstrap | None = None,
     progress: Progress | None = None,
+    left_out: Callable[[str], None] | None = None,
 ) -> list[Outcome]:
     """Ask every run all questions, and compare each with the first.
 
-    `index_of` gives the index that a run asks. Raises `InvalidArgument` for no runs and for two of the same name.
+    `index_of` gives the index that a run asks. `left_out` is told of each optional run that the index refused, and
+    why. Raises `InvalidArgument` for no runs and for two of the same name.
     """
     names = [run.name for run in runs]
     if not names or len(set(names)) < len(names):
@@ -79,7 +81,14 @@ def compare(
     bootstrap = bootstrap or Bootstrap()
     outcomes: list[Outcome] = []
     for run in runs:
-        found = answers(index_of(run), collection, run, ignore_identical=ignore_identical, progress=progress)
+        try:
+            found = answers(index_of(run), collection, run, ignore_identical=ignore_identical, progress=progress)
+        except InvalidArgument as error:
+            if not run.optional:
+                raise
+            if left_out:
+                left_out(f"{collection.name}: left out {run.name}: {error}")
+            continue
         values = measured(collection.questions, found.rankings)
         differences = values[PRIMARY] - outcomes[0].values[PRIMARY] if outcomes else None
         outcomes.append(

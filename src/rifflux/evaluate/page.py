@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 
 import numpy as np
 
@@ -15,6 +16,8 @@ __all__ = ["page"]
 
 #: Questions named under a plot of differences: the greatest gains, and as many losses.
 MOST_NAMED = 5
+#: Letters of a question that are shown.
+MOST_LETTERS = 160
 
 _STYLE = """
 :root { color-scheme: light dark; --back: #fbfbfa; --card: #fff; --ink: #1c1e21; --soft: #6a6f76; --line: #e3e4e6;
@@ -224,7 +227,7 @@ def _named(outcome: Outcome) -> str:
     chosen += [number for number in order[: -MOST_NAMED - 1 : -1] if values[number] < 0]
     items = "".join(
         f'<li class="{"gain" if values[number] > 0 else "loss"}"><b>{_signed(values[number], 2)}</b>'
-        f"<span>{shown(outcome.questions[number].text)}</span></li>"
+        f"<span>{shown(shorten(outcome.questions[number].text, MOST_LETTERS, placeholder=' …'))}</span></li>"
         for number in chosen
     )
     return f"<details><summary>the questions that changed most</summary><ul>{items}</ul></details>" if items else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -32,11 +32,15 @@ WARM_UP = 3
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A way of searching. `options` are keyword arguments of `Index.search`; `profile` None is the index's own."""
+    """A way of searching. `options` are keyword arguments of `Index.search`; `profile` None is the index's own.
+
+    An `optional` run is left out of a comparison where the index refuses it, such as a reranker without its model.
+    """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     profile: str | None = None
+    optional: bool = False
 
     @property
     def needs_vectors(self) -> bool:
@@ -55,10 +59,19 @@ STANDARD = tuple(Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC, HYBRI
 
 
 def ablation() -> tuple[Run, ...]:
-    """Each channel alone, and each fusion."""
+    """Each channel alone, each fusion, and each reranker on top of the profile's fusion."""
     channels = (Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC))
     fusions = (Run(name, {"mode": HYBRID, "fusion": name}) for name in FUSIONS)
-    return (*channels, *fusions)
+    rerankers = (Run(f"{HYBRID}+{name}", {"mode": HYBRID, "rerank": name}, optional=True) for name in _rerankers())
+    return (*channels, *fusions, *rerankers)
+
+
+def _rerankers() -> Iterable[str]:
+    try:
+        from rifflux.retrieve.rerank import RERANKERS
+    except ImportError:
+        return ()
+    return RERANKERS
 
 
 # From an option to a run
@@ -188,5 +201,5 @@ class _Asker:
         return [document for document in _distinct(map(self.collection.identify, hits)) if document != own]
 
 
-def _distinct(items: Iterator[str]) -> list[str]:
+def _distinct(items: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(items))

@@ -94,7 +94,7 @@ def _on_feedback(settings: Settings, runs: Sequence[Run], limit: int | None) -> 
 
     with _open(settings) as index, progress_bar() as progress:
         collection = read_feedback(index).head(limit)
-        return compare(collection, runs, lambda run: run.view(index), progress=progress)
+        return compare(collection, runs, lambda run: run.view(index), progress=progress, left_out=_note)
 
 
 def _on_folders(
@@ -106,7 +106,9 @@ def _on_folders(
     for collection in collections:
         with progress_bar() as progress:
             index_of = built.opener(collection, runs, profile=profile, progress=progress)
-            outcomes += compare(collection, runs, index_of, ignore_identical=ignore_identical, progress=progress)
+            outcomes += compare(
+                collection, runs, index_of, ignore_identical=ignore_identical, progress=progress, left_out=_note
+            )
     return outcomes
 
 
@@ -128,7 +130,11 @@ def _show(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
     for outcome in outcomes:
         for reason, count in outcome.degraded.items():
             where = f"{outcome.collection}, {outcome.run}, {count} of {len(outcome.questions)} queries"
-            show._console(error=True).print(show._safe(f"note: {where}: {reason}"), style="yellow")
+            _note(f"{where}: {reason}")
+
+
+def _note(text: str) -> None:
+    show._console(error=True).print(show._safe(f"note: {text}"), style="yellow")
 
 
 @app.command(epilog="Example: rifflux judge 'how long do cache entries live' notes/cache.md --grade 2")
