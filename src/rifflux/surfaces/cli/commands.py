@@ -10,12 +10,14 @@ import typer
 
 from rifflux.errors import InvalidArgument
 from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.options import RerankByDefault
 from rifflux.surfaces.config import Settings, load
 
 if TYPE_CHECKING:
     from rifflux.index import Index
     from rifflux.ingest.find import Finder
     from rifflux.models import Embedder
+    from rifflux.retrieve.rerank import RerankSettings
 
 __all__ = ["app"]
 
@@ -42,8 +44,19 @@ Threads = Annotated[int | None, typer.Option(help="Processor threads for embeddi
 def _open(settings: Settings, *, create: bool = False) -> Index:
     from rifflux.index import open_index
 
-    path = settings.index_path(create=create)
-    return open_index(path, create=create, model=_model(settings), threads=settings.threads or None)
+    return open_index(
+        settings.index_path(create=create),
+        create=create,
+        model=_model(settings),
+        threads=settings.threads or None,
+        rerankers=_rerankers(settings),
+    )
+
+
+def _rerankers(settings: Settings) -> RerankSettings:
+    from rifflux.retrieve.rerank import RerankSettings
+
+    return RerankSettings(settings.rerank_model, settings.llm_url, settings.llm_model, settings.llm_key)
 
 
 def _model(settings: Settings) -> str | Embedder | None:
@@ -98,15 +111,27 @@ def _finder(settings: Settings) -> Finder:
 @app.command(
     epilog="""Examples:  rifflux search "how long do cache entries live" -k 5
 
-rifflux search '"exact phrase" -without prefix* kind:markdown' --mode lexical"""
+rifflux search '"exact phrase" -without prefix* kind:markdown' --mode lexical
+
+rifflux search "how long do cache entries live" --rerank maxsim --deadline-ms 200""",
+    cls=RerankByDefault,
 )
 def search(
     query: Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')],
     top_k: Annotated[
         int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")
     ] = None,
-    mode: Annotated[str | None, typer.Option(help="lexical, semantic or hybrid.  [default: hybrid]")] = None,
+    mode: Annotated[
+        str | None, typer.Option(help="lexical, semantic, hybrid or hybrid-rerank.  [default: hybrid]")
+    ] = None,
     fusion: Annotated[str | None, typer.Option(help="How the channels are fused.  [default: the profile's]")] = None,
+    rerank: Annotated[
+        str | None,
+        typer.Option(help="Reorder the best: features (if no NAME), maxsim, cross-encoder or llm.", metavar="[NAME]"),
+    ] = None,
+    deadline_ms: Annotated[
+        float | None, typer.Option("--deadline-ms", help="Leave out reranking that takes longer.", metavar="MS")
+    ] = None,
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None,
     since: Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")] = None,
@@ -132,7 +157,14 @@ def search(
     }
     with _open(settings) as index:
         results = index.search(
-            query, top_k=settings.top_k, mode=settings.mode, fusion=fusion, filter=filter, min_score=min_score
+            query,
+            top_k=settings.top_k,
+            mode=settings.mode,
+            fusion=fusion,
+            rerank=rerank,
+            filter=filter,
+            deadline_ms=deadline_ms,
+            min_score=min_score,
         )
         show.results(results, index.analyser, as_json=json, explain=explain, full=full)
     if fail_empty and not results:
