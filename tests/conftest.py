@@ -1,5 +1,69 @@
 """What all tests share."""
 
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+import rifflux
+
 pytest.register_assert_rewrite("rifflux.testing")
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """Runs `rifflux` as its users do: in a process of its own, in a folder, with no settings but those given."""
+
+    folder: Path
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """This process's environment without any setting of Rifflux in it, and the embedder that is quick."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("RIFFLUX_")}
+        source = str(Path(rifflux.__file__).parents[1])
+        ours = {"HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder / ".config"), "PYTHONPATH": source}
+        return kept | ours | {"RIFFLUX_MODEL": "hash"} | self.settings
+
+    def command(self, *arguments: object) -> list[str]:
+        """The words that start it."""
+        return [sys.executable, "-m", "rifflux", *map(str, arguments)]
+
+    def __call__(self, *arguments: object, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+        """Run to the end; `more` are variables of the environment."""
+        done = subprocess.run(
+            self.command(*arguments),
+            cwd=cwd or self.folder,
+            env=self.environment | more,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def json(self, *arguments: object, status: int = 0, **more: Any) -> Any:
+        """What a command prints with --json; all of stdout must be that."""
+        done = self(*arguments, "--json", **more)
+        assert done.returncode == status, done.stderr
+        return json.loads(done.stdout)
+
+    def refusal(self, *arguments: object, **more: Any) -> str:
+        """The message of a command that must be refused before anything is done."""
+        done = self(*arguments, **more)
+        assert (done.returncode, done.stdout) == (2, ""), done
+        return done.stderr
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> CommandLine:
+    """The command line, in an empty folder."""
+    return CommandLine(tmp_path)

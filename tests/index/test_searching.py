@@ -1,0 +1,278 @@
+"""What a search promises: modes, degradation, filters, refusals, the same answer every time."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rifflux
+from rifflux import Document, Filter, Index
+
+DOCUMENTS = (
+    Document(
+        "notes/a.md", "The cache keeps entries.", kind="markdown", created_at="2023-12-31", metadata={"year": 2023}
+    ),
+    Document(
+        "notes/b.txt", "The cache forgets.", kind="text", created_at="2024-05-01T23:30:00Z", metadata={"tags": ["x"]}
+    ),
+    Document("mail/c.md", "A cache, by mail.", kind="markdown", updated_at="2024-06-01", metadata={"year": 2024}),
+    Document("mail/d.md", "Nothing of the kind.", kind="mail", metadata={"tags": ["x", "y"], "draft": True}),
+)
+
+
+@pytest.fixture
+def library(index: Index) -> Index:
+    """An index of `DOCUMENTS`."""
+    index.add(*DOCUMENTS)
+    return index
+
+
+def names(results: Sequence[rifflux.Hit]) -> set[str]:
+    """The documents of hits by the letter of their name."""
+    return {Path(hit.document).stem for hit in results}
+
+
+class TestModes:
+    @pytest.mark.parametrize("mode", ["lexical", "lex", "keyword", "bm25"])
+    def test_lexical_finds_only_what_holds_the_words(self, library: Index, mode: str) -> None:
+        results = library.search("cache", mode=mode)
+        assert names(results) == {"a", "b", "c"}
+        assert (results.trace.mode, results.trace.fusion) == ("lexical", None)
+
+    @pytest.mark.parametrize("mode", ["semantic", "vec", "vector", "dense"])
+    def test_semantic_ranks_by_cosine(self, library: Index, mode: str) -> None:
+        results = library.search("cache", mode=mode)
+        scores = [hit.score for hit in results]
+        assert scores == sorted(scores, reverse=True)
+        assert max(scores) <= 1.0 + 1e-6
+        assert results.trace.mode == "semantic"
+
+    def test_hybrid_tells_the_rank_in_each_channel_and_the_sum(self, library: Index) -> None:
+        for hit in library.search("cache"):
+            ranks = [hit.because(channel).rank for channel in ("lexical", "semantic")]  # type: ignore[union-attr]
+            assert hit.score == pytest.approx(sum(1 / (60 + rank) for rank in ranks if rank))
+
+    def test_top_k_cuts_the_same_ranking(self, library: Index) -> None:
+        everything = library.search("cache", top_k=1000)
+        assert [hit.chunk_id for hit in library.search("cache", top_k=2)] == [hit.chunk_id for hit in everything[:2]]
+
+    def test_min_score_leaves_out_what_scores_less_and_nothing_else(self, library: Index) -> None:
+        results = library.search("cache", mode="lexical")
+        worst = min(hit.score for hit in results)
+        assert library.search("cache", mode="lexical", min_score=worst).hits == results.hits
+        assert names(library.search("cache", mode="lexical", min_score=worst + 1e-9)) < names(results)
+
+    def test_results_are_a_sequence(self, library: Index) -> None:
+        results = library.search("cache", mode="lexical")
+        assert [*results] == [results[position] for position in range(len(results))] == [*results[:]]
+
+
+class TestWithoutVectors:
+    @pytest.fixture
+    def bare(self, index: Index) -> Index:
+        index.add(*DOCUMENTS, embed=False)
+        return index
+
+    def test_semantic_finds_nothing_and_says_why(self, bare: Index) -> None:
+        results = bare.search("cache", mode="semantic")
+        assert list(results) == []
+        assert "no vector" in results.trace.degraded[0] or "has a vector" in results.trace.degraded[0]
+
+    def test_hybrid_becomes_lexical_and_says_so(self, bare: Index) -> None:
+        results = bare.search("cache")
+        assert names(results) == {"a", "b", "c"}
+        assert (results.trace.mode, results.trace.effective_mode) == ("hybrid", "lexical")
+        assert len(results.trace.degraded) == 1
+
+    def test_lexical_lacks_nothing(self, bare: Index) -> None:
+        assert bare.search("cache", mode="lexical").trace.degraded == ()
+
+    def test_a_partly_embedded_index_says_how_much_is_missing(self, bare: Index) -> None:
+        bare.add(Document("e", "An embedded cache."))
+        bare.add(Document("f", "Another, not embedded."), embed=False)
+        degraded = bare.search("cache").trace.degraded
+        assert len(degraded) == 1
+        assert degraded[0].startswith("1 of 6 chunks")
+
+    def test_an_empty_index_answers_with_nothing(self, index: Index) -> None:
+        for mode in ("lexical", "semantic", "hybrid"):
+            assert list(index.search("cache", mode=mode)) == []
+
+
+class TestFilters:
+    @pytest.mark.parametrize(
+        ("narrow", "kept"),
+        [
+            ({"paths": "notes/**"}, "ab"),
+            ({"paths": ["notes/*.md", "mail/*"]}, "acd"),
+            ({"paths": "*.md"}, "acd"),
+            ({"kinds": "markdown"}, "ac"),
+            ({"kinds": ("text", "mail")}, "bd"),
+            ({"documents": ["mail/d.md"]}, "d"),
+            ({"since": "2024"}, "bc"),
+            ({"since": "2024-05-01", "until": "2024-05-01"}, "b"),
+            ({"since": datetime.date(2024, 5, 2)}, "c"),
+            ({"until": "2023"}, "a"),
+            ({"until": datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.UTC)}, "a"),
+            ({"until": "9999"}, "abc"),
+            ({"since": "0001-01-01"}, "abc"),
+            ({"metadata": {"year": 2024}}, "c"),
+            ({"metadata": {"year": [2023, 2024]}}, "ac"),
+            ({"metadata": {"tags": "x"}}, "bd"),
+            ({"metadata": {"tags": ["y", "z"]}}, "d"),
+            ({"metadata": {"tags": "x", "draft": True}}, "d"),
+            ({"metadata": {"absent": "x"}}, ""),
+            ({"paths": "mail/*", "kinds": "markdown"}, "c"),
+            ({"paths": (), "kinds": [], "since": None, "metadata": {}}, "abcd"),
+            (None, "abcd"),
+        ],
+    )
+    def test_only_what_satisfies_all_parts_is_found(self, library: Index, narrow: Any, kept: str) -> None:
+        for filter in (narrow, Filter(**narrow) if narrow else Filter()):
+            assert names(library.search("cache", mode="semantic", filter=filter)) == set(kept)
+            assert names(library.search("cache kind", mode="lexical", filter=filter)) == set(kept)
+
+    def test_a_filter_never_makes_a_page_short(self, index: Index) -> None:
+        index.add(*(Document(f"x{number}", "cache " * 5, kind="loud") for number in range(50)))
+        index.add(*(Document(f"y{number}", "a cache among many other words", kind="quiet") for number in range(5)))
+        for mode in ("lexical", "semantic", "hybrid"):
+            assert len(index.search("cache", top_k=5, mode=mode, filter={"kinds": "quiet"})) == 5
+
+    def test_declared_facets_may_be_asked_for_in_the_query(self, library: Index, tmp_path: Path) -> None:
+        assert names(library.search("cache year:2024", mode="lexical")) == {"a", "b", "c"}
+        library.declare_facets("year", "tags")
+        library.add(Document("notes/e.md", "A cache.", metadata={"year": "2024"}))
+        assert names(library.search("cache year:2024", mode="lexical")) == {"e"}
+        with rifflux.open(tmp_path / "index.db", model="hash") as again:
+            assert again.status().facets == ("year", "tags")
+
+    @pytest.mark.parametrize("query", ["cache kind:markdown", "kind:markdown cache", "cache path:mail/* kind:markdown"])
+    def test_kind_and_path_always_may(self, library: Index, query: str) -> None:
+        assert {hit.kind for hit in library.search(query)} == {"markdown"}
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("arguments", "allowed"),
+        [
+            ({"mode": "magic"}, "lexical, semantic, hybrid"),
+            ({"mode": None}, "lexical, semantic, hybrid"),
+            ({"mode": ["lexical"]}, "lexical, semantic, hybrid"),
+            *(({"top_k": top_k}, "1 to 1000") for top_k in (0, -1, 1001, True, "5", 2.0, None)),
+            ({"query": ""}, "say what to look for"),
+            ({"query": " \n"}, "say what to look for"),
+            ({"query": None}, "say what to look for"),
+            ({"fusion": "magic"}, "rrf"),
+            ({"filter": {"colour": "red"}}, "paths, kinds, since, until, metadata, documents"),
+            ({"filter": {"since": "yesterday"}}, "2024-05-01"),
+            ({"filter": {"until": "2024-13-01"}}, "2024-05-01"),
+            ({"filter": {"since": 2024}}, "2024-05-01"),
+            ({"filter": Filter(since="never")}, "2024-05-01"),
+            ({"filter": {"paths": 3}}, "sequence of strings"),
+            ({"filter": {"metadata": "year"}}, "mapping"),
+            ({"filter": {"metadata": {"year": {"from": 2020}}}}, "a number"),
+            ({"filter": {"metadata": {"year": 2**64}}}, "a number"),
+            ({"filter": "notes"}, "Filter"),
+            ({"min_score": "high"}, "number"),
+            ({"min_score": float("nan")}, "number"),
+        ],
+        ids=repr,
+    )
+    def test_a_wrong_argument_names_what_is_allowed(
+        self, library: Index, arguments: dict[str, Any], allowed: str
+    ) -> None:
+        with pytest.raises(rifflux.InvalidArgument, match=allowed) as refused:
+            library.search(**({"query": "cache"} | arguments))
+        assert isinstance(refused.value, ValueError)
+
+    @pytest.mark.parametrize("name", ["a b", "", "x-y", "1st", "a,b"])
+    def test_a_facet_must_be_a_word(self, index: Index, name: str) -> None:
+        with pytest.raises(rifflux.InvalidArgument, match="letters"):
+            index.declare_facets(name)
+
+    @pytest.mark.parametrize("id", ["", "nope", "f" * 16, "a'; drop table chunk", "\x00", "é" * 300])
+    def test_an_unknown_id_is_not_found(self, library: Index, id: str) -> None:
+        with pytest.raises(rifflux.NotFound, match="no chunk or document"):
+            library.get(id)
+
+
+class TestAnotherModel:
+    @pytest.fixture
+    def other(self, library: Index) -> Iterator[Index]:
+        """The library, opened with a model that its vectors are not of."""
+        with rifflux.open(library.path, model="hash:32") as index:
+            yield index
+
+    def test_asking_by_meaning_names_the_cure(self, other: Index) -> None:
+        for mode in ("semantic", "hybrid"):
+            with pytest.raises(rifflux.ModelMismatch, match="model='hash:64'"):
+                other.search("cache", mode=mode)
+
+    def test_embedding_names_the_cure_and_changes_nothing(self, other: Index) -> None:
+        with pytest.raises(rifflux.ModelMismatch, match="model='hash:64'"):
+            other.add(Document("z", "text"))
+        assert other.status().documents == len(DOCUMENTS)
+
+    def test_asking_by_words_needs_no_model(self, other: Index) -> None:
+        assert names(other.search("cache", mode="lexical")) == {"a", "b", "c"}
+
+    def test_without_a_choice_the_model_of_the_vectors_is_used(self, library: Index) -> None:
+        with rifflux.open(library.path) as index:
+            assert index.search("cache").trace.effective_mode == "hybrid"
+
+
+class TestDeterminism:
+    QUERIES = ("cache", "river heron", '"the cliff"', "oldest entry -falcon", "entr*")
+
+    def test_the_same_question_gets_the_same_answer(self, index: Index, folder: Path) -> None:
+        index.add(folder)
+        for query in self.QUERIES:
+            assert index.search(query).hits == index.search(query).hits
+
+    def test_the_order_of_indexing_does_not_matter(self, tmp_path: Path) -> None:
+        documents = [Document(f"d{number}", f"same words, and number {number % 3}") for number in range(30)]
+        rankings = []
+        for name, order in (("one", documents), ("two", documents[::-1])):
+            with rifflux.open(tmp_path / f"{name}.db", model="hash") as index:
+                for document in order:
+                    index.add(document)
+                rankings.append(
+                    [[hit.chunk_id for hit in index.search("same number 1", top_k=7, mode=mode)]
+                     for mode in ("lexical", "semantic", "hybrid")]
+                )  # fmt: skip
+        assert rankings[0] == rankings[1]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    """One index for all examples of a property."""
+    with rifflux.open(tmp_path_factory.mktemp("shared") / "index.db", model="hash") as index:
+        index.add(*DOCUMENTS)
+        yield index
+
+
+class TestAnyInput:
+    @pytest.mark.parametrize(
+        "query",
+        ['C++ "quoted', "a/b:c@d", "AND OR NOT (", "🚀", "-", '"', '""', "*", "kind:", "-kind:x", "NEAR(a b)", "\x00",
+         "\ud83d", "a" * 10_000, "word " * 2_000, "'; drop table chunk; --", "{title}: cache", "^cache", "cache^2"],
+        ids=lambda query: ascii(query[:12]),
+    )  # fmt: skip
+    def test_a_query_is_never_read_as_syntax(self, shared: Index, query: str) -> None:
+        for mode in ("lexical", "semantic", "hybrid"):
+            assert len(shared.search(query, mode=mode)) <= len(DOCUMENTS)
+        assert shared.check() == []
+
+    @given(query=st.text(min_size=1).filter(str.strip), top_k=st.integers(1, 5))
+    def test_any_text_is_a_question(self, shared: Index, query: str, top_k: int) -> None:
+        results = shared.search(query, top_k=top_k)
+        assert len(results) <= top_k
+        assert len({hit.chunk_id for hit in results}) == len(results)
+        scores = [hit.score for hit in results]
+        assert scores == sorted(scores, reverse=True)
