@@ -132,9 +132,10 @@ def test_progress_is_told(folder: Path, cache: Cache) -> None:
 
 def test_an_ablation_names_each_channel_and_fusion_once() -> None:
     from rifflux.retrieve.fuse import FUSIONS
+    from rifflux.retrieve.rerank import RERANKERS
 
     names = [run.name for run in ablation()]
-    assert names[: 2 + len(FUSIONS)] == ["lexical", "semantic", *FUSIONS]
+    assert names == ["lexical", "semantic", *FUSIONS, *(f"hybrid+{name}" for name in RERANKERS)]
     assert len(set(names)) == len(names)
     assert [run.name for run in STANDARD] == ["lexical", "semantic", "hybrid"]
 
@@ -159,6 +160,7 @@ def test_a_run_is_read_from_an_option(text: str, run: Run) -> None:
         ("", "no mode ''"),
         ("telepathic", "choose one of lexical, semantic, hybrid"),
         ("fusion=none", "no fusion 'none'; choose one of rrf"),
+        ("rerank=none", "no reranker 'none'; choose one of features"),
         ("profile=none", "no profile 'none'; choose one of files"),
         ("depth=3", "no option 'depth'; choose from name, mode"),
         ("lexical,mode=hybrid", "says mode twice"),

@@ -31,6 +31,8 @@ def test_json_has_exactly_the_agreed_keys(rifflux, folder: Path, tmp_path: Path)
     found = json.loads(done.stdout)
     assert [list(row) for row in found] == [KEYS] * len(found)
     assert [row["run"] for row in found[:3]] == ["lexical", "semantic", "rrf"]
+    assert "hybrid+features" in [row["run"] for row in found]
+    assert "left out hybrid+llm" in done.stderr
     assert found[0]["p_value"] is None
     assert all(0 < row["p_value"] <= 1 for row in found[1:])
     assert "Rifflux evaluation" in (tmp_path / "report.html").read_text("utf-8")

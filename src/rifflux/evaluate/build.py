@@ -26,6 +26,7 @@ from rifflux.models import Embedder, load_embedder
 from rifflux.models.base import fingerprint_of
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
+from rifflux.retrieve.rerank import RerankSettings
 from rifflux.store.base import Store
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
 from rifflux.types import Progress
@@ -39,11 +40,20 @@ BATCH = 1000
 class Cache:
     """A folder of indexes. A context manager: leaving it closes the indexes it gave.
 
-    `model` names the embedder, or is one; without it, the bundled one. `threads` limits what embedding takes.
+    `model` names the embedder, or is one; without it, the bundled one. `threads` limits what embedding takes, and
+    `rerankers` says where the models of rerankers are.
     """
 
-    def __init__(self, folder: str | Path, *, model: str | Embedder | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        model: str | Embedder | None = None,
+        threads: int | None = None,
+        rerankers: RerankSettings | None = None,
+    ) -> None:
         self.folder = Path(folder).expanduser()
+        self.rerankers = rerankers
         self.embedder = load_embedder(model, threads=threads)
         self._open: dict[Path, Index] = {}
         self._closing = ExitStack()
@@ -93,7 +103,7 @@ class Cache:
         if not path.exists():
             self._build(collection.corpus, path, chosen, embed=embed, progress=progress)
         if path not in self._open:
-            index = open_index(path, create=False, profile=chosen, model=self.embedder)
+            index = open_index(path, create=False, profile=chosen, model=self.embedder, rerankers=self.rerankers)
             self._open[path] = self._closing.enter_context(index)
         return self._open[path].using(chosen)
 

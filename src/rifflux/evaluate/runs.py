@@ -18,6 +18,7 @@ from rifflux.index import Index
 from rifflux.profiles import profile as find_profile
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
 from rifflux.retrieve.fuse import FUSIONS, fusion_of
+from rifflux.retrieve.rerank import RERANKERS
 from rifflux.types import Hit, Progress, Results, Scores
 
 __all__ = ["STANDARD", "Answers", "Run", "ablation", "answers", "parse_run"]
@@ -62,16 +63,8 @@ def ablation() -> tuple[Run, ...]:
     """Each channel alone, each fusion, and each reranker on top of the profile's fusion."""
     channels = (Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC))
     fusions = (Run(name, {"mode": HYBRID, "fusion": name}) for name in FUSIONS)
-    rerankers = (Run(f"{HYBRID}+{name}", {"mode": HYBRID, "rerank": name}, optional=True) for name in _rerankers())
+    rerankers = (Run(f"{HYBRID}+{name}", {"mode": HYBRID, "rerank": name}, optional=True) for name in RERANKERS)
     return (*channels, *fusions, *rerankers)
-
-
-def _rerankers() -> Iterable[str]:
-    try:
-        from rifflux.retrieve.rerank import RERANKERS
-    except ImportError:
-        return ()
-    return RERANKERS
 
 
 # From an option to a run
@@ -107,6 +100,12 @@ def _fusion(text: str) -> str:
     return text
 
 
+def _reranker(text: str) -> str:
+    if text not in RERANKERS:
+        raise InvalidArgument(f"no reranker {text!r}; choose one of {', '.join(RERANKERS)}")
+    return text
+
+
 def _profile(text: str) -> str:
     return find_profile(text).name
 
@@ -122,7 +121,7 @@ _OPTIONS: Mapping[str, Callable[[str], Any]] = {
     "name": _name,
     "mode": checked_mode,
     "fusion": _fusion,
-    "rerank": _name,
+    "rerank": _reranker,
     "profile": _profile,
     "deadline_ms": _number,
     "min_score": _number,

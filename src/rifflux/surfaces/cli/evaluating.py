@@ -12,7 +12,7 @@ import typer
 
 from rifflux.errors import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, _local, _model, _open, app
+from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, _local, _model, _open, _rerankers, app
 from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.config import Settings, load
 
@@ -70,7 +70,7 @@ def evaluate(
     Compares ways of searching side by side: nDCG@10, Recall@20, MRR@10, P@5, latency, and whether the difference from
     the first one is significant. A document counts at its best chunk.
     """
-    from rifflux.evaluate import STANDARD, Cache, ablation, page, parse_run, read_beir
+    from rifflux.evaluate import STANDARD, ablation, page, parse_run, read_beir
 
     if bool(folders) == from_feedback:
         raise InvalidArgument("give folders of judged collections, or --from-feedback to use an index's own judgements")
@@ -82,7 +82,7 @@ def evaluate(
         outcomes = _on_feedback(settings, runs, limit_queries)
     else:
         collections = [read_beir(folder, qrels, scope=scope).head(limit_queries) for folder in folders or ()]
-        with Cache(cache or _user_cache(), model=_model(settings), threads=settings.threads or None) as built:
+        with _cache(cache, settings) as built:
             outcomes = _on_folders(collections, runs, built, profile, ignore_identical=ignore_identical)
     _show(outcomes, as_json=json)
     if html:
@@ -112,9 +112,17 @@ def _on_folders(
     return outcomes
 
 
-def _user_cache() -> Path:
-    """Where this user's programs keep what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "rifflux" / "eval"
+def _cache(folder: Path | None, settings: Settings) -> Cache:
+    """The cache in a folder; without one, where this user's programs keep what can be made again."""
+    from rifflux.evaluate import Cache
+
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    return Cache(
+        folder or user / "rifflux" / "eval",
+        model=_model(settings),
+        threads=settings.threads or None,
+        rerankers=_rerankers(settings),
+    )
 
 
 def _show(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
