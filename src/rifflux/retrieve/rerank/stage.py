@@ -93,7 +93,7 @@ class Rerank:
         except Late as late:
             raise NotApplied(f"{name} was left out: {late}") from None
         except Exception as error:  # whatever a model or a server breaks with, the hits are there to be shown
-            raise NotApplied(f"{name} failed: {error or type(error).__name__}") from error
+            raise NotApplied(f"{name} failed: {str(error) or type(error).__name__}") from error
         if scored.scores.shape != (len(head),) or not np.isfinite(scored.scores).all():
             raise NotApplied(f"{name} failed: it did not give each of {len(head)} hits a finite score")
         return scored
@@ -107,4 +107,5 @@ class Rerank:
         excess = tail[0].score - floor if tail else 0.0
         if excess <= 0:
             return list(tail)
-        return [hit.moved(self.name, hit.score - excess, lowered=excess) for hit in tail]
+        # The minimum mends what rounding may add.
+        return [hit.moved(self.name, min(hit.score - excess, floor), lowered=excess) for hit in tail]

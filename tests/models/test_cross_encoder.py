@@ -1,0 +1,117 @@
+"""Cross-encoders from a folder: a tiny one whose score is the sum of the words' weights, counted twice in passages."""
+
+import sys
+import time
+from types import ModuleType
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from tiny_model import WORDS, tiny_tokenizer
+from tokenizers.processors import TemplateProcessing
+
+from rifflux.errors import MissingExtra, ModelError
+from rifflux.models.cross_encoder import OnnxCrossEncoder, load_cross_encoder
+
+#: What each word of the tiny model adds to the logit.
+VALUES = {"red": 1.0, "blue": -2.0}
+
+
+def make_cross_encoder(folder, *, outputs=1, inputs=("input_ids", "attention_mask", "token_type_ids")):
+    """Write model.onnx and tokenizer.json: logit = Σ value(word) · (1 + segment)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table = np.array([VALUES.get(word, 0.0) for word in WORDS], np.float32)
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["values"]),
+        helper.make_node("Cast", ["token_type_ids"], ["segments"], to=TensorProto.FLOAT),
+        helper.make_node("Add", ["segments", "one"], ["factors"]),
+        helper.make_node("Mul", ["values", "factors"], ["products"]),
+        helper.make_node("ReduceSum", ["products", "axis"], ["sum"], keepdims=1),
+        helper.make_node("Concat", ["sum"] * outputs, ["logits"], axis=1),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "cross",
+        [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"]) for name in inputs],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", outputs])],
+        [
+            numpy_helper.from_array(table, "table"),
+            numpy_helper.from_array(np.array(1, np.float32), "one"),
+            numpy_helper.from_array(np.array([1], np.int64), "axis"),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    tokenizer = tiny_tokenizer()
+    tokenizer.post_processor = TemplateProcessing(
+        "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 1), ("[SEP]", 2)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def test_question_and_passage_are_read_together(tmp_path):
+    model = load_cross_encoder(str(make_cross_encoder(tmp_path / "tiny")))
+    assert model.name == "tiny"
+    assert model("red", ["red", "blue red red", "", "what \ud800"]).tolist() == [3.0, 1.0, 1.0, 1.0]
+
+
+def test_no_passages(tmp_path):
+    assert load_cross_encoder(str(make_cross_encoder(tmp_path)))("red", []).shape == (0,)
+
+
+def test_long_pairs_are_cut(tmp_path):
+    model = OnnxCrossEncoder(load_cross_encoder(str(make_cross_encoder(tmp_path))).settings, max_tokens=8)
+    assert model("blue", ["red " * 50]).tolist() == [4 * 2 - 2]
+
+
+def test_one_thread_gives_the_same(tmp_path):
+    folder = make_cross_encoder(tmp_path)
+    passages = ["red " * count for count in range(7)]
+    one, more = (OnnxCrossEncoder.load(folder, threads=threads)("blue", passages) for threads in (1, 3))
+    assert one.tolist() == more.tolist()
+
+
+def test_time_is_looked_at(tmp_path):
+    with pytest.raises(ModelError, match="not done in time"):
+        load_cross_encoder(str(make_cross_encoder(tmp_path)))("red", ["red"], time.perf_counter() - 1)
+
+
+def test_a_model_with_other_outputs(tmp_path):
+    with pytest.raises(ModelError, match="gives 2 numbers"):
+        load_cross_encoder(str(make_cross_encoder(tmp_path, outputs=2)))("red", ["red"])
+
+
+def test_a_model_with_other_inputs(tmp_path):
+    inputs = ("input_ids", "attention_mask", "token_type_ids", "pixels")
+    with pytest.raises(ModelError, match="no cross-encoder"):
+        load_cross_encoder(str(make_cross_encoder(tmp_path, inputs=inputs)))("red", ["red"])
+
+
+def test_an_empty_folder(tmp_path):
+    with pytest.raises(ModelError, match="has no model"):
+        load_cross_encoder(str(tmp_path))
+
+
+def test_a_name_needs_fastembed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    monkeypatch.setitem(sys.modules, "fastembed.rerank.cross_encoder", None)
+    with pytest.raises(MissingExtra, match="pip install fastembed"):
+        load_cross_encoder("Xenova/ms-marco-MiniLM-L-6-v2")("red", ["red"])
+
+
+def test_a_name_that_fastembed_knows_or_not(monkeypatch):
+    class TextCrossEncoder:
+        def __init__(self, model_name):
+            if model_name != "known":
+                raise ValueError("unsupported")
+
+        def rerank(self, question, passages):
+            yield from (float(len(passage)) for passage in passages)
+
+    package = ModuleType("fastembed.rerank.cross_encoder")
+    package.TextCrossEncoder = TextCrossEncoder
+    monkeypatch.setitem(sys.modules, "fastembed.rerank.cross_encoder", package)
+    assert load_cross_encoder("known")("q", ["ab", "c"]).tolist() == [2, 1]
+    with pytest.raises(ModelError, match="check its name"):
+        load_cross_encoder("unknown")("q", ["ab"])
