@@ -20,7 +20,7 @@ def main() -> None:
     from rifflux.surfaces.cli.commands import app
 
     try:
-        app(standalone_mode=True)
+        app(prog_name="rifflux")
     except RiffluxError as error:
         sys.exit(_complain(str(error), UNUSABLE))
     except SystemExit as end:

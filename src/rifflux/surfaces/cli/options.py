@@ -27,7 +27,7 @@ class RerankByDefault(TyperCommand):
 def with_default(arguments: Sequence[str], option: str, value: str) -> Iterator[str]:
     """The arguments, with a value for each `option` that no lower-case name follows."""
     literal = False
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=False):
         literal = literal or argument == "--"
         bare = argument == option and not literal and not _NAME.fullmatch(following)
         yield f"{option}={value}" if bare else argument
