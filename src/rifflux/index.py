@@ -23,7 +23,9 @@ from rifflux._arguments import (
 from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, RiffluxError
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
+from rifflux.retrieve.anchor import Anchors
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC, sources
+from rifflux.retrieve.classify import classify
 from rifflux.retrieve.evidence import StoreEvidence
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.pipeline import Pipeline, Stopwatch
@@ -31,7 +33,19 @@ from rifflux.retrieve.understand import understand
 from rifflux.store import open_store
 from rifflux.store.base import JUDGEMENT, Event, ModelInfo, Problem, Store
 from rifflux.text.analyser import Analyser, analyser
-from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Progress, Query, Results, Trace, Vectors
+from rifflux.types import (
+    Document,
+    Failure,
+    Filter,
+    Hit,
+    IndexReport,
+    Progress,
+    Query,
+    Results,
+    Trace,
+    Understanding,
+    Vectors,
+)
 
 if TYPE_CHECKING:
     from rifflux.ingest.find import Finder
@@ -306,35 +320,53 @@ class Index:
         deadline = checked_deadline(deadline_ms)
         reranker = self._reranker(rerank, mode)
         mode = checked_mode(mode)
-        clock = Stopwatch()
-        with clock("understand"):
-            asked = understand(query, self.analyser, self.profile.facets, checked_filter(filter))
         fuse = fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None
         pool = self.profile.pool(top_k)
-        asked = replace(asked, limit=fuse.depth(pool) if fuse else pool, deadline=deadline)
-        asked, channels, degraded = self._channels(asked, mode, clock)
-        # A hybrid search stays one with a channel missing: the fused score of the other's ranks is still its score.
+        clock = Stopwatch()
+        with clock("understand"):
+            asked, understanding = self._understood(query, checked_filter(filter))
+            asked = replace(asked, limit=fuse.depth(pool) if fuse else pool, deadline=deadline)
+        asked, channels, degraded, notes = self._channels(asked, mode, clock)
         available = sources(self.store, self.profile.weights)
+        pipeline = Pipeline(
+            {name: available[name] for name in channels},
+            # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
+            fuse,
+            self.store.hydrate,
+            pool,
+            StoreEvidence(self.store, asked),
+            Anchors(self.store, self.analyser) if self.profile.anchors and fuse and fuse.anchored else None,
+            [("rerank", reranker)] if reranker else [],
+        )
         trace = Trace(
             mode=mode,
             effective_mode=HYBRID if len(channels) > 1 else channels[0],
             fusion=fuse.name if fuse else None,
             reranker=reranker.scorer.name if reranker else None,
             degraded=tuple(degraded),
-        )
-        stages = [("rerank", reranker)] if reranker else []
-        pipeline = Pipeline(
-            {name: available[name] for name in channels},
-            fuse,
-            self.store.hydrate,
-            pool,
-            StoreEvidence(self.store, asked),
-            stages,
+            notes=tuple(notes),
+            understanding=understanding,
         )
         results = pipeline(asked, top_k, trace, clock)
         if min_score is not None:
             results = replace(results, hits=tuple(hit for hit in results if hit.score >= min_score))
         return results
+
+    def classify(self, query: str) -> Understanding:
+        """What sort of question this is for this index: one identifier, mixed or conceptual, and why."""
+        return classify(query, self.analyser, self.store.document_frequencies, self.store.counts()["chunks"])
+
+    def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding]:
+        """The query with what it names to the letter."""
+        understanding = self.classify(text)
+        asked = understand(text, self.analyser, self.profile.facets, filter)
+        anchors = (tuple(self.analyser.terms(name)) for name in understanding.identifiers)
+        return (
+            replace(
+                asked, anchors=tuple(anchor for anchor in anchors if anchor), specificity=understanding.specificity
+            ),
+            understanding,
+        )
 
     def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
         """The reranker asked for by argument or mode; kept, for its model and its memory serve the next search too."""
@@ -356,32 +388,42 @@ class Index:
             self._rerankers.setdefault(choice, reranker_of(choice, resources))
         return self._rerankers[choice]
 
-    def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str]]:
-        """The query with its vector where one is needed, the channels that can answer, and what is missing."""
+    def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
+        """The query with its vector where needed, the channels that answer, what is missing, what was left out."""
         if mode == LEXICAL:
-            return query, [LEXICAL], []
+            return query, [LEXICAL], [], []
+        if mode == HYBRID and self.profile.shortcut and self._is_one_identifier(query):
+            return query, [LEXICAL], [], ["the question is one identifier: searched by its words alone"]
+        query, degraded = self._with_vector(query, clock)
+        if mode == SEMANTIC:
+            return query, [SEMANTIC], degraded, []
+        return query, [LEXICAL] if query.vector is None else [LEXICAL, SEMANTIC], degraded, []
+
+    def _is_one_identifier(self, query: Query) -> bool:
+        """Whether the question is nothing but one identifier that this index holds."""
+        if len(query.anchors) != 1 or query.specificity < 1:
+            return False
+        (anchor,) = query.anchors
+        return len(self.store.document_frequencies(anchor)) == len(set(anchor))
+
+    def _with_vector(self, query: Query, clock: Stopwatch) -> tuple[Query, list[str]]:
+        """The query with its vector, and why there is none or not one for every chunk."""
         counts = self.store.counts()
         chunks, embedded = counts["chunks"], counts["embedded_chunks"]
+        if not embedded:
+            missing = "no chunk has a vector: run 'rifflux index' without --no-embed to search by meaning"
+            return query, [missing] if chunks else []
         degraded = []
-        if embedded:
-            if embedded < chunks:
-                degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run 'rifflux index'")
-            try:
-                with clock("embed"):
-                    query = replace(query, vector=self._embed(query.semantic_text))
-                if query.vector is None:
-                    degraded.append("no query vector: the embedder gave none")
-            except ModelMismatch:
-                raise
-            except ModelError as error:
-                degraded.append(f"no query vector: {error}")
-        elif chunks:
-            degraded.append("no chunk has a vector: run 'rifflux index' without --no-embed to search by meaning")
-        if mode == SEMANTIC:
-            return query, [SEMANTIC], degraded
-        if query.vector is None:
-            return query, [LEXICAL], degraded
-        return query, [LEXICAL, SEMANTIC], degraded
+        if embedded < chunks:
+            degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run 'rifflux index'")
+        try:
+            with clock("embed"):
+                query = replace(query, vector=self._embed(query.semantic_text))
+        except ModelMismatch:
+            raise
+        except ModelError as error:
+            return query, [*degraded, f"no query vector: {error}"]
+        return query, degraded if query.vector is not None else [*degraded, "no query vector: the embedder gave none"]
 
     def _embed(self, text: str) -> Vectors | None:
         known = self.store.model()

@@ -28,6 +28,7 @@ __all__ = [
     "Scores",
     "Span",
     "Trace",
+    "Understanding",
     "Vectors",
     "Why",
 ]
@@ -146,6 +147,7 @@ class Query:
 
     `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
     phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
+    `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
     `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for.
     """
 
@@ -154,11 +156,27 @@ class Query:
     required: tuple[Clause, ...] = ()
     excluded: tuple[Clause, ...] = ()
     prefixes: tuple[str, ...] = ()
+    anchors: tuple[Clause, ...] = ()
+    specificity: float = 0.0
     semantic_text: str = ""
     vector: Vectors | None = None
     filter: Filter = field(default_factory=Filter)
     limit: int = 20
     deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """A question classified: `kind` is `identifier`, `mixed` or `conceptual`, and `reasons` say why.
+
+    `specificity` is the share of its meaningful words that name one thing, in [0, 1].
+    """
+
+    kind: str
+    specificity: float
+    identifiers: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +241,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What the pipeline did: milliseconds by stage, hits by channel, what was dropped, what degraded and why."""
+    """What the pipeline did: milliseconds by stage, hits by channel, what was dropped, what degraded and why.
+
+    `notes` tell what was left out on purpose, `understanding` what the question was taken for.
+    """
 
     mode: str
     effective_mode: str
@@ -233,6 +254,8 @@ class Trace:
     counts: Mapping[str, int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    understanding: Understanding | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rifflux.ingest.chunk import Chunker
-from rifflux.retrieve.fuse import Fuse, ReciprocalRank
+from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.store.base import FieldWeights
 
 __all__ = ["Profile", "wide_pool"]
@@ -27,7 +27,8 @@ class Profile:
     """How a kind of content is cut, ranked and asked.
 
     `facets` are the metadata fields that queries may name as `field:value`; `pool` tells how many candidates
-    each channel gives for a page of `top_k`.
+    each channel gives for a page of `top_k`. With `anchors`, what a question names to the letter lifts the hits
+    that hold it; with `shortcut`, a question that is one identifier is searched by words alone.
     """
 
     name: str
@@ -36,4 +37,6 @@ class Profile:
     facets: tuple[str, ...] = ()
     weights: FieldWeights = field(default_factory=FieldWeights)
     pool: Callable[[int], int] = wide_pool
-    fusion: Fuse = field(default_factory=ReciprocalRank)
+    fusion: Fuse = field(default_factory=Adaptive)
+    anchors: bool = True
+    shortcut: bool = True

@@ -40,6 +40,11 @@ class StoreEvidence:
         known = self.store.kinds(ids)
         return [known.get(id, "") for id in ids.tolist()]
 
+    @property
+    def specificity(self) -> float:
+        """The share of the question's words that name one thing, in [0, 1]."""
+        return self.query.specificity
+
     def _weights(self) -> Mapping[Clause, float]:
         clauses = list(dict.fromkeys((*self.query.clauses, *self.query.required)))
         single = [term for clause in clauses for term in clause]

@@ -10,16 +10,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rifflux.retrieve.candidates import Source
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, ranks_of
-from rifflux.types import Hit, Query, Ranking, Results, Trace, Why
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, ranks_of, scores_of
+from rifflux.types import Hit, Ids, Query, Ranking, Results, Trace, Why
 
 __all__ = ["NotApplied", "Pipeline", "Stage", "Stopwatch"]
 
 Stage = Callable[[Query, Sequence[Hit]], Sequence[Hit]]
 Hydrate = Callable[[Ranking], list[Hit]]
+#: Multiplies scores on the ids alone, and tells the factors by id.
+Factors = Mapping[int, Mapping[str, float]]
+Lift = Callable[[Query, Ranking], tuple[Ranking, Factors]]
+_NO_FACTORS: Factors = {}
 
 
-class NotApplied(Exception):  # noqa: N818 - says what the stage was
+class NotApplied(Exception):
     """Raised by a stage that could not do its work; the hits stay as they were, and the trace says why."""
 
 
@@ -52,6 +56,7 @@ class Pipeline:
     hydrate: Hydrate
     pool: int
     evidence: Evidence = NO_EVIDENCE
+    lift: Lift | None = None
     stages: Sequence[tuple[str, Stage]] = field(default=())
 
     def __call__(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> Results:
@@ -62,9 +67,13 @@ class Pipeline:
                 found[name] = source(query)
         with clock("fuse"):
             fused = self.fuse(found, self.evidence, self.pool) if self.fuse else next(iter(found.values()))
+        lifted, factors = fused, _NO_FACTORS
+        if self.lift:
+            with clock("anchors"):
+                lifted, factors = self.lift(query, fused)
         with clock("fetch"):
-            survivors = fused.head(max(self.pool, top_k) if self.stages else top_k)
-            hits: Sequence[Hit] = self._explained(self.hydrate(survivors), found)
+            survivors = lifted.head(max(self.pool, top_k) if self.stages else top_k)
+            hits: Sequence[Hit] = self._explained(self.hydrate(survivors), found, fused, factors)
         degraded = list(trace.degraded)
         for name, stage in self.stages:
             try:
@@ -81,18 +90,31 @@ class Pipeline:
         )
         return Results(query.text, tuple(hits[:top_k]), trace)
 
-    def _explained(self, hits: Sequence[Hit], found: Mapping[str, Ranking]) -> list[Hit]:
-        """Give each hit its rank and score in every channel, and what the fusion made of them."""
+    def _explained(
+        self, hits: Sequence[Hit], found: Mapping[str, Ranking], fused: Ranking, factors: Factors
+    ) -> list[Hit]:
+        """Give each hit its rank and score in every channel, what the fusion made of them, and what lifted it."""
         ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
-        trails: list[list[Why]] = [[] for _ in hits]
-        for name, ranking in found.items():
-            for trail, rank in zip(trails, ranks_of(ranking, ids).tolist(), strict=True):
-                seen = rank != float("inf")
-                place = int(rank) if seen else None
-                trail.append(Why(name, place, float(ranking.scores[int(rank) - 1]) if seen else None))
+        trails = [_seen(name, ranking, ids) for name, ranking in found.items()]
         if self.fuse:
             shares = self.fuse.contributions(found, ids, self.evidence)
-            for position, (hit, trail) in enumerate(zip(hits, trails, strict=True)):
-                detail = {name: float(share[position]) for name, share in shares.items()}
-                trail.append(Why(self.fuse.name, position + 1, hit.score, detail))
-        return [replace(hit, why=tuple(trail)) for hit, trail in zip(hits, trails, strict=True)]
+            details = [{name: float(share[place]) for name, share in shares.items()} for place in range(len(hits))]
+            trails.append(_seen(self.fuse.name, fused, ids, details))
+        explained = []
+        for place, (hit, id) in enumerate(zip(hits, ids.tolist(), strict=True)):
+            why = tuple(trail[place] for trail in trails)
+            if id in factors:
+                why += (Why("anchors", place + 1, hit.score, factors[id]),)
+            explained.append(replace(hit, why=why))
+        return explained
+
+
+def _seen(stage: str, ranking: Ranking, ids: Ids, details: Sequence[Mapping[str, float]] | None = None) -> list[Why]:
+    """What a ranking says of each id."""
+    ranks, scores = ranks_of(ranking, ids), scores_of(ranking, ids)
+    return [
+        Why(stage, int(rank), float(score), details[place] if details else {})
+        if np.isfinite(rank)
+        else Why(stage, None, None)
+        for place, (rank, score) in enumerate(zip(ranks, scores, strict=True))
+    ]

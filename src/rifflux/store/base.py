@@ -213,6 +213,10 @@ class Store(Protocol):
         """The kind of each chunk's document; chunks that are gone are left out."""
         ...
 
+    def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
+        """The title and the headings of each chunk; chunks that are gone are left out."""
+        ...
+
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""
         ...

@@ -27,7 +27,7 @@ class SearchService:
     """The search interface of the contract: always reciprocal rank fusion, `2 * top_k` candidates per channel."""
 
     def __init__(self, index: Index, *, k: float = 60.0) -> None:
-        profile = replace(index.profile, pool=_twice, fusion=ReciprocalRank(k=k))
+        profile = replace(index.profile, pool=_twice, fusion=ReciprocalRank(k=k), anchors=False, shortcut=False)
         self._index = index.using(profile)
 
     def search(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> list[dict[str, Any]]:
@@ -64,12 +64,19 @@ def score_breakdown(hit: Hit, mode: str) -> dict[str, float | int | None]:
         return {"bm25": -(_score(lexical) or 0.0)}
     if mode == SEMANTIC:
         return {"cosine": _score(semantic)}
-    fused = hit.because("rrf")
     return {
-        "rrf": _score(fused),
+        "rrf": _reciprocal(hit, (lexical, semantic)),
         "lexical_rank": lexical.rank if lexical else None,
         "semantic_rank": semantic.rank if semantic else None,
     }
+
+
+def _reciprocal(hit: Hit, channels: Sequence[Why | None]) -> float:
+    """The fused score of a hit's ranks, also where another fusion than by ranks ordered the results."""
+    fused = hit.because("rrf")
+    if fused and fused.score is not None:
+        return fused.score
+    return sum(1 / (ReciprocalRank().k + why.rank) for why in channels if why and why.rank)
 
 
 def _score(why: Why | None) -> float | None:

@@ -23,9 +23,16 @@ class Evidence(Protocol):
         """The kind of each chunk's document."""
         ...
 
+    @property
+    def specificity(self) -> float:
+        """The share of the question's words that name one thing, in [0, 1]."""
+        ...
+
 
 class _NoEvidence:
     """Knows nothing: for fusions that look at ranks and scores only."""
+
+    specificity = 0.0
 
     def coverage(self, ids: Ids) -> Scores:
         """Nothing is known to be covered."""
@@ -49,6 +56,11 @@ class Fuse(Protocol):
     @property
     def name(self) -> str:
         """The name users choose it by."""
+        ...
+
+    @property
+    def anchored(self) -> bool:
+        """Whether its scores may be multiplied for anchors; where ranks alone decide they may not."""
         ...
 
     def depth(self, pool: int) -> int:

@@ -34,6 +34,7 @@ class ReciprocalRank:
     weights: Mapping[str, float] = field(default_factory=dict)
     limit: int | None = None
     name: str = "rrf"
+    anchored: bool = False
 
     def __post_init__(self) -> None:
         if self.k < 0:

@@ -17,6 +17,9 @@ from rifflux.types import Ids, Ranking, Scores
 
 __all__ = ["Adaptive", "Balanced", "Linear"]
 
+BY_SPECIFICITY = "by-specificity"
+#: α for a specificity above each bound.
+_ALPHAS = ((0.5, 0.3), (0.2, 0.5), (-1.0, 0.7))
 #: How far channels are read so that a candidate of one has its score in the other.
 DEPTH = 1000
 
@@ -24,6 +27,8 @@ DEPTH = 1000
 @dataclass(frozen=True)
 class _Weighted:
     """The common part: candidates of either channel, scored by both."""
+
+    anchored: bool = True
 
     def depth(self, pool: int) -> int:
         """Deep enough that most candidates of one channel have a score in the other."""
@@ -60,14 +65,13 @@ class _Weighted:
         return np.nan_to_num(scores_of(ranking, ids)) / best if best > 0 else np.zeros(len(ids))
 
     def semantic(self, rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
-        """Cosine between the best and the last of the pool, as 1 and 0; what is below the pool is 0."""
-        ranking = rankings.get(SEMANTIC, Ranking.empty())
-        return _min_max(scores_of(ranking, ids))
+        """Cosine scaled so that the best of the ranking is 1 and its last 0; what is below it is 0."""
+        return _min_max(rankings.get(SEMANTIC, Ranking.empty()), ids)
 
 
 @dataclass(frozen=True)
 class Balanced(_Weighted):
-    """Both channels min-max scaled over the candidates, then weighted."""
+    """Both channels min-max scaled over their rankings, then weighted."""
 
     weight: float = 0.5
     name: str = "balanced"
@@ -80,26 +84,33 @@ class Balanced(_Weighted):
         return self.weight
 
     def lexical(self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence) -> Scores:
-        """BM25 between the best and the worst candidate, as 1 and 0."""
-        return _min_max(scores_of(rankings.get(LEXICAL, Ranking.empty()), ids))
+        """BM25 scaled so that the best of the ranking is 1 and its last 0."""
+        return _min_max(rankings.get(LEXICAL, Ranking.empty()), ids)
 
 
 @dataclass(frozen=True)
 class Linear(_Weighted):
     """α · cosine + (1 - α) · keyword share, unscaled: a score that means the same for every query.
 
-    The keyword share is the part of the query's terms, weighted by idf, that the chunk holds.
+    The keyword share is the part of the query's terms, weighted by idf, that the chunk holds. With `weights` as
+    "by-specificity", α depends on how much of the question names one thing: .3 above one half, .5 above one fifth,
+    else .7.
     """
 
     alpha: float = 0.7
+    weights: str | None = None
     name: str = "linear"
 
     def __post_init__(self) -> None:
         _check_share(self.alpha)
+        if self.weights not in (None, BY_SPECIFICITY):
+            raise InvalidArgument(f"no weights {self.weights!r}; leave them out, or choose {BY_SPECIFICITY!r}")
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
         """α."""
-        return self.alpha
+        if self.weights is None:
+            return self.alpha
+        return next(weight for above, weight in _ALPHAS if evidence.specificity > above)
 
     def lexical(self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence) -> Scores:
         """The keyword share."""
@@ -122,7 +133,7 @@ class Adaptive(_Weighted):
     Chosen on development collections by bench/fusion.py, which also tells what leaving one out changes.
     """
 
-    priors: Mapping[str, float] = field(default_factory=lambda: {"code": 0.7, "message": 0.3})
+    priors: Mapping[str, float] = field(default_factory=lambda: {"code": 0.8, "message": 0.3})
     prior: float = 0.45
     slope: float = 3.33
     usual_gap: float = 0.25
@@ -148,14 +159,13 @@ class Adaptive(_Weighted):
         return float(np.mean([self.priors.get(kind, self.prior) for kind in kinds])) if kinds else self.prior
 
 
-def _min_max(scores: Scores) -> Scores:
-    """Scores scaled to [0, 1] over those that are known; unknown ones are 0, equal ones 1."""
-    known = scores[~np.isnan(scores)]
-    if not len(known):
-        return np.zeros(len(scores))
-    low, high = float(known.min()), float(known.max())
-    scaled = (scores - low) / (high - low) if high > low else np.where(np.isnan(scores), np.nan, 1.0)
-    return np.nan_to_num(scaled)
+def _min_max(ranking: Ranking, ids: Ids) -> Scores:
+    """Each id's score scaled by the ranking's own ends, whatever ids are asked for; what it does not hold is 0."""
+    if not len(ranking):
+        return np.zeros(len(ids))
+    high, low = float(ranking.scores[0]), float(ranking.scores[-1])
+    known = scores_of(ranking, ids)
+    return np.nan_to_num((known - low) / (high - low) if high > low else known - low + 1.0)
 
 
 def _check_share(share: float) -> None:

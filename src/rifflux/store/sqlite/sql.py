@@ -16,6 +16,10 @@ KINDS = """
 select chunk.uid, document.kind from chunk join document on document.id = chunk.document
 where chunk.uid in (select value from json_each(?))"""
 
+NAMES = """
+select chunk.uid, document.title, chunk.headings from chunk join document on document.id = chunk.document
+where chunk.uid in (select value from json_each(?))"""
+
 HOLDING = """
 select chunk.uid from chunk where chunk.uid in (select value from json_each(:ids))
 and chunk.id in (select rowid from chunk_terms where chunk_terms match :terms)"""

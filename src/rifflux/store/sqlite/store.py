@@ -305,6 +305,11 @@ class SqliteStore:
         """The kind of each chunk's document; chunks that are gone are left out."""
         return dict(self._rows(sql.KINDS, (json.dumps(ids.tolist()),)))
 
+    def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
+        """The title and the headings of each chunk; chunks that are gone are left out."""
+        rows = self._rows(sql.NAMES, (json.dumps(ids.tolist()),))
+        return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
+
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""
         rows = self._rows(sql.HOLDING, {"ids": json.dumps(ids.tolist()), "terms": phrase(clause)})

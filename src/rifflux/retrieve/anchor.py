@@ -1,0 +1,70 @@
+"""Anchors: what a question names to the letter lifts the chunks that hold it, by a bounded, explained factor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rifflux.retrieve.fuse.base import ordered
+from rifflux.retrieve.pipeline import Factors
+from rifflux.store.base import Store
+from rifflux.text.analyser import Analyser
+from rifflux.types import Clause, Ids, Query, Ranking
+
+__all__ = ["Anchors"]
+
+#: Questions of more different terms are no names, and nobody types a whole title of that length to find it.
+LONGEST_NAME = 8
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """Chunks that hold an anchor count `boost` times more, `title_boost` times more if in their title or headings.
+
+    A chunk whose whole title is what was asked counts `exact_title` times more. All factors of a chunk together are
+    at most `cap`. Anchors match whole terms, so `D4` is not found in `D40`; case does not matter. Works on ids: only
+    titles and headings are read.
+    """
+
+    store: Store
+    analyser: Analyser
+    boost: float = 1.5
+    title_boost: float = 1.5
+    exact_title: float = 1.5
+    cap: float = 4.0
+
+    def __call__(self, query: Query, ranking: Ranking) -> tuple[Ranking, Factors]:
+        """The ranking with lifted scores, in its new order, and what lifted whom."""
+        asked = frozenset(term for clause in (*query.clauses, *query.required) for term in clause)
+        by_title = bool(asked) and len(asked) <= LONGEST_NAME
+        if not len(ranking) or not (query.anchors or by_title):
+            return ranking, {}
+        found = self._factors(query.anchors, asked if by_title else frozenset(), ranking.ids)
+        if not found:
+            return ranking, {}
+        products = [min(self.cap, float(np.prod(list(found.get(id, {}).values())))) for id in ranking.ids.tolist()]
+        places = np.arange(1.0, len(ranking) + 1)
+        return ordered(ranking.ids, ranking.scores * np.array(products), places), found
+
+    def _factors(self, anchors: Sequence[Clause], asked: frozenset[str], ids: Ids) -> Factors:
+        factors: dict[int, dict[str, float]] = {}
+        for anchor in anchors:
+            for id in self.store.holding(anchor, ids).tolist():
+                factors.setdefault(id, {})[" ".join(anchor)] = self.boost
+        for id, (title, headings) in self.store.names(ids).items():
+            terms = self.analyser.terms(title)
+            named = [*terms, "", *self.analyser.terms(" ".join(headings))] if anchors else []
+            for anchor in anchors:
+                if _contains(named, anchor):
+                    factors.setdefault(id, {})[f"title: {' '.join(anchor)}"] = self.title_boost
+            if asked and asked == frozenset(terms):
+                factors.setdefault(id, {})["whole title"] = self.exact_title
+        return factors
+
+
+def _contains(terms: Sequence[str], clause: Clause) -> bool:
+    """Whether the clause's terms stand in `terms` next to each other."""
+    width = len(clause)
+    return any(tuple(terms[start : start + width]) == clause for start in range(len(terms) - width + 1))

@@ -1,0 +1,76 @@
+"""What sort of question it is: one identifier, words around an identifier, or plain language; and why we think so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from rifflux.text.analyser import Analyser
+from rifflux.text.identifiers import identifiers
+from rifflux.types import Understanding
+
+__all__ = ["classify"]
+
+#: Above this share of identifiers among the words that mean something, a question is for one thing.
+IDENTIFIER_SHARE = 0.5
+#: Above this share it is a question about one thing.
+MIXED_SHARE = 0.2
+#: A word in at most this share of the chunks, or in this many, is rare enough to be a name.
+RARE_SHARE, RARE_COUNT = 0.002, 2
+#: In so short a question a rare word need not be capitalised to be what is looked for.
+SHORT_QUESTION = 2
+
+_QUOTED = re.compile(r'"([^"]+)"')
+#: Words that ask, and say nothing of what is asked for; the analyser's stop words do the rest.
+_ASKING = frozenset(
+    ["tell", "explain", "show", "give", "find", "list", "describe", "please", "want", "know", "look", "search"]
+)
+
+Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
+
+
+def classify(text: str, analyser: Analyser, frequencies: Frequencies, documents: int) -> Understanding:
+    """Classify a question; `frequencies` tells in how many of the `documents` chunks terms occur in this very index."""
+    rest = _QUOTED.sub(" ", text)
+    # A single word in quotes is mostly meant ironically or as a word; alone, it is what is looked for.
+    quoted = [each for each in _QUOTED.findall(text) if len(analyser.terms(each)) > 1 or not rest.strip()]
+    codes = identifiers(rest)
+    for code in codes:
+        rest = rest.replace(code, " ")
+    words = [word for word in _words(rest) if analyser.terms(word)]
+    names = _names(words, analyser, frequencies, documents, alone=not codes and not quoted)
+    specific = len(codes) + len(quoted) + len(names)
+    share = specific / max(1, len(codes) + len(quoted) + len(words))
+    return Understanding(
+        kind="identifier" if share > IDENTIFIER_SHARE else "mixed" if share > MIXED_SHARE else "conceptual",
+        specificity=share,
+        identifiers=(*codes, *quoted),
+        names=tuple(names),
+        reasons=tuple(_reasons(codes, quoted, names, words)),
+    )
+
+
+def _words(text: str) -> list[str]:
+    words = (word.strip(".,;:!?()[]{}'") for word in text.split())
+    return [word for word in words if word and word.lower() not in _ASKING]
+
+
+def _names(
+    words: Sequence[str], analyser: Analyser, frequencies: Frequencies, documents: int, *, alone: bool
+) -> list[str]:
+    """The words that are rare in this index and written as names, or stand (almost) alone."""
+    short = alone and len(words) <= SHORT_QUESTION
+    candidates = [word for index, word in enumerate(words) if short or (index and word[0].isupper())]
+    if not candidates:
+        return []
+    known = frequencies([term for word in candidates for term in analyser.terms(word)])
+    most = max(RARE_COUNT, RARE_SHARE * documents)
+    return [word for word in candidates if 0 < max(known.get(term, 0) for term in analyser.terms(word)) <= most]
+
+
+def _reasons(codes: Sequence[str], quoted: Sequence[str], names: Sequence[str], words: Sequence[str]) -> list[str]:
+    found = [f"{code!r} looks like an identifier" for code in codes]
+    found += [f"{phrase!r} is quoted" for phrase in quoted]
+    found += [f"{name!r} is rare in this index" for name in names]
+    others = len(words) - len(names)
+    return [*found, f"{others} other meaningful {'word' if others == 1 else 'words'}"]
