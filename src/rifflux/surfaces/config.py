@@ -105,7 +105,7 @@ def _config_file(environment: Mapping[str, str]) -> Path | None:
 def _from_file(path: Path) -> dict[str, Any]:
     try:
         table = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise InvalidArgument(f"{path} cannot be read: {error}") from None
     return {name: _checked(name, value, str(path)) for name, value in table.items()}
 
