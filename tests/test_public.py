@@ -1,0 +1,188 @@
+"""The public surface: names, errors, types; and what is not loaded until it is needed."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rifflux
+from rifflux import errors
+
+#: Packages that take long to load, each of which some command can do without.
+HEAVY = {
+    *("onnxruntime", "tokenizers", "mcp", "httpx2", "httpx", "anyio", "uvicorn", "starlette"),
+    *("markdown_it", "lxml", "trafilatura", "docx", "pptx", "pypdfium2", "python_calamine", "nbformat"),
+    *("tree_sitter", "tree_sitter_language_pack", "charset_normalizer", "ir_measures", "hypothesis", "torch"),
+}
+
+
+def test_every_public_name_is_listed_in_order() -> None:
+    assert rifflux.__all__ == sorted(rifflux.__all__)
+    public = {
+        name
+        for name, value in vars(rifflux).items()
+        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
+    }
+    assert public == set(rifflux.__all__)
+
+
+def test_every_public_name_says_what_it_is() -> None:
+    for name in rifflux.__all__:
+        assert inspect.getdoc(getattr(rifflux, name)), name
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert rifflux.__version__ == version("rifflux")
+
+
+def test_every_error_is_public_and_in_the_tree_that_the_module_draws() -> None:
+    assert set(errors.__all__) <= set(rifflux.__all__)
+    for name in errors.__all__:
+        assert issubclass(getattr(errors, name), rifflux.RiffluxError)
+        assert f" {name} " in f" {errors.__doc__} ".replace("\n", " "), f"{name} is missing in the drawing"
+
+
+@pytest.mark.parametrize(
+    ("error", "also"),
+    [
+        (rifflux.InvalidArgument, ValueError),
+        (rifflux.OutsideRoots, rifflux.InvalidArgument),
+        (rifflux.NotFound, LookupError),
+        (rifflux.ModelMismatch, rifflux.ModelError),
+        *((error, rifflux.UnusableIndex) for error in (
+            rifflux.NotAnIndex, rifflux.NewerIndex, rifflux.DamagedIndex, rifflux.Busy
+        )),
+    ],
+)  # fmt: skip
+def test_errors_can_be_caught_by_their_kind(error: type[Exception], also: type[Exception]) -> None:
+    assert issubclass(error, also)
+
+
+SIGNATURES: dict[str, dict[str, Any]] = {
+    "open": {"path": ..., "create": True, "profile": "files", "model": None},
+    "Index.add": {"items": ..., "embed": True, "force": False, "prune": True, "progress": None},
+    "Index.search": {
+        "query": ...,
+        "top_k": 10,
+        "mode": "hybrid",
+        "fusion": None,
+        "rerank": None,
+        "filter": None,
+        "deadline_ms": None,
+        "min_score": None,
+    },
+    "Index.get": {"id": ...},
+    "Index.remove": {"keys": ...},
+    "Index.status": {},
+    "Index.why": {"query": ..., "document": ...},
+    "Document": {
+        "key": ...,
+        "text": ...,
+        "title": "",
+        "kind": "",
+        "created_at": None,
+        "updated_at": None,
+        "metadata": ...,
+        "links": (),
+        "licence": None,
+    },
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_the_arguments_that_scripts_rely_on_are_there_with_their_defaults(name: str) -> None:
+    found: Any = rifflux
+    for part in name.split("."):
+        found = getattr(found, part)
+    parameters = inspect.signature(found).parameters
+    for argument, default in SIGNATURES[name].items():
+        assert argument in parameters, argument
+        if default is not ...:
+            assert parameters[argument].default == default, argument
+
+
+@pytest.mark.parametrize(
+    ("type", "fields"),
+    [
+        (rifflux.Hit, "chunk_id document path title heading_path chunk_index content span score why"),
+        (rifflux.IndexReport, "indexed_files skipped_files deleted_files failed chunks indexed_paths embedding_model "
+                              "embedding_backend seconds"),
+        (rifflux.Status, "documents chunks embedded_chunks embedding_model roots schema_version"),
+        (rifflux.Failure, "path reason"),
+        (rifflux.Trace, "mode effective_mode fusion reranker milliseconds counts dropped degraded"),
+    ],
+)  # fmt: skip
+def test_results_are_frozen_and_have_the_promised_fields(type: Any, fields: str) -> None:
+    assert set(fields.split()) <= set(type.__dataclass_fields__)
+    assert type.__dataclass_params__.frozen
+
+
+def test_the_package_is_typed() -> None:
+    assert Path(rifflux.__file__).with_name("py.typed").is_file()
+
+
+class TestLean:
+    """What is not needed is not loaded: the start of a command is what its user waits for."""
+
+    def loaded(self, run: Any, code: str) -> set[str]:
+        """The heavy packages that some code loads."""
+        report = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+        done = subprocess.run(
+            [sys.executable, "-c", f"{code}\n{report}"],
+            cwd=run.folder, env=run.environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return set(done.stdout.splitlines()[-1].split()) & HEAVY
+
+    @staticmethod
+    def command(*arguments: str) -> str:
+        """Code that runs a command as `rifflux` does."""
+        return (
+            f"import sys; sys.argv = ['rifflux', *{arguments!r}]\n"
+            "from rifflux.surfaces.cli import main\n"
+            "try: main()\nexcept SystemExit as end: assert not end.code, end.code\nprint()"
+        )
+
+    def test_the_measure_itself_works(self, run: Any) -> None:
+        assert self.loaded(run, "import lxml") == {"lxml"}
+
+    def test_importing_the_package_loads_nothing_heavy(self, run: Any) -> None:
+        assert self.loaded(run, "import rifflux") == set()
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("search", "heron", "--mode", "lexical"),
+            ("search", "heron", "--mode", "lexical", "--json"),
+            ("search", "heron"),
+            ("get", "note.txt"),
+            ("status",),
+            ("doctor",),
+            ("config",),
+        ],
+        ids=" ".join,
+    )
+    def test_commands_that_need_no_model_load_nothing_heavy(
+        self, run: Any, tmp_path: Path, arguments: tuple[str, ...]
+    ) -> None:
+        (tmp_path / "note.txt").write_text("A heron.")
+        run("index", "note.txt")
+        assert self.loaded(run, self.command(*arguments)) == set()
+
+    def test_indexing_text_loads_no_reader_of_other_formats(self, run: Any, tmp_path: Path) -> None:
+        (tmp_path / "note.txt").write_text("A heron.")
+        assert self.loaded(run, self.command("index", "note.txt")) == set()
+
+    def test_searching_by_words_loads_no_model_even_where_the_bundled_one_made_the_vectors(
+        self, run: Any, tmp_path: Path
+    ) -> None:
+        (tmp_path / "note.txt").write_text("A heron.")
+        run("index", "note.txt", RIFFLUX_MODEL="")
+        run.settings["RIFFLUX_MODEL"] = ""
+        assert self.loaded(run, self.command("search", "heron", "--mode", "lexical")) == set()
+        assert "onnxruntime" in self.loaded(run, self.command("search", "heron"))
