@@ -31,7 +31,9 @@ class Windows:
         words = list(_WORD.finditer(text))
         if len(words) <= self.size:
             return text.strip()
-        start = self._start([(place, terms) for place, word in enumerate(words) if (terms := self._of(word[0]))])
+        found = [word[0] for word in words]
+        terms = {word: held for word in dict.fromkeys(found) if (held := self._of(word))}
+        start = self._start([(place, terms[word]) for place, word in enumerate(found) if word in terms])
         start = min(start, len(words) - self.size)
         return text[words[start].start() : words[start + self.size - 1].end()]
 
