@@ -256,6 +256,15 @@ class StoreContract:
         for unknown in ("", "zz", "f" * 16, "0" * 16, "'; drop table chunk"):
             assert store.chunk(unknown) is None
 
+    def test_kinds_names_and_terms_of_chunks_are_looked_up_by_id(self, store: Store) -> None:
+        store.put("c", change("a", "red car", "blue car", title="Cars", kind="text", first_id=1))
+        ids = np.array([1, 2, 99])
+        assert store.kinds(ids) == {1: "text", 2: "text"}
+        assert store.names(ids) == {1: ("Cars", ()), 2: ("Cars", ())}
+        assert store.holding(("blue", "car"), ids).tolist() == [2]
+        assert sorted(store.holding(("car",), ids).tolist()) == [1, 2]
+        assert store.holding(("boat",), ids).tolist() == []
+
     def test_hydrating_keeps_order_and_scores_and_leaves_out_what_is_gone(self, store: Store) -> None:
         store.put("c", change("a", "one", "two", first_id=1))
         ranking = Ranking(np.array([2, 99, 1]), np.array([3.0, 2.0, 1.0]))
@@ -279,6 +288,12 @@ class StoreContract:
         known = store.vectors_by_hash([hash, 42])
         assert list(known) == [hash]
         assert known[hash] == pytest.approx([0.6, 0.8])
+
+    def test_vectors_are_read_by_chunk(self, store: Store) -> None:
+        self._embedded(store, {"a": (0.6, 0.8), "b": (0, 1)})
+        known = store.vectors_of(np.array([101, 99, 100]))
+        assert {id: pytest.approx(vector.tolist()) for id, vector in known.items()} == {100: [0.6, 0.8], 101: [0, 1]}
+        assert store.vectors_of(np.empty(0, np.int64)) == {}
 
     def test_another_model_is_refused_with_the_cure(self, store: Store) -> None:
         store.use_model(MODEL)

@@ -17,9 +17,6 @@ IDENTIFIER_SHARE = 0.5
 MIXED_SHARE = 0.2
 #: A word in at most this share of the chunks, or in this many, is rare enough to be a name.
 RARE_SHARE, RARE_COUNT = 0.002, 2
-#: In so short a question a rare word need not be capitalised to be what is looked for.
-SHORT_QUESTION = 2
-
 _QUOTED = re.compile(r'"([^"]+)"')
 #: Words that ask, and say nothing of what is asked for; the analyser's stop words do the rest.
 _ASKING = frozenset(
@@ -58,9 +55,9 @@ def _words(text: str) -> list[str]:
 def _names(
     words: Sequence[str], analyser: Analyser, frequencies: Frequencies, documents: int, *, alone: bool
 ) -> list[str]:
-    """The words that are rare in this index and written as names, or stand (almost) alone."""
-    short = alone and len(words) <= SHORT_QUESTION
-    candidates = [word for index, word in enumerate(words) if short or (index and word[0].isupper())]
+    """The words that are rare in this index and written as names inside the question, or are all of it."""
+    single = alone and len(words) == 1
+    candidates = [word for place, word in enumerate(words) if single or (place and word[0].isupper())]
     if not candidates:
         return []
     known = frequencies([term for word in candidates for term in analyser.terms(word)])

@@ -1,0 +1,83 @@
+"""Questions are classified by what they name, with reasons; what they name lifts what holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import rifflux
+from rifflux import Document, Index
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    with rifflux.open(":memory:", model="hash") as index:
+        region = [
+            Document(f"r{n}", f"Region D{n} holds a chest and a door.", title=f"Region D{n}") for n in range(1, 60)
+        ]
+        index.add(
+            *region,
+            Document("notes", "In region D40 we met nobody. D40 is north of D41. D40 again.", title="Notes"),
+            Document("aboleth", "A huge eel that enslaves minds.", title="Aboleth"),
+            Document("eel", "Unlike an aboleth, the common eel is harmless. Aboleth lore is old.", title="Eels"),
+            Document("safety", "The safety requirements of the mine: helmets, lamps, exits.", title="Safety"),
+        )
+        yield index
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "specificity"),
+    [
+        ("D40", "identifier", 1.0),
+        ("Tell me about D40", "identifier", 1.0),
+        ("Tell me about Room D40", "mixed", 0.5),
+        ("What are the safety requirements?", "conceptual", 0.0),
+        ("Aboleth", "identifier", 1.0),
+        ('"a chest and a door"', "identifier", 1.0),
+    ],
+)
+def test_the_sort_of_question_and_its_reasons(index: Index, question: str, kind: str, specificity: float) -> None:
+    found = index.classify(question)
+    assert (found.kind, found.specificity) == (kind, specificity)
+    assert found.reasons
+
+
+@pytest.mark.parametrize(
+    ("question", "best"), [("D40", "r40"), ("Tell me about D40", "r40"), ("d4", "r4"), ("Aboleth", "aboleth")]
+)
+def test_what_is_named_comes_first(index: Index, question: str, best: str) -> None:
+    assert index.search(question)[0].document == best
+
+
+def test_a_short_code_is_not_found_in_a_longer_one(index: Index) -> None:
+    lifted = [hit for hit in index.search("Region D4", top_k=50) if hit.because("anchors")]
+    assert {hit.document for hit in lifted if "d4" in hit.because("anchors").detail} == {"r4"}  # type: ignore[union-attr]
+
+
+def test_a_question_that_is_one_identifier_skips_the_embedder(index: Index) -> None:
+    trace = index.search("D40").trace
+    assert "embed" not in trace.milliseconds
+    assert trace.effective_mode == "lexical"
+    assert any("identifier" in note for note in trace.notes)
+    assert index.search("Tell me about region D40").trace.effective_mode == "hybrid"
+
+
+def test_an_identifier_that_occurs_nowhere_is_searched_by_meaning_too(index: Index) -> None:
+    assert index.search("Q99").trace.effective_mode == "hybrid"
+
+
+def test_anchors_multiply_the_score_and_say_so(index: Index) -> None:
+    hit = index.search("Tell me about region D40")[0]
+    fused, lifted = hit.because("adaptive"), hit.because("anchors")
+    assert fused is not None
+    assert lifted is not None
+    factor = 1.0
+    for each in lifted.detail.values():
+        factor *= each
+    assert hit.score == pytest.approx((fused.score or 0) * min(factor, 4.0))
+
+
+def test_reciprocal_ranks_are_left_as_they_are(index: Index) -> None:
+    for hit in index.search("Tell me about region D40", fusion="rrf"):
+        assert hit.because("anchors") is None

@@ -1,0 +1,124 @@
+"""The fusions by score: linear, balanced and adaptive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rifflux.errors import InvalidArgument
+from rifflux.retrieve.fuse import FUSIONS, Adaptive, Balanced, Fuse, Linear, fusion_of
+from rifflux.types import Ids, Ranking, Scores
+
+
+def ranking(scores: Mapping[int, float]) -> Ranking:
+    """A ranking of these ids by these scores."""
+    ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return Ranking(np.array([id for id, _ in ordered], np.int64), np.array([score for _, score in ordered], float))
+
+
+@dataclass(frozen=True)
+class Known:
+    """Evidence that is known beforehand."""
+
+    shares: Mapping[int, float] = field(default_factory=dict)
+    kind: str = ""
+    specificity: float = 0.0
+
+    def coverage(self, ids: Ids) -> Scores:
+        return np.array([self.shares.get(id, 0.0) for id in ids.tolist()])
+
+    def kinds(self, ids: Ids) -> Sequence[str]:
+        return [self.kind] * len(ids)
+
+
+D40, D41, AREA = 1, 2, 3
+REGION = Known({D40: 1.0, D41: 0.0, AREA: 0.5})
+CHANNELS = {"lexical": ranking({D40: 9.0, AREA: 4.0}), "semantic": ranking({D40: 0.7, D41: 0.85, AREA: 0.6})}
+
+
+def fused(fusion: Fuse, evidence: Known = REGION) -> dict[int, float]:
+    result = fusion(CHANNELS, evidence)
+    return dict(zip(result.ids.tolist(), result.scores.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("alpha", "expected"),
+    [(0.7, {D40: 0.79, D41: 0.595, AREA: 0.57}), (0.3, {D40: 0.91, AREA: 0.53, D41: 0.255})],
+)
+def test_linear_is_alpha_times_cosine_and_the_rest_the_keyword_share(alpha: float, expected: dict[int, float]) -> None:
+    found = fused(Linear(alpha=alpha))
+    assert found == pytest.approx(expected)
+    assert list(found) == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("specificity", "alpha"), [(1.0, 0.3), (0.51, 0.3), (0.5, 0.5), (0.21, 0.5), (0.2, 0.7), (0, 0.7)]
+)
+def test_linear_by_specificity_trusts_words_more_the_more_a_question_names(specificity: float, alpha: float) -> None:
+    evidence = Known(REGION.shares, specificity=specificity)
+    assert fused(Linear(weights="by-specificity"), evidence) == pytest.approx(fused(Linear(alpha=alpha)))
+
+
+def test_balanced_brings_both_channels_to_the_same_scale() -> None:
+    found = fused(Balanced(weight=0.5))
+    assert found[D40] == pytest.approx(0.5 * 1 + 0.5 * (0.7 - 0.6) / 0.25)
+    assert found[D41] == pytest.approx(0.5)
+    assert found[AREA] == pytest.approx(0.0)
+
+
+def test_adaptive_trusts_vectors_more_in_code_and_less_in_messages() -> None:
+    weights = {kind: Adaptive().semantic_weight(CHANNELS, Known(kind=kind)) for kind in ("code", "", "message")}
+    assert weights["code"] > weights[""] > weights["message"]
+
+
+def test_adaptive_trusts_vectors_more_where_they_choose_clearly() -> None:
+    clear = {"lexical": ranking({1: 1.0}), "semantic": ranking({1: 0.9, 2: 0.2})}
+    vague = {"lexical": ranking({1: 1.0}), "semantic": ranking({1: 0.5, 2: 0.49})}
+    assert Adaptive().semantic_weight(clear, Known()) > Adaptive().semantic_weight(vague, Known())
+
+
+@pytest.mark.parametrize("fusion", [Balanced(), Adaptive()])
+def test_without_vectors_the_words_decide(fusion: Fuse) -> None:
+    result = fusion({"lexical": ranking({5: 3.0, 4: 2.0, 6: 1.0})})
+    assert result.ids.tolist() == [5, 4, 6]
+
+
+@pytest.mark.parametrize("make", [lambda: Balanced(weight=1.5), lambda: Linear(alpha=-0.1), lambda: Adaptive(prior=2)])
+def test_shares_outside_zero_to_one_are_refused(make: type) -> None:
+    with pytest.raises(InvalidArgument, match="from 0 to 1"):
+        make()
+
+
+def test_unknown_weights_of_linear_name_the_known() -> None:
+    with pytest.raises(InvalidArgument, match="by-specificity"):
+        Linear(weights="magic")
+
+
+scores = st.dictionaries(st.integers(0, 20), st.floats(0.01, 30, allow_nan=False), max_size=12)
+
+
+@pytest.mark.parametrize("name", sorted(FUSIONS))
+@given(lexical=scores, semantic=scores)
+def test_contributions_add_up_and_channels_have_no_order(
+    name: str, lexical: dict[int, float], semantic: dict[int, float]
+) -> None:
+    fusion = fusion_of(name)
+    channels = {"lexical": ranking(lexical), "semantic": ranking(semantic)}
+    result = fusion(channels, Known(), 10)
+    assert result.ids.tolist() == fusion(dict(reversed(channels.items())), Known(), 10).ids.tolist()
+    for few in (result.ids, result.ids[:1]):
+        shares = fusion.contributions(channels, few, Known())
+        assert sum(shares.values(), np.zeros(len(few))) == pytest.approx(result.scores[: len(few)], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(FUSIONS))
+@given(lexical=scores, semantic=scores)
+def test_every_candidate_is_ranked_once(name: str, lexical: dict[int, float], semantic: dict[int, float]) -> None:
+    result = fusion_of(name)({"lexical": ranking(lexical), "semantic": ranking(semantic)}, Known())
+    assert sorted(result.ids.tolist()) == sorted({*lexical, *semantic})
+    assert np.isfinite(result.scores).all()

@@ -1,0 +1,47 @@
+"""Names that stand for one thing are told from ordinary words and numbers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rifflux.text.identifiers import identifiers
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        *("D40", "CR10", "p53", "E0502", "GPT-4", "IL-6", "PII-2024-0042", "x86_64"),
+        *("30 CFR 250.1725", "30 CFR 75.1725", "§ 250.17", "Lemma 10.3.2", "RFC 2119"),
+        *("v1.2.3", "parseHTTPHeader", "snake_case_name", "__init__", "std::vec::Vec", "C++", "C#", "json.loads"),
+    ],
+)
+@pytest.mark.parametrize("question", ["{}", "Tell me about {}", "what is {} for?"])
+def test_identifiers_are_found_wherever_they_stand(identifier: str, question: str) -> None:
+    assert identifiers(question.format(identifier)) == [identifier]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5th edition rules",
+        "What are the safety requirements?",
+        "in 2024 and the 1990s",
+        "a 5-year plan with 3 steps",
+        "1-2 days, 3.5 km, 10mg",
+        "e.g. this, i.e. that",
+        "state-of-the-art",
+        "",
+    ],
+)
+def test_ordinary_words_and_numbers_are_none(text: str) -> None:
+    assert identifiers(text) == []
+
+
+def test_each_is_told_once() -> None:
+    assert identifiers("D40 or D41 or D40") == ["D40", "D41"]
+
+
+@given(st.text())
+def test_any_text_can_be_looked_at(text: str) -> None:
+    for found in identifiers(text):
+        assert found in text
