@@ -205,6 +205,10 @@ class Store(Protocol):
         """Vectors already stored for the same embedded text."""
         ...
 
+    def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
+        """The vector of each chunk, by its id; chunks without one are left out."""
+        ...
+
     def model(self) -> ModelInfo | None:
         """The model whose vectors are stored, or None while there are none."""
         ...

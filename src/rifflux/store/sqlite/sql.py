@@ -109,6 +109,11 @@ select hash, data from vector
 where model = (select id from model where state = 'active')
 and hash in (select value from json_each(?)) group by hash"""
 
+VECTORS_OF = """
+select chunk.uid, vector.data
+from chunk join vector on vector.chunk = chunk.id and vector.model = (select id from model where state = 'active')
+where chunk.uid in (select value from json_each(?))"""
+
 ACTIVE_MODEL = "select name, backend, dimension, fingerprint, spec from model where state = 'active'"
 PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, state) values (?, ?, ?, ?, ?, 'active')"
 

@@ -297,6 +297,11 @@ class SqliteStore:
         rows = self._rows(sql.VECTORS_BY_HASH, (json.dumps(list(hashes)),))
         return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
 
+    def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
+        """The vector of each chunk, by its id; chunks without one are left out."""
+        rows = self._rows(sql.VECTORS_OF, (json.dumps(ids.tolist()),))
+        return {id: np.frombuffer(data, np.float32) for id, data in rows}
+
     def model(self) -> ModelInfo | None:
         """The model whose vectors are stored, or None while there are none."""
         return next((ModelInfo(*row) for row in self._rows(sql.ACTIVE_MODEL)), None)
