@@ -20,15 +20,15 @@ PIP = $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check instal
 
 $(VENV)/.user: pyproject.toml | $(BIN)/python
 	$(PIP) -e .
-	touch $@
+	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev]'
-	touch $@ $(VENV)/.user
+	@touch $@ $(VENV)/.user
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[bench]'
-	touch $@
+	@touch $@
 
 demo: $(VENV)/.user
 	@scripts/demo.sh $(BIN)/rifflux

@@ -7,7 +7,11 @@ trap 'rm -rf "$folder"' EXIT
 export RIFFLUX_DB="$folder/demo.db"
 
 run() {
-    printf '\n$ rifflux %s\n' "$*"
+    printf '\n$ rifflux'
+    for word; do
+        case $word in *\ *) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+    done
+    printf '\n'
     "$rifflux" "$@"
 }
 
