@@ -1,5 +1,7 @@
 """The stage: what it does to hits, and what it does when its scorer can't."""
 
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -153,8 +155,17 @@ def test_hanging_work_is_bounded_and_starts_again_when_it_ends():
     assert workers(lambda: "again", time.perf_counter() + 60) == "again"
 
 
-def test_threads_are_daemons():
-    assert Workers()(lambda: threading.current_thread().daemon, time.perf_counter() + 60)
+def test_the_interpreter_does_not_wait_for_what_hangs():
+    script = """if True:
+        import threading, time
+        from rifflux.retrieve.rerank.workers import Late, Workers
+        try:
+            Workers()(threading.Event().wait, time.perf_counter() + 0.01)
+        except Late:
+            print("left")
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "left\n"
 
 
 def test_without_a_deadline_no_thread_is_needed():

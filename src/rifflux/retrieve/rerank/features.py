@@ -28,8 +28,10 @@ _DAY = 86_400.0
 class Weights:
     """How much each component counts; only the proportions matter.
 
-    The defaults were fitted by `bench/fit_features.py`, with one restriction: semantic and coverage weigh the same,
-    since which of meaning and words to trust more depends on the content, and the fused score has weighed that already.
+    The defaults are those that `bench/fit_features.py` finds, with one restriction: semantic and coverage weigh the
+    same, since which of meaning and words to trust more depends on the content, and the fused score has weighed that
+    already. `identifier` is not fitted: whoever asks for a code wants that very code, however few of the judged
+    questions have one. The defaults of `lexical` (coverage says it better) and `freshness` are off.
     """
 
     fused: float = 1.0
