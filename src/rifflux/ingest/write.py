@@ -14,8 +14,8 @@ from rifflux.store.base import DocumentChange, FileState, Store
 
 __all__ = ["FileChange", "Writer"]
 
-#: Chunks that share a transaction: what an interruption may cost, about a tenth of a second.
-GROUP = 256
+#: Chunks that share a transaction: what an interruption may cost, about a third of a second.
+GROUP = 1024
 
 
 @dataclass(frozen=True, slots=True)
