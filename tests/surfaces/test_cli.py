@@ -146,7 +146,7 @@ class TestSearch:
         assert indexed("search", "osprey", "--mode", "lexical").stdout.startswith(" 1 notes/r.jsonl  k1  ")
 
     def test_explain_tells_each_channel_and_the_time(self, indexed: Any) -> None:
-        done = indexed("search", "heron", "--explain")
+        done = indexed("search", "heron", "--explain", "--fusion", "rrf")
         for stage in ("lexical: rank 1", "semantic: rank", "rrf: rank 1"):
             assert stage in done.stdout
         assert re.search(r"^hybrid: .*lexical [\d.]+ ms", done.stderr, re.MULTILINE)
