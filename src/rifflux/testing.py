@@ -311,6 +311,42 @@ class StoreContract:
         assert dict(store.document_frequencies(wanted)) == {"red": 2, "blue": 1}
         assert dict(store.document_frequencies([])) == {}
 
+    def test_the_vocabulary_is_told_by_beginning_and_length(self, store: Store) -> None:
+        store.put("c", change("a", "river river rivers", first_id=1))
+        store.put("c", change("b", "river rapid ravine re'd écluse", first_id=2))
+        assert dict(store.vocabulary("r", 5, 5)) == {"river": 2, "rapid": 1, "ravin": 1}
+        assert dict(store.vocabulary("ri", 1, 9)) == {"river": 2}
+        assert dict(store.vocabulary("x", 1, 9)) == {}
+
+    def test_variants_are_alternatives_too(self, store: Store) -> None:
+        store.put("c", change("a", "the river"))
+        store.put("c", change("b", "the brook"))
+        both = Query("", (("river",),), variants=(("brook",),))
+        assert set(_keys(store, store.match(both, 10, WEIGHTS))) == {"a", "b"}
+
+    def test_the_place_of_a_chunk_is_that_in_the_whole_ranking(self, store: Store) -> None:
+        for number in range(12):
+            store.put(
+                "c",
+                change(f"d{number}", "cache " * (number // 2) + "and filler", first_id=number, kind=f"k{number % 2}"),
+            )
+        for narrow in (Filter(), Filter(kinds=("k1",))):
+            query = words("cache", filter=narrow)
+            ranking = store.match(query, 100, WEIGHTS)
+            for rank, (id, score) in enumerate(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True), 1):
+                assert store.match_place(query, np.array([id]), WEIGHTS) == (id, rank, score)
+            assert store.match_place(query, np.arange(12), WEIGHTS) == (ranking.ids[0], 1, ranking.scores[0])
+        assert store.match_place(words("cache"), np.array([0, 99]), WEIGHTS) is None
+        assert store.match_place(words("the"), np.array([5]), WEIGHTS) is None
+
+    def test_chunks_pass_a_filter_by_their_document(self, store: Store) -> None:
+        store.put("c", change("a", "one", "two", first_id=1, kind="note"))
+        store.put("c", change("b", "three", first_id=3, kind="mail", created_at="2024-05-01"))
+        ids = np.array([1, 2, 3, 99])
+        assert store.passing(Filter(), ids).tolist() == [1, 2, 3]
+        assert store.passing(Filter(kinds=("note",)), ids).tolist() == [1, 2]
+        assert store.passing(Filter(since="2024"), ids).tolist() == [3]
+
     def test_settings_are_remembered(self, store: Store) -> None:
         assert store.setting("name") is None
         store.set("name", "value")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Block",
+    "Change",
     "Chunk",
     "Clause",
     "Document",
@@ -23,6 +24,7 @@ __all__ = [
     "Parsed",
     "Progress",
     "Query",
+    "QueryTerm",
     "Ranking",
     "Results",
     "Scores",
@@ -30,6 +32,7 @@ __all__ = [
     "Trace",
     "Understanding",
     "Vectors",
+    "Verdict",
     "Why",
 ]
 
@@ -147,6 +150,7 @@ class Query:
 
     `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
     phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
+    `variants` are further alternatives that were not asked for: other spellings and synonyms.
     `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
     `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for.
     """
@@ -156,6 +160,7 @@ class Query:
     required: tuple[Clause, ...] = ()
     excluded: tuple[Clause, ...] = ()
     prefixes: tuple[str, ...] = ()
+    variants: tuple[Clause, ...] = ()
     anchors: tuple[Clause, ...] = ()
     specificity: float = 0.0
     semantic_text: str = ""
@@ -211,7 +216,11 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that answers a query, with the trail of how it got its place."""
+    """A chunk that answers a query, with the trail of how it got its place.
+
+    `score` compares the hits of one search; `relevance`, in [0, 1], means the same in every search, and `quality` is
+    its level: `high`, `medium` or `low`. Both are None where nothing was calibrated.
+    """
 
     chunk_id: str
     document: str
@@ -229,6 +238,8 @@ class Hit:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     licence: str | None = None
     collection: str = ""
+    relevance: float | None = None
+    quality: str | None = None
 
     def moved(self, stage: str, score: float, *, rank: int | None = None, **detail: Any) -> Hit:
         """The hit with a new score, and the reason added to its trail."""
@@ -275,6 +286,78 @@ class Results(Sequence[Hit]):
 
     def __len__(self) -> int:
         return len(self.hits)
+
+
+# Why a document stands where it does
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerm:
+    """A term (or phrase) of a query: in how many chunks it occurs, its idf, and whether the chunk in question holds it.
+
+    `variant` says that it was not asked for: it is another spelling or a synonym.
+    """
+
+    term: str
+    frequency: int
+    idf: float
+    held: bool
+    variant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What would bring a chunk onto the page, and the rank it would have there.
+
+    `size` is relative to what is changed: 0.4 is 40 % more results, one of two and a half words, a weight moved by 40 %
+    of the way it can go.
+    """
+
+    what: str
+    rank: int
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a document is among the first `top_k` for a query, or is not.
+
+    `hit` is its best chunk with the trail of all stages, of `chunks` that it has; None if it has none. In the trail,
+    channels tell the exact rank also below what a search reads. `rank` is the chunk's place in the whole list of
+    candidates, None if it did not become one. `stage` placed or lost it, `reason` says how. `contributions` add up to
+    the score. `changes` are what would bring it onto the page, the smallest first; empty where it is there already, or
+    where nothing that was tried would do.
+    """
+
+    query: str
+    document: str
+    collection: str
+    hit: Hit | None
+    chunks: int
+    top_k: int
+    candidates: int
+    rank: int | None
+    stage: str
+    reason: str
+    terms: tuple[QueryTerm, ...]
+    contributions: Mapping[str, float]
+    changes: tuple[Change, ...]
+    trace: Trace
+
+    @property
+    def found(self) -> bool:
+        """Whether it is among the first `top_k`."""
+        return self.rank is not None and self.rank <= self.top_k
+
+    @property
+    def score(self) -> float | None:
+        """The score that decided its rank; None where it has no rank."""
+        return self.hit.score if self.hit and self.rank else None
+
+    @property
+    def change(self) -> Change | None:
+        """The smallest change that would bring it onto the page."""
+        return self.changes[0] if self.changes else None
 
 
 # What a run of indexing tells

@@ -13,7 +13,7 @@ from rifflux.retrieve.candidates import Source
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, ranks_of, scores_of
 from rifflux.types import Hit, Ids, Query, Ranking, Results, Trace, Why
 
-__all__ = ["NotApplied", "Pipeline", "Stage", "Stopwatch"]
+__all__ = ["Candidates", "NotApplied", "Pipeline", "Plan", "Stage", "Stopwatch"]
 
 Stage = Callable[[Query, Sequence[Hit]], Sequence[Hit]]
 Hydrate = Callable[[Ranking], list[Hit]]
@@ -45,6 +45,16 @@ class Stopwatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidates:
+    """What the sources found, what the fusion made of it, and the order that anchors left; `factors` are theirs."""
+
+    found: Mapping[str, Ranking]
+    fused: Ranking
+    lifted: Ranking
+    factors: Factors
+
+
+@dataclass(frozen=True, slots=True)
 class Pipeline:
     """Sources, a fusion and stages put together. `fuse` is None for a search in a single channel.
 
@@ -61,52 +71,64 @@ class Pipeline:
 
     def __call__(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> Results:
         """Answer a query with at most `top_k` hits, each with its trail, and complete the trace."""
+        candidates = self.candidates(query, clock)
+        with clock("fetch"):
+            survivors = candidates.lifted.head(self.depth(top_k) if self.stages else top_k)
+            hits = self.explained(candidates, survivors)
+        hits, degraded = self.refined(query, hits, clock)
+        counts = {name: len(ranking) for name, ranking in candidates.found.items()} | {"fused": len(candidates.fused)}
+        trace = replace(
+            trace,
+            milliseconds=clock.milliseconds,
+            counts={**trace.counts, **counts},
+            degraded=(*trace.degraded, *degraded),
+        )
+        return Results(query.text, tuple(hits[:top_k]), trace)
+
+    def depth(self, top_k: int) -> int:
+        """How many hits the stages get to see."""
+        return max(self.pool, top_k)
+
+    def candidates(self, query: Query, clock: Stopwatch) -> Candidates:
+        """Ask the sources and put what they find in order."""
         found = {}
         for name, source in self.sources.items():
             with clock(name):
                 found[name] = source(query)
+        return self.ordered(query, found, clock)
+
+    def ordered(self, query: Query, found: Mapping[str, Ranking], clock: Stopwatch) -> Candidates:
+        """Fuse what the sources found, and let anchors lift."""
         with clock("fuse"):
             fused = self.fuse(found, self.evidence, self.pool) if self.fuse else next(iter(found.values()))
         lifted, factors = fused, _NO_FACTORS
         if self.lift:
             with clock("anchors"):
                 lifted, factors = self.lift(query, fused)
-        with clock("fetch"):
-            survivors = lifted.head(max(self.pool, top_k) if self.stages else top_k)
-            hits: Sequence[Hit] = self._explained(self.hydrate(survivors), found, fused, factors)
-        degraded = list(trace.degraded)
+        return Candidates(found, fused, lifted, factors)
+
+    def refined(self, query: Query, hits: Sequence[Hit], clock: Stopwatch) -> tuple[Sequence[Hit], list[str]]:
+        """The hits after all stages, and why some stage was left out."""
+        degraded = []
         for name, stage in self.stages:
             try:
                 with clock(name):
                     hits = stage(query, hits)
             except NotApplied as error:
                 degraded.append(f"{name}: {error}")
-        counts = {name: len(ranking) for name, ranking in found.items()} | {"fused": len(fused)}
-        trace = replace(
-            trace,
-            milliseconds=clock.milliseconds,
-            counts={**trace.counts, **counts},
-            degraded=tuple(degraded),
-        )
-        return Results(query.text, tuple(hits[:top_k]), trace)
+        return hits, degraded
 
-    def _explained(
-        self, hits: Sequence[Hit], found: Mapping[str, Ranking], fused: Ranking, factors: Factors
-    ) -> list[Hit]:
-        """Give each hit its rank and score in every channel, what the fusion made of them, and what lifted it."""
+    def explained(self, candidates: Candidates, survivors: Ranking) -> Sequence[Hit]:
+        """Read hits, with their rank and score in every channel, what the fusion made of them, and what lifted them."""
+        hits = self.hydrate(survivors)
         ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
-        trails = [_seen(name, ranking, ids) for name, ranking in found.items()]
+        trails: list[Sequence[Why | None]] = [_seen(name, found, ids) for name, found in candidates.found.items()]
         if self.fuse:
-            shares = self.fuse.contributions(found, ids, self.evidence)
+            shares = self.fuse.contributions(candidates.found, ids, self.evidence)
             details = [{name: float(share[place]) for name, share in shares.items()} for place in range(len(hits))]
-            trails.append(_seen(self.fuse.name, fused, ids, details))
-        explained = []
-        for place, (hit, id) in enumerate(zip(hits, ids.tolist(), strict=True)):
-            why = tuple(trail[place] for trail in trails)
-            if id in factors:
-                why += (Why("anchors", place + 1, hit.score, factors[id]),)
-            explained.append(replace(hit, why=why))
-        return explained
+            trails.append(_seen(self.fuse.name, candidates.fused, ids, details))
+        trails.append(_anchored(candidates, ids))
+        return [replace(hit, why=tuple(filter(None, whys))) for hit, *whys in zip(hits, *trails, strict=True)]
 
 
 def _seen(stage: str, ranking: Ranking, ids: Ids, details: Sequence[Mapping[str, float]] | None = None) -> list[Why]:
@@ -118,3 +140,35 @@ def _seen(stage: str, ranking: Ranking, ids: Ids, details: Sequence[Mapping[str,
         else Why(stage, None, None)
         for place, (rank, score) in enumerate(zip(ranks, scores, strict=True))
     ]
+
+
+def _anchored(candidates: Candidates, ids: Ids) -> list[Why | None]:
+    """What lifted each id; nothing for those that hold no anchor."""
+    factors = [candidates.factors.get(id, {}) for id in ids.tolist()]
+    seen = _seen("anchors", candidates.lifted, ids, factors)
+    return [why if factor else None for why, factor in zip(seen, factors, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A search ready to run: the pipeline, the question with its vector, and what is known of both beforehand.
+
+    `pool_of` tells how many candidates a page of so many hits takes from each channel.
+    """
+
+    pipeline: Pipeline
+    query: Query
+    trace: Trace
+    clock: Stopwatch
+    pool_of: Callable[[int], int]
+
+    def __call__(self, top_k: int) -> Results:
+        """Run it."""
+        return self.pipeline(self.query, top_k, self.trace, self.clock)
+
+    def wider(self, top_k: int) -> Plan:
+        """The plan for a longer page: its pool, and how far its channels are read."""
+        pool = self.pool_of(top_k)
+        pipeline = replace(self.pipeline, pool=pool)
+        limit = pipeline.fuse.depth(pool) if pipeline.fuse else pool
+        return replace(self, pipeline=pipeline, query=replace(self.query, limit=limit), clock=Stopwatch())

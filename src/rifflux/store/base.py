@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from rifflux.types import Chunk, Clause, Document, Hit, Ids, Query, Ranking, Vectors
+from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Query, Ranking, Vectors
 
 __all__ = [
     "JUDGEMENT",
@@ -163,6 +163,10 @@ class Store(Protocol):
         """Rank chunks by BM25 over the query's terms; scores are positive, higher is better."""
         ...
 
+    def match_place(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[int, int, float] | None:
+        """The best of some chunks among all that `match` could rank: its id, rank and score; None if none matches."""
+        ...
+
     def nearest(self, query: Query, limit: int) -> Ranking:
         """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing."""
         ...
@@ -221,12 +225,20 @@ class Store(Protocol):
         """The title and the headings of each chunk; chunks that are gone are left out."""
         ...
 
+    def passing(self, filter: Filter, ids: Ids) -> Ids:
+        """Those of the chunks whose document a filter lets through."""
+        ...
+
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""
         ...
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """In how many chunks each term occurs; terms that occur in none may be left out."""
+        ...
+
+    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
+        """The terms that begin with `start` and have so many characters, with the number of chunks that hold each."""
         ...
 
     def counts(self) -> Mapping[str, int]:

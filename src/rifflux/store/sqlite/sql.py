@@ -10,6 +10,25 @@ from (
 join chunk on chunk.id = found.rowid
 order by found.score, chunk.uid"""
 
+MATCH_AMONG = """
+select chunk.uid, found.score
+from (
+    select rowid, bm25(chunk_terms, :title, :headings, :body) as score
+    from chunk_terms where chunk_terms match :terms {narrowed}
+    and +rowid in (select id from chunk where uid in (select value from json_each(:ids)))
+) as found
+join chunk on chunk.id = found.rowid
+order by found.score, chunk.uid limit 1"""
+
+MATCHED_BEFORE = """
+select count(*)
+from (
+    select rowid, bm25(chunk_terms, :title, :headings, :body) as score
+    from chunk_terms where chunk_terms match :terms {narrowed}
+) as found
+where found.score < :best
+or found.score = :best and (select chunk.uid from chunk where chunk.id = found.rowid) < :id"""
+
 ALLOWED = "select chunk.id from chunk join document on document.id = chunk.document where {condition}"
 
 KINDS = """
@@ -19,6 +38,10 @@ where chunk.uid in (select value from json_each(?))"""
 NAMES = """
 select chunk.uid, document.title, chunk.headings from chunk join document on document.id = chunk.document
 where chunk.uid in (select value from json_each(?))"""
+
+PASSING = """
+select chunk.uid from chunk join document on document.id = chunk.document
+where chunk.uid in (select value from json_each(:ids)) and {condition}"""
 
 HOLDING = """
 select chunk.uid from chunk where chunk.uid in (select value from json_each(:ids))
@@ -109,10 +132,11 @@ select hash, data from vector
 where model = (select id from model where state = 'active')
 and hash in (select value from json_each(?)) group by hash"""
 
+# The cross joins keep the order: the few ids are looked up, and no table is read as a whole.
 VECTORS_OF = """
 select chunk.uid, vector.data
-from chunk join vector on vector.chunk = chunk.id and vector.model = (select id from model where state = 'active')
-where chunk.uid in (select value from json_each(?))"""
+from json_each(?) as wanted cross join chunk on chunk.uid = wanted.value cross join vector
+    on vector.chunk = chunk.id and vector.model = (select id from model where state = 'active')"""
 
 ACTIVE_MODEL = "select name, backend, dimension, fingerprint, spec from model where state = 'active'"
 PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, state) values (?, ?, ?, ?, ?, 'active')"
@@ -137,3 +161,7 @@ TERM_COUNTS = "create virtual table if not exists temp.term_count using fts5voca
 DOCUMENT_FREQUENCIES = """
 select wanted.value, term_count.doc
 from json_each(?) as wanted cross join term_count on term_count.term = wanted.value"""
+
+VOCABULARY = """
+select term, doc from term_count
+where term >= :start and term < :end and length(term) between :shortest and :longest"""

@@ -31,7 +31,7 @@ from rifflux.store.sqlite.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.terms import all_of, any_of, expression, phrase
 from rifflux.store.sqlite.vectors import Matrix
 from rifflux.text.dates import timestamp
-from rifflux.types import Clause, Document, Hit, Ids, Link, Query, Ranking, Vectors
+from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Query, Ranking, Vectors
 
 __all__ = ["SqliteStore"]
 
@@ -180,19 +180,27 @@ class SqliteStore:
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
         """Rank chunks by BM25 over the query's terms; scores are the negated values of SQLite's bm25()."""
-        terms = expression(query)
-        if not terms:
+        statement, bound = _matching(sql.MATCH, query, weights)
+        if not bound["terms"]:
             return Ranking.empty()
-        condition, bound = where(query.filter)
-        # The plus keeps SQLite from asking the word index once for every allowed row.
-        narrowed = f"and +rowid in ({sql.ALLOWED.format(condition=condition)})" if condition else ""
-        bound |= {"title": weights.title, "headings": weights.headings, "body": weights.body}
-        bound |= {"terms": terms, "limit": limit + _TIE_MARGIN}
-        rows = self._rows(sql.MATCH.format(narrowed=narrowed), bound)[:limit]
+        rows = self._rows(statement, bound | {"limit": limit + _TIE_MARGIN})[:limit]
         return Ranking(
             np.fromiter((row[0] for row in rows), np.int64, len(rows)),
             np.fromiter((-row[1] for row in rows), np.float64, len(rows)),
         )
+
+    def match_place(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[int, int, float] | None:
+        """The best of some chunks among all that `match` could rank: its id, rank and score; None if none matches."""
+        statement, bound = _matching(sql.MATCH_AMONG, query, weights)
+        if not bound["terms"]:
+            return None
+        found = self._rows(statement, bound | {"ids": json.dumps(ids.tolist())})
+        if not found:
+            return None
+        ((id, best),) = found
+        statement, bound = _matching(sql.MATCHED_BEFORE, query, weights)
+        ((before,),) = self._rows(statement, bound | {"best": best, "id": id})
+        return id, before + 1, -best
 
     def nearest(self, query: Query, limit: int) -> Ranking:
         """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing."""
@@ -315,6 +323,13 @@ class SqliteStore:
         rows = self._rows(sql.NAMES, (json.dumps(ids.tolist()),))
         return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
 
+    def passing(self, filter: Filter, ids: Ids) -> Ids:
+        """Those of the chunks whose document a filter lets through."""
+        condition, bound = where(filter)
+        statement = sql.PASSING.format(condition=condition or "true")
+        rows = self._rows(statement, bound | {"ids": json.dumps(ids.tolist())})
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""
         rows = self._rows(sql.HOLDING, {"ids": json.dumps(ids.tolist()), "terms": phrase(clause)})
@@ -326,6 +341,13 @@ class SqliteStore:
             connection.execute(sql.TERM_COUNTS)
             rows: list[Any] = connection.execute(sql.DOCUMENT_FREQUENCIES, (json.dumps(list(terms)),)).fetchall()
             return dict(rows)
+
+    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
+        """The terms that begin with `start` and have so many characters, with the number of chunks that hold each."""
+        bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
+        with self._reading() as connection:
+            connection.execute(sql.TERM_COUNTS)
+            return dict(connection.execute(sql.VOCABULARY, bound).fetchall())
 
     def counts(self) -> Mapping[str, int]:
         """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
@@ -349,6 +371,15 @@ class SqliteStore:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors."""
         with self._lock:
             return check(self._connection, self._location)
+
+
+def _matching(statement: str, query: Query, weights: FieldWeights) -> tuple[str, dict[str, Any]]:
+    """A statement over the chunks that match a query, and what is bound to it; `terms` are empty if none can match."""
+    condition, bound = where(query.filter)
+    # The plus keeps SQLite from asking the word index once for every allowed row.
+    narrowed = f"and +rowid in ({sql.ALLOWED.format(condition=condition)})" if condition else ""
+    bound |= {"title": weights.title, "headings": weights.headings, "body": weights.body}
+    return statement.format(narrowed=narrowed), bound | {"terms": expression(query)}
 
 
 def _end(connection: apsw.Connection) -> None:

@@ -12,7 +12,7 @@ MOST_CLAUSES = 256
 
 def expression(query: Query) -> str:
     """What to give to MATCH to rank by the query; empty when it has no term to rank by."""
-    optional = [phrase(clause) for clause in query.clauses[:MOST_CLAUSES]]
+    optional = [phrase(clause) for clause in (*query.clauses, *query.variants)[:MOST_CLAUSES]]
     optional += [phrase((prefix,)) + " *" for prefix in query.prefixes[:MOST_CLAUSES]]
     required, excluded = all_of(query), any_of(query)
     wanted = " OR ".join([f"({required})"] * bool(required) + optional)
