@@ -71,10 +71,14 @@ class OnnxEmbedder:
         return self.settings.name
 
     @property
+    def folder(self) -> Path:
+        """Where the model is."""
+        return self.settings.tokenizer.parent.resolve()
+
+    @property
     def spec(self) -> str:
         """What `load_embedder` makes this model from again: its name if it comes with the package, else its folder."""
-        folder = self.settings.tokenizer.parent.resolve()
-        return self.name if folder.is_relative_to(Path(__file__).parent.resolve()) else str(folder)
+        return self.name if self.folder.is_relative_to(Path(__file__).parent.resolve()) else str(self.folder)
 
     @property
     def max_tokens(self) -> int:

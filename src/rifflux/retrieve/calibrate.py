@@ -1,0 +1,180 @@
+"""How relevant a hit is, in [0, 1] and on one scale for all questions, modes and indexes.
+
+The score that a hit is ranked by compares it with the other candidates of its question; it says nothing of whether the
+question has an answer here at all. The relevance does: it looks only at what the hit has in common with the question,
+by logistic regression (Platt, "Probabilistic Outputs for Support Vector Machines", 1999) on a few features:
+
+    cosine    of question and passage; never below 0
+    coverage  the share of the question's terms, weighted by idf, that the passage, its title or headings hold
+    length    log(1 + the number of the question's terms): of a long question no passage holds everything
+    named     the share of its identifiers that the passage holds, times how much of the question they are
+    title     1 if the question is the whole title of the passage
+
+What it estimates: were as many questions asked that have an answer here as questions that have none, what share of
+hits like this one would be answers? `bench/calibrate.py` fits it on judged collections and tells how well it holds on
+those left out. A model has its own coefficients, for cosines differ between models; without them, or without vectors,
+words alone are judged.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from rifflux.errors import ModelError
+from rifflux.models.base import Embedder
+from rifflux.retrieve.evidence import idf
+from rifflux.store.base import Store
+from rifflux.text.analyser import Analyser
+from rifflux.types import Clause, Hit, Query, Scores
+
+__all__ = ["HIGH", "MEDIUM", "STORED", "WORDS", "Calibration", "Features", "Relevance", "calibration_of", "quality"]
+
+#: The file of a model's calibration, in the model's folder.
+STORED = "relevance.json"
+#: From here on a hit is of high, or of medium, quality.
+HIGH, MEDIUM = 0.85, 0.7
+
+
+def quality(relevance: float) -> str:
+    """The level of a relevance: `high` from .85, `medium` from .7, else `low`."""
+    return "high" if relevance >= HIGH else "medium" if relevance >= MEDIUM else "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What hits have in common with a question: one value each, in the order of the hits."""
+
+    cosine: Scores
+    coverage: Scores
+    length: Scores
+    named: Scores
+    title: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The coefficients of a logistic regression on `Features`, by name; what is not named does not count."""
+
+    intercept: float
+    weights: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        known = {each.name for each in fields(Features)}
+        if unknown := sorted(self.weights.keys() - known):
+            raise ValueError(f"no feature {unknown[0]!r}; choose from {', '.join(sorted(known))}")
+
+    def __call__(self, features: Features) -> Scores:
+        """The relevance of each hit."""
+        odds = np.full(len(features.cosine), self.intercept)
+        for name, weight in self.weights.items():
+            odds += weight * getattr(features, name)
+        return np.asarray(1 / (1 + np.exp(-odds)))
+
+
+#: For hits that have no cosine, or one of a model that nobody has calibrated. Printed by bench/calibrate.py.
+WORDS = Calibration(-5.28, {"coverage": 5.10, "length": 1.49, "named": 1.95, "title": 3.59})
+
+
+def calibration_of(embedder: Embedder) -> Calibration | None:
+    """The calibration stored with a model: `relevance.json` in its folder. None without one for its fingerprint.
+
+    Raises `ModelError` for a file that is not what `bench/calibrate.py` writes.
+    """
+    path = Path(getattr(embedder, "folder", "")) / STORED
+    if not getattr(embedder, "folder", None) or not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        found = Calibration(float(content["intercept"]), {name: float(w) for name, w in content["weights"].items()})
+        return found if content["fingerprint"] == embedder.fingerprint else None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{path} is no calibration ({error!r}): remove it, or fetch the model again") from None
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Gives hits their relevance and its level. Meant for a page: it reads every passage it is given.
+
+    `meaning` is the calibration of the embedder that made the question's vector, None where there is none. A hit
+    without a vector, and every hit of a question without one, is judged by `words`.
+    """
+
+    store: Store
+    analyser: Analyser
+    meaning: Calibration | None = None
+    words: Calibration = field(default=WORDS)
+
+    def __call__(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
+        """The hits, in their order."""
+        if not hits:
+            return []
+        features = self.features(query, hits)
+        relevance = self.words(features)
+        if self.meaning:
+            relevance = np.where(np.isnan(features.cosine), relevance, self.meaning(features))
+        rated = [round(value, 4) for value in relevance.tolist()]
+        return [replace(hit, relevance=value, quality=quality(value)) for hit, value in zip(hits, rated, strict=True)]
+
+    def features(self, query: Query, hits: Sequence[Hit]) -> Features:
+        """What each hit has in common with the question; the cosine is NaN where there is no vector."""
+        texts = [_Text.of(hit, self.analyser) for hit in hits]
+        weights = self._weights(query)
+        asked = frozenset(term for clause in weights for term in clause)
+        return Features(
+            cosine=self._cosines(query, hits),
+            coverage=np.array([_share(weights, text) for text in texts]),
+            length=np.full(len(hits), math.log1p(len(weights))),
+            named=query.specificity * np.array([_share(dict.fromkeys(query.anchors, 1.0), text) for text in texts]),
+            title=np.array([float(bool(asked) and text.title == asked) for text in texts]),
+        )
+
+    def _cosines(self, query: Query, hits: Sequence[Hit]) -> Scores:
+        if query.vector is None:
+            return np.full(len(hits), np.nan)
+        ids = [int(hit.chunk_id, 16) for hit in hits]
+        known = self.store.vectors_of(np.array(ids, np.int64))
+        cosines = [float(known[id] @ query.vector) if id in known else math.nan for id in ids]
+        return np.asarray(np.maximum(np.array(cosines), 0.0))
+
+    def _weights(self, query: Query) -> Mapping[Clause, float]:
+        """The idf of each clause of the question; a prefix stands for terms that are not known, and has none."""
+        clauses = dict.fromkeys((*query.clauses, *query.required))
+        terms = [term for clause in clauses for term in clause]
+        known, total = self.store.document_frequencies(terms), self.store.counts()["chunks"]
+        # A phrase is at most as frequent as its rarest word.
+        return {clause: idf(total, min(known.get(term, 0) for term in clause)) for clause in clauses}
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The terms of a hit: in reading order with gaps between its fields, each once, and those of its title."""
+
+    order: tuple[str, ...]
+    terms: frozenset[str]
+    title: frozenset[str]
+
+    @classmethod
+    def of(cls, hit: Hit, analyser: Analyser) -> _Text:
+        title, headings, body = (analyser.terms(text) for text in (hit.title, hit.heading_path, hit.content))
+        order = (*title, "", *headings, "", *body)
+        return cls(order, frozenset(order), frozenset(title))
+
+    def holds(self, clause: Clause) -> bool:
+        """Whether the terms of the clause stand in it, next to each other."""
+        if not self.terms.issuperset(clause):
+            return False
+        width = len(clause)
+        places = range(len(self.order) - width + 1) if width > 1 else ()
+        return width == 1 or any(self.order[place : place + width] == clause for place in places)
+
+
+def _share(weights: Mapping[Clause, float], text: _Text) -> float:
+    """The share of the clauses, by weight, that a text holds; 0 of none."""
+    total = sum(weights.values())
+    return sum(weight for clause, weight in weights.items() if text.holds(clause)) / total if total else 0.0
