@@ -1,0 +1,214 @@
+"""Stages that keep a page from saying the same thing several times.
+
+They look at the whole pool of candidates, in its order, and the page is cut afterwards: a page is never short because
+of them while there are candidates left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rifflux.errors import InvalidArgument
+from rifflux.retrieve.pipeline import Stage
+from rifflux.store.base import Store
+from rifflux.types import Hit, Query, Scores, Vectors, Why
+
+__all__ = ["CHUNK", "DOCUMENT", "Diversity", "Mmr", "NearDuplicates", "one_per_document"]
+
+#: What a page may be grouped by: every chunk for itself, or the best chunk of each document.
+CHUNK, DOCUMENT = "chunk", "document"
+
+_WORD = re.compile(r"\w+")
+_WIDTH = 3
+
+
+def one_per_document(query: Query, hits: Sequence[Hit]) -> list[Hit]:
+    """Keep the best hit of each document; its trail tells how many others it stands for."""
+    del query
+    best: dict[tuple[str, str], int] = {}
+    stands_for = [best.setdefault((hit.collection, hit.document), place) for place, hit in enumerate(hits)]
+    return _kept(hits, stands_for, "one per document")
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicates:
+    """Collapses hits whose texts are all but equal into the best of them; its trail tells how many others there are.
+
+    Two texts are near-duplicates if their resemblance is at least `threshold`: the share of the runs of three words of
+    either that both have (Broder, "On the resemblance and containment of documents", 1997). Counted exactly: a pool
+    has too few texts to need sketches.
+    """
+
+    threshold: float = 0.8
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise InvalidArgument(f"the threshold of near-duplicates is above 0 and at most 1, not {self.threshold}")
+
+    def __call__(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
+        """The best hit of each group of near-duplicates, in their order."""
+        del query
+        shingles = [_shingles(hit.content) for hit in hits]
+        holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        stands_for = []
+        for place, own in enumerate(shingles):
+            common = Counter(other for shingle in own for other in holders[shingle])
+            alike = (
+                other
+                for other in sorted(common)
+                if common[other] >= self.threshold * (len(own) + len(shingles[other]) - common[other])
+            )
+            stands_for.append(next(alike, place))
+            if stands_for[-1] == place:
+                for shingle in own:
+                    holders[shingle].append(place)
+        return _kept(hits, stands_for, "collapse")
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    """The runs of three adjacent words of a text, or all of a shorter one; nothing of one without words."""
+    words = _WORD.findall(text.casefold())
+    runs = range(max(1, len(words) - _WIDTH + 1))
+    return {tuple(words[start : start + _WIDTH]) for start in runs} if words else set()
+
+
+def _kept(hits: Sequence[Hit], stands_for: Sequence[int], stage: str) -> list[Hit]:
+    """The hits that stand for themselves; those that stand for others too say so."""
+    counts = Counter(stands_for)
+    places = list(dict.fromkeys(stands_for))
+    return [
+        _noted(hits[place], Why(stage, rank, hits[place].score, {"others": counts[place] - 1}))
+        if counts[place] > 1
+        else hits[place]
+        for rank, place in enumerate(places, 1)
+    ]
+
+
+def _noted(hit: Hit, why: Why) -> Hit:
+    return replace(hit, why=(*hit.why, why))
+
+
+@dataclass(frozen=True, slots=True)
+class Mmr:
+    """Orders hits by maximal marginal relevance: good ones first, but each unlike those above it.
+
+    Repeatedly takes the hit that maximises `lambda_` · relevance − (1 − `lambda_`) · similarity to the nearest hit
+    taken before (Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents and
+    Producing Summaries", SIGIR 1998). Relevance is the score, from 0 for the least to 1 for the best of the candidates;
+    similarity is the cosine of their vectors, or what their words have in common where one of them has none. The value
+    is the hit's new score. Only the first `pool` hits are reordered, for the work grows with its square.
+    """
+
+    store: Store
+    lambda_: float = 0.7
+    pool: int = 200
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lambda_ <= 1:
+            raise InvalidArgument(f"lambda is from 0 to 1, not {self.lambda_}")
+
+    def __call__(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
+        """The hits in their new order; the first stays first."""
+        del query
+        head, tail = hits[: self.pool], hits[self.pool :]
+        if not head:
+            return []
+        relevance = self.lambda_ * _scaled(np.array([hit.score for hit in head]))
+        similarity = (1 - self.lambda_) * self._similarities(head)
+        taken, penalties = _greedy(relevance, similarity)
+        moved = [
+            head[place].moved(
+                "mmr",
+                float(relevance[place] - penalty),
+                rank=rank,
+                relevance=float(relevance[place]),
+                redundancy=-float(penalty),
+            )
+            for rank, (place, penalty) in enumerate(zip(taken, penalties, strict=True), 1)
+        ]
+        # The rest is on another scale: it goes below.
+        floor = moved[-1].score
+        return [*moved, *(replace(hit, score=floor) for hit in tail)]
+
+    def _similarities(self, hits: Sequence[Hit]) -> Scores:
+        """How alike each two hits are, in [0, 1]: (hits, hits)."""
+        ids = [int(hit.chunk_id, 16) for hit in hits]
+        known = self.store.vectors_of(np.array(ids, np.int64))
+        vectors = np.stack([known[id] for id in ids]) if len(known) == len(ids) else _bags(hits)
+        return np.asarray(np.clip(vectors @ vectors.T, 0.0, 1.0), np.float64)
+
+
+def _greedy(relevance: Scores, similarity: Scores) -> tuple[list[int], list[float]]:
+    """The places in the order of their marginal relevance, and how alike each is to one before it."""
+    penalties = np.zeros(len(relevance))
+    left = np.ones(len(relevance), bool)
+    taken, paid = [], []
+    for _ in relevance:
+        best = int(np.argmax(np.where(left, relevance - penalties, -np.inf)))
+        taken.append(best)
+        paid.append(float(penalties[best]))
+        left[best] = False
+        penalties = np.maximum(penalties, similarity[best])
+    return taken, paid
+
+
+def _scaled(scores: Scores) -> Scores:
+    """Scores from 0 for the least to 1 for the best; all 1 where they are equal."""
+    spread = scores.max() - scores.min()
+    return np.asarray((scores - scores.min()) / spread if spread else np.ones(len(scores)))
+
+
+def _bags(hits: Sequence[Hit]) -> Vectors:
+    """Which words each text holds, as unit vectors: (hits, words)."""
+    texts = [set(_WORD.findall(f"{hit.title} {hit.content}".casefold())) for hit in hits]
+    places: Mapping[str, int] = {word: place for place, word in enumerate(sorted(set().union(*texts)))}
+    bags = np.zeros((len(texts), max(1, len(places))), np.float32)
+    for row, words in enumerate(texts):
+        if words:
+            bags[row, [places[word] for word in words]] = 1 / np.sqrt(len(words))
+    return bags
+
+
+@dataclass(frozen=True, slots=True)
+class Diversity:
+    """What a search does against repetition: nothing, unless asked.
+
+    `group` is `document` for one hit a document, or `chunk`. `diversify` is how much being unlike the hits above counts
+    against being relevant, from 0 (off) to 1; True is .3. `collapse` drops near-duplicates.
+    """
+
+    group: str = CHUNK
+    diversify: float = 0.0
+    collapse: bool = False
+
+    def __post_init__(self) -> None:
+        if self.group not in (CHUNK, DOCUMENT):
+            raise InvalidArgument(f"cannot group by {self.group!r}; choose {DOCUMENT!r} or {CHUNK!r}")
+        if isinstance(self.diversify, bool):
+            object.__setattr__(self, "diversify", 0.3 * self.diversify)
+        if not isinstance(self.diversify, int | float) or not 0 <= self.diversify <= 1:
+            raise InvalidArgument(f"diversify is True, False or a number from 0 to 1, not {self.diversify!r}")
+
+    def but(self, *, group: str | None, diversify: float | None, collapse: bool | None) -> Diversity:
+        """The same with what is given in its place."""
+        return Diversity(
+            self.group if group is None else group,
+            self.diversify if diversify is None else diversify,
+            self.collapse if collapse is None else collapse,
+        )
+
+    def stages(self, store: Store) -> list[tuple[str, Stage]]:
+        """The stages in the order they make sense in: equal texts, then documents, then what is alike."""
+        stages: list[tuple[str, Stage]] = []
+        if self.collapse:
+            stages.append(("collapse", NearDuplicates()))
+        if self.group == DOCUMENT:
+            stages.append(("one per document", one_per_document))
+        if self.diversify:
+            stages.append(("mmr", Mmr(store, 1 - self.diversify)))
+        return stages
