@@ -27,8 +27,9 @@ from rifflux.retrieve.anchor import Anchors
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC, sources
 from rifflux.retrieve.classify import classify
 from rifflux.retrieve.evidence import StoreEvidence
+from rifflux.retrieve.expand import Synonyms, expand, read_synonyms
 from rifflux.retrieve.fuse import Fuse, fusion_of
-from rifflux.retrieve.pipeline import Pipeline, Stopwatch
+from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
 from rifflux.retrieve.understand import understand
 from rifflux.store import open_store
 from rifflux.store.base import JUDGEMENT, Event, ModelInfo, Problem, Store
@@ -92,19 +93,23 @@ def open_index(
     model: str | Embedder | None = None,
     threads: int | None = None,
     rerankers: RerankSettings | None = None,
+    synonyms: str | Path | None = None,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
     `model` names the embedder (see `rifflux.models.load_embedder`), or is one; without it, the one whose vectors
     the index holds, else the bundled one. `threads` limits the processor threads that embedding takes.
-    `rerankers` says where the models of rerankers are.
-    Raises `NotFound`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
+    `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
+    `rifflux.retrieve.expand`).
+    Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)
     store = open_store(path, create=create)
     try:
         chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
-        return Index(store, chosen, str(path), cache(partial(_embedder, store, model, threads)), rerankers)
+        load = cache(partial(_embedder, store, model, threads))
+        known = read_synonyms(synonyms, analyser(chosen.language)) if synonyms else None
+        return Index(store, chosen, str(path), load, rerankers, known)
     except BaseException:
         store.close()
         raise
@@ -143,12 +148,14 @@ class Index:
         path: str,
         load: Callable[[], Embedder],
         rerankers: RerankSettings | None = None,
+        synonyms: Synonyms | None = None,
     ) -> None:
         self.store = store
         self.profile = profile
         self.path = path
         self._load = load
         self._reranking = rerankers
+        self._synonyms = synonyms
         self._rerankers: dict[str, Rerank] = {}
 
     def __enter__(self) -> Index:
@@ -165,7 +172,7 @@ class Index:
 
     def using(self, profile: Profile) -> Index:
         """This same index asked through another profile; closing either closes both."""
-        return Index(self.store, profile, self.path, self._load, self._reranking)
+        return Index(self.store, profile, self.path, self._load, self._reranking, self._synonyms)
 
     @property
     def embedder(self) -> Embedder:
@@ -317,6 +324,22 @@ class Index:
         Raises `InvalidArgument` for an argument that cannot be meant.
         """
         checked_search(query, top_k, min_score)
+        results = self._plan(query, top_k, mode, fusion, rerank, filter, deadline_ms)(top_k)
+        if min_score is not None:
+            results = replace(results, hits=tuple(hit for hit in results if hit.score >= min_score))
+        return results
+
+    def _plan(
+        self,
+        query: str,
+        top_k: int,
+        mode: str,
+        fusion: str | Fuse | None,
+        rerank: str | Rerank | None,
+        filter: Filter | Mapping[str, Any] | None,
+        deadline_ms: float | None = None,
+    ) -> Plan:
+        """The search that is asked for, ready to run."""
         deadline = checked_deadline(deadline_ms)
         reranker = self._reranker(rerank, mode)
         mode = checked_mode(mode)
@@ -324,7 +347,7 @@ class Index:
         pool = self.profile.pool(top_k)
         clock = Stopwatch()
         with clock("understand"):
-            asked, understanding = self._understood(query, checked_filter(filter))
+            asked, understanding, expanded = self._understood(query, checked_filter(filter))
             asked = replace(asked, limit=fuse.depth(pool) if fuse else pool, deadline=deadline)
         asked, channels, degraded, notes = self._channels(asked, mode, clock)
         available = sources(self.store, self.profile.weights)
@@ -344,29 +367,28 @@ class Index:
             fusion=fuse.name if fuse else None,
             reranker=reranker.scorer.name if reranker else None,
             degraded=tuple(degraded),
-            notes=tuple(notes),
+            notes=(*expanded, *notes),
             understanding=understanding,
         )
-        results = pipeline(asked, top_k, trace, clock)
-        if min_score is not None:
-            results = replace(results, hits=tuple(hit for hit in results if hit.score >= min_score))
-        return results
+        return Plan(pipeline, asked, trace, clock, self.profile.pool)
 
     def classify(self, query: str) -> Understanding:
         """What sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         return classify(query, self.analyser, self.store.document_frequencies, self.store.counts()["chunks"])
 
-    def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding]:
-        """The query with what it names to the letter."""
+    def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding, list[str]]:
+        """The query with what it names to the letter and what else to search for, and notes of the latter."""
         understanding = self.classify(text)
         asked = understand(text, self.analyser, self.profile.facets, filter)
         anchors = (tuple(self.analyser.terms(name)) for name in understanding.identifiers)
-        return (
-            replace(
-                asked, anchors=tuple(anchor for anchor in anchors if anchor), specificity=understanding.specificity
-            ),
-            understanding,
+        asked = replace(
+            asked, anchors=tuple(anchor for anchor in anchors if anchor), specificity=understanding.specificity
         )
+        if not self.profile.expand:
+            return asked, understanding, []
+        store = self.store
+        asked, notes = expand(asked, self.analyser, store.document_frequencies, store.vocabulary, self._synonyms)
+        return asked, understanding, notes
 
     def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
         """The reranker asked for by argument or mode; kept, for its model and its memory serve the next search too."""

@@ -28,7 +28,8 @@ class Profile:
 
     `facets` are the metadata fields that queries may name as `field:value`; `pool` tells how many candidates
     each channel gives for a page of `top_k`. With `anchors`, what a question names to the letter lifts the hits
-    that hold it; with `shortcut`, a question that is one identifier is searched by words alone.
+    that hold it; with `shortcut`, a question that is one identifier is searched by words alone; with `expand`, words
+    that occur nowhere are searched in other spellings too, and the user's synonyms are.
     """
 
     name: str
@@ -40,3 +41,4 @@ class Profile:
     fusion: Fuse = field(default_factory=Adaptive)
     anchors: bool = True
     shortcut: bool = True
+    expand: bool = True

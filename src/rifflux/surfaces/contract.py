@@ -27,7 +27,8 @@ class SearchService:
     """The search interface of the contract: always reciprocal rank fusion, `2 * top_k` candidates per channel."""
 
     def __init__(self, index: Index, *, k: float = 60.0) -> None:
-        profile = replace(index.profile, pool=_twice, fusion=ReciprocalRank(k=k), anchors=False, shortcut=False)
+        fusion = ReciprocalRank(k=k)
+        profile = replace(index.profile, pool=_twice, fusion=fusion, anchors=False, shortcut=False, expand=False)
         self._index = index.using(profile)
 
     def search(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> list[dict[str, Any]]:

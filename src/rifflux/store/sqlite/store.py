@@ -347,7 +347,8 @@ class SqliteStore:
         bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
         with self._reading() as connection:
             connection.execute(sql.TERM_COUNTS)
-            return dict(connection.execute(sql.VOCABULARY, bound).fetchall())
+            rows: list[Any] = connection.execute(sql.VOCABULARY, bound).fetchall()
+            return dict(rows)
 
     def counts(self) -> Mapping[str, int]:
         """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
