@@ -21,6 +21,8 @@ Hydrate = Callable[[Ranking], list[Hit]]
 Factors = Mapping[int, Mapping[str, float]]
 Lift = Callable[[Query, Ranking], tuple[Ranking, Factors]]
 _NO_FACTORS: Factors = {}
+#: How many times more candidates are read where a page stays short, and from how many on no more are.
+WIDER, WIDEST = 5, 10_000
 
 
 class NotApplied(Exception):
@@ -58,7 +60,8 @@ class Candidates:
 class Pipeline:
     """Sources, a fusion and stages put together. `fuse` is None for a search in a single channel.
 
-    `pool` candidates are read for the stages; without stages, only those that are returned.
+    `pool` candidates are read for the stages; without stages, only those that are returned. `rate` gives the hits of
+    the page their relevance.
     """
 
     sources: Mapping[str, Source]
@@ -68,6 +71,7 @@ class Pipeline:
     evidence: Evidence = NO_EVIDENCE
     lift: Lift | None = None
     stages: Sequence[tuple[str, Stage]] = field(default=())
+    rate: Stage | None = None
 
     def __call__(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> Results:
         """Answer a query with at most `top_k` hits, each with its trail, and complete the trace."""
@@ -75,15 +79,20 @@ class Pipeline:
         with clock("fetch"):
             survivors = candidates.lifted.head(self.depth(top_k) if self.stages else top_k)
             hits = self.explained(candidates, survivors)
-        hits, degraded = self.refined(query, hits, clock)
+        hits, degraded, dropped = self.refined(query, hits, clock)
+        hits = hits[:top_k]
+        if self.rate:
+            with clock("relevance"):
+                hits = self.rate(query, hits)
         counts = {name: len(ranking) for name, ranking in candidates.found.items()} | {"fused": len(candidates.fused)}
         trace = replace(
             trace,
             milliseconds=clock.milliseconds,
             counts={**trace.counts, **counts},
+            dropped={**trace.dropped, **dropped},
             degraded=(*trace.degraded, *degraded),
         )
-        return Results(query.text, tuple(hits[:top_k]), trace)
+        return Results(query.text, tuple(hits), trace)
 
     def depth(self, top_k: int) -> int:
         """How many hits the stages get to see."""
@@ -107,16 +116,21 @@ class Pipeline:
                 lifted, factors = self.lift(query, fused)
         return Candidates(found, fused, lifted, factors)
 
-    def refined(self, query: Query, hits: Sequence[Hit], clock: Stopwatch) -> tuple[Sequence[Hit], list[str]]:
-        """The hits after all stages, and why some stage was left out."""
-        degraded = []
+    def refined(
+        self, query: Query, hits: Sequence[Hit], clock: Stopwatch
+    ) -> tuple[Sequence[Hit], list[str], dict[str, int]]:
+        """The hits after all stages, why some stage was left out, and how many hits each dropped."""
+        degraded, dropped = [], {}
         for name, stage in self.stages:
+            before = len(hits)
             try:
                 with clock(name):
                     hits = stage(query, hits)
             except NotApplied as error:
                 degraded.append(f"{name}: {error}")
-        return hits, degraded
+            if len(hits) < before:
+                dropped[name] = before - len(hits)
+        return hits, degraded, dropped
 
     def explained(self, candidates: Candidates, survivors: Ranking) -> Sequence[Hit]:
         """Read hits, with their rank and score in every channel, what the fusion made of them, and what lifted them."""
@@ -163,8 +177,17 @@ class Plan:
     pool_of: Callable[[int], int]
 
     def __call__(self, top_k: int) -> Results:
-        """Run it."""
-        return self.pipeline(self.query, top_k, self.trace, self.clock)
+        """Run it. Where stages drop so much that the page stays short, more candidates are looked at."""
+        results = self.pipeline(self.query, top_k, self.trace, self.clock)
+        read = self.pipeline.depth(top_k)
+        if len(results) >= top_k or not results.trace.dropped or read >= WIDEST or not self._more(results.trace, read):
+            return results
+        return replace(self.wider(WIDER * read), clock=self.clock)(top_k)
+
+    def _more(self, trace: Trace, read: int) -> bool:
+        """Whether there are candidates that were not read: fused, or further down in a channel."""
+        channels = (trace.counts[name] for name in self.pipeline.sources)
+        return trace.counts["fused"] > read or any(count >= self.query.limit for count in channels)
 
     def wider(self, top_k: int) -> Plan:
         """The plan for a longer page: its pool, and how far its channels are read."""
