@@ -30,6 +30,10 @@ from rifflux.retrieve.fuse.base import pool_of
 from rifflux.retrieve.understand import understand
 from rifflux.types import Filter, Ids, Ranking, Scores
 
+HEAD = """# Fusion
+
+Made by `python bench/fusion.py ../shared/data --markdown bench/results/fusion.md` on the development collections:
+documents at their best passage, bundled model. `left out` has its two knobs chosen on the other collections only."""
 POOL, DEPTH, LOOKED_AT = 100, 1000, 10
 PRIORS = (0.35, 0.4, 0.45, 0.5, 0.55)
 SLOPES = (0.0, 1.67, 3.33, 5.0)
@@ -74,7 +78,7 @@ def main() -> None:
     text = _report(cases)
     print(text)
     if arguments.markdown:
-        arguments.markdown.write_text(text + "\n", "utf-8")
+        arguments.markdown.write_text(f"{HEAD}\n\n{text}\n", "utf-8")
 
 
 def _arguments() -> argparse.Namespace:

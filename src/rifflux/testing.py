@@ -295,6 +295,13 @@ class StoreContract:
         assert {id: pytest.approx(vector.tolist()) for id, vector in known.items()} == {100: [0.6, 0.8], 101: [0, 1]}
         assert store.vectors_of(np.empty(0, np.int64)) == {}
 
+    def test_a_text_that_is_known_elsewhere_takes_over_its_vector(self, store: Store) -> None:
+        self._embedded(store, {"a": (0.6, 0.8)})
+        same = change("a", "text of a", first_id=500)
+        store.put("moved", same)
+        assert store.counts()["embedded_chunks"] == 2
+        assert list(store.pending(10)) == []
+
     def test_another_model_is_refused_with_the_cure(self, store: Store) -> None:
         store.use_model(MODEL)
         store.use_model(MODEL)

@@ -21,6 +21,8 @@ LATEX = r"Let $F : \textit{Alg}_A \to \textit{Ab}$ be a functor(s). Then $F(B) =
         (Document("a", CODE, kind="record"), "code"),
         (Document("a", "for (int i = 0; i < n; i++) {\n  total += values[i];\n}\nreturn total;"), "code"),
         (Document("a", PROSE), ""),
+        (Document("a", "C++ has templates; so has D; they differ."), ""),
+        (Document("a", CODE, kind="text"), "text"),
         (Document("a", PROSE, kind="record"), "record"),
         (Document("a", LATEX), ""),
         (Document("a", ""), ""),

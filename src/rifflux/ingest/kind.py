@@ -21,6 +21,9 @@ LOOKED_AT = 1000
 #: Signs of code per 100 characters from which a text is code; prose with some names in it stays below.
 CODE_SIGNS = 1.6
 
+#: A sentence may hold a sign or two.
+FEWEST_SIGNS = 3
+
 _CODE = re.compile(
     r"""
       \b\w+\(                                   # a call
@@ -42,7 +45,7 @@ _LONGEST_TURN = 1500
 
 def guess_kind(document: Document) -> str:
     """`code`, `message`, or the kind the document has; only what its source left open is guessed."""
-    if document.kind not in ("", "record", "text"):
+    if document.kind not in ("", "record"):
         return document.kind
     if _is_message(document.text, document.metadata):
         return MESSAGE
@@ -59,4 +62,5 @@ def _is_message(text: str, metadata: Mapping[str, Any]) -> bool:
 def _is_code(text: str) -> bool:
     if len(text) < 20 or _LATEX.search(text):
         return False
-    return 100 * len(_CODE.findall(text)) / len(text) >= CODE_SIGNS
+    signs = len(_CODE.findall(text))
+    return signs >= FEWEST_SIGNS and 100 * signs / len(text) >= CODE_SIGNS

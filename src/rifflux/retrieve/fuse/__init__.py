@@ -36,7 +36,7 @@ FUSIONS: Mapping[str, Callable[[], Fuse]] = {
 
 def fusion_of(choice: str | Fuse) -> Fuse:
     """The fusion of a name with its defaults; a fusion is returned as it is."""
-    if not isinstance(choice, str):
+    if not isinstance(choice, str) and callable(choice):
         return choice
     if choice not in FUSIONS:
         raise InvalidArgument(f"no fusion {choice!r}; choose one of {', '.join(FUSIONS)}")

@@ -127,6 +127,11 @@ PUT_VECTOR = """
 insert or replace into vector (model, chunk, hash, data)
 select (select id from model where state = 'active'), id, hash, ? from chunk where uid = ? and hash = ?"""
 
+TAKE_OVER_VECTOR = """
+insert or ignore into vector (model, chunk, hash, data)
+select model, :chunk, hash, data from vector
+where hash = :hash and model = (select id from model where state = 'active') limit 1"""
+
 VECTORS_BY_HASH = """
 select hash, data from vector
 where model = (select id from model where state = 'active')

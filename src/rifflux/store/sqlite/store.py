@@ -408,6 +408,7 @@ def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[Ana
     held = {uid: (id, hash) for uid, id, hash in connection.execute(sql.CHUNKS_HELD, (document,)).fetchall()}
     wanted = {each.chunk.id for each in chunks}
     connection.executemany(sql.DROP_CHUNK, [(id,) for uid, (id, _) in held.items() if uid not in wanted])
+    embedded = connection.execute("select 1 from model where state = 'active'").get
     for each in chunks:
         chunk = each.chunk
         row = (chunk.position, json.dumps(chunk.headings, ensure_ascii=False), chunk.text, *chunk.span, each.hash)
@@ -421,6 +422,9 @@ def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[Ana
         else:
             id = connection.execute(sql.PUT_CHUNK, (chunk.id, document, *row)).get
         connection.execute(sql.PUT_TERMS, (id, each.title, each.headings, each.body))
+        if embedded:
+            # A file that was moved, or a text that is elsewhere too, needs no new vector.
+            connection.execute(sql.TAKE_OVER_VECTOR, {"chunk": id, "hash": each.hash})
 
 
 def _hit(row: Sequence[Any]) -> Hit:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import InvalidArgument, NotFound
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.options import RerankByDefault
 from rifflux.surfaces.config import Settings, load
@@ -92,6 +92,13 @@ def index(
     from rifflux.surfaces.cli.progress import progress_bar
 
     settings = load(db=db, model=model, threads=threads, hidden=hidden, exclude=tuple(exclude) if exclude else None)
+    if (
+        paths
+        and not any(path.expanduser().exists() for path in paths)
+        and not settings.index_path(create=True).exists()
+    ):
+        # Nothing to index and nothing to update: a misspelt path should not leave an empty index behind.
+        raise NotFound(f"nothing at {paths[0]}: check the path's spelling")
     with _open(settings, create=bool(paths)) as index, progress_bar() as progress:
         if settings.facets:
             index.declare_facets(*settings.facets)
@@ -137,7 +144,16 @@ def search(
     since: Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")] = None,
     until: Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")] = None,
     where: Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")] = None,
-    min_score: Annotated[float | None, typer.Option(help="Leave out hits that score less.")] = None,
+    min_score: Annotated[
+        float | None, typer.Option(help="Leave out hits of less relevance, 0 to 1: from .7 medium, from .85 high.")
+    ] = None,
+    one_per_document: Annotated[
+        bool, typer.Option("--one-per-document", help="Only the best passage of each document.")
+    ] = False,
+    diversify: Annotated[
+        bool, typer.Option("--diversify", help="Prefer passages that are unlike those above them.")
+    ] = False,
+    collapse: Annotated[bool, typer.Option("--collapse", help="Leave out near-duplicates of better passages.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print whole passages.")] = False,
     fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit status 1 if nothing is found.")] = False,
@@ -165,6 +181,9 @@ def search(
             filter=filter,
             deadline_ms=deadline_ms,
             min_score=min_score,
+            group="document" if one_per_document else None,
+            diversify=diversify or None,
+            collapse=collapse or None,
         )
         show.results(results, index.analyser, as_json=json, explain=explain, full=full)
     if fail_empty and not results:
