@@ -1,4 +1,4 @@
-"""Names that stand for one thing: codes, section numbers, versions, names of programs. They must be found to the letter.
+"""Names that stand for one thing: codes, section numbers, versions, names of programs; found to the letter.
 
 D40 · PII-2024-0042 · 30 CFR 250.1725 · § 12.4 · v1.2.3 · E0502 · parseHTTPHeader · snake_case · std::vec · C++
 """
