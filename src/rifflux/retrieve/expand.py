@@ -89,12 +89,12 @@ def spellings(query: Query, analyser: Analyser, frequencies: Frequencies, vocabu
 
 
 def _words(query: Query, analyser: Analyser) -> Iterator[tuple[str, str]]:
-    """The terms that may be misspelt, and the words they come from: what has digits or parts is a name of something."""
+    """The terms that may be misspelt, and the words they come from: what holds a digit or humps is a name."""
     asked = set(query.clauses)
-    for token in tokens(query.semantic_text):
-        terms = analyser.terms(token)
+    for word in (part for token in tokens(query.semantic_text) for part in token.split("-")):
+        terms = analyser.terms(word)
         if len(terms) == 1 and (term := terms[0]).isalpha() and len(term) >= SHORTEST and (term,) in asked:
-            yield term, token
+            yield term, word
 
 
 def _near(term: str, vocabulary: Vocabulary) -> list[str]:

@@ -79,6 +79,10 @@ class Fuse(Protocol):
         """The addends of each id's score by channel; zero where the channel did not rank it."""
         ...
 
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+        """The weight of the semantic channel as a share of the weights of both, in [0, 1]."""
+        ...
+
 
 def pool_of(rankings: Mapping[str, Ranking], pool: int | None = None) -> Ids:
     """The ids among the first `pool` of any ranking, each once, ascending."""

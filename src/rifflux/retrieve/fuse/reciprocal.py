@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rifflux.errors import InvalidArgument
+from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, best_ranks, ordered, pool_of, ranks_of
 from rifflux.types import Ids, Ranking, Scores
 
@@ -66,3 +67,9 @@ class ReciprocalRank:
         return {
             name: self.weights.get(name, 1.0) / (self.k + ranks_of(ranking, ids)) for name, ranking in rankings.items()
         }
+
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+        """The weight of the semantic channel as a share of the weights of both."""
+        del rankings, evidence  # the weights are fixed
+        lexical, semantic = self.weights.get(LEXICAL, 1.0), self.weights.get(SEMANTIC, 1.0)
+        return semantic / (lexical + semantic) if lexical + semantic else 0.0

@@ -1,0 +1,172 @@
+"""What would bring a chunk onto the page: each change is tried on the search's own candidates, none is guessed.
+
+Tried are the parts of the query that keep the chunk out, a longer page, a query's term that the chunk lacks, and the
+weight of the channels. The first two run the search as it would then be; a mention of a term is one more occurrence in
+a passage of average length, and the weights are tried in steps of .01 on the scores at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
+from rifflux.retrieve.fuse import Evidence, Fuse, ranks_of
+from rifflux.retrieve.obstacles import Obstacle
+from rifflux.retrieve.pipeline import Candidates, Plan, Stopwatch
+from rifflux.types import Change, Hit, Ids, QueryTerm, Ranking
+
+__all__ = ["changes"]
+
+#: No page is longer.
+LONGEST_PAGE = 1000
+_WEIGHTS = np.arange(101) / 100
+
+
+def changes(
+    plan: Plan,
+    candidates: Candidates,
+    hit: Hit,
+    rank: int | None,
+    top_k: int,
+    terms: Sequence[QueryTerm],
+    obstacles: Sequence[Obstacle] = (),
+) -> list[Change]:
+    """What would bring a chunk among the first `top_k`, the smallest change first.
+
+    `hit` has the chunk's exact places in its trail, `rank` is its place among the candidates.
+    """
+    trial = _Trial(plan, candidates, hit, rank, top_k)
+    if obstacles:
+        found = list(trial.unblocked(obstacles))
+    else:
+        found = [*trial.longer_page(), *trial.mention(terms), *trial.weight()]
+    return sorted(found, key=lambda change: change.size)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Tries changes for one chunk."""
+
+    plan: Plan
+    candidates: Candidates
+    hit: Hit
+    rank: int | None
+    top_k: int
+
+    @property
+    def id(self) -> int:
+        """The chunk."""
+        return int(self.hit.chunk_id, 16)
+
+    def unblocked(self, obstacles: Sequence[Obstacle]) -> Iterator[Change]:
+        """The search without what keeps the chunk out."""
+        query = self.plan.query
+        for obstacle in obstacles:
+            query = obstacle.without(query)
+        plan = replace(self.plan, query=query)
+        candidates = plan.pipeline.candidates(query, Stopwatch())
+        rank = self._rank_in(plan, candidates)
+        if rank is None:
+            return
+        what = f"leave out {' and '.join(obstacle.what for obstacle in obstacles)}"
+        if rank <= self.top_k:
+            yield Change(what, rank, float(len(obstacles)))
+            return
+        for longer in _Trial(
+            plan, plan.pipeline.candidates(query, Stopwatch()), self.hit, rank, self.top_k
+        ).longer_page():
+            yield Change(f"{what}, and {longer.what}", longer.rank, len(obstacles) + longer.size)
+
+    def longer_page(self) -> Iterator[Change]:
+        """As many results as it takes. A longer page has more candidates, which may push the chunk further down."""
+        wanted = self.rank or self._first_reaching()
+        for _ in range(2):
+            if not wanted or not self.top_k < wanted <= LONGEST_PAGE:
+                return
+            rank = self._rank_on_page_of(wanted)
+            if rank and rank <= wanted:
+                yield Change(f"ask for {wanted} results", rank, (wanted - self.top_k) / self.top_k)
+                return
+            wanted = rank
+
+    def _first_reaching(self) -> int | None:
+        """The shortest page for which some channel reads down to the chunk."""
+        ranks = [why.rank for why in self.hit.why if why.stage in self.plan.pipeline.sources and why.rank]
+        if not ranks:
+            return None
+        pages = range(self.top_k + 1, LONGEST_PAGE + 1)
+        return next((page for page in pages if self.plan.pool_of(page) >= min(ranks)), None)
+
+    def _rank_on_page_of(self, top_k: int) -> int | None:
+        plan = self.plan.wider(top_k)
+        if plan.query.limit == self.plan.query.limit:
+            candidates = plan.pipeline.ordered(plan.query, self.candidates.found, Stopwatch())
+        else:
+            candidates = plan.pipeline.candidates(plan.query, Stopwatch())
+        return self._rank_in(plan, candidates, top_k)
+
+    def _rank_in(self, plan: Plan, candidates: Candidates, top_k: int = 0) -> int | None:
+        """The chunk's rank among candidates, after the stages too."""
+        pipeline, order = plan.pipeline, candidates.lifted.ids.tolist()
+        if pipeline.stages:
+            survivors = candidates.lifted.head(pipeline.depth(top_k or self.top_k))
+            refined, _, _ = pipeline.refined(plan.query, pipeline.explained(candidates, survivors), Stopwatch())
+            first = [int(hit.chunk_id, 16) for hit in refined]
+            order = [*first, *order[len(survivors) :]]
+        return order.index(self.id) + 1 if self.id in order else None
+
+    def mention(self, terms: Sequence[QueryTerm]) -> Iterator[Change]:
+        """The rarest term of the query that the chunk lacks, mentioned in it: BM25 then gives about its idf."""
+        missing = [term for term in terms if not term.held and not term.variant and " " not in term.term]
+        found = self.candidates.found
+        if not missing or LEXICAL not in found or self.plan.pipeline.stages:
+            return
+        rarest = max(missing, key=lambda term: term.idf)
+        lexical = self.hit.because(LEXICAL)
+        score = (lexical.score if lexical and lexical.score else 0.0) + rarest.idf
+        raised = {**found, LEXICAL: _raised(found[LEXICAL], self.id, score)}
+        rank = self._rank_in(self.plan, self.plan.pipeline.ordered(self.plan.query, raised, Stopwatch()))
+        if rank and rank <= self.top_k:
+            what = f"a mention of {rarest.term!r} in it (about {rarest.idf:.1f} more by words)"
+            yield Change(what, rank, 1 / len(terms))
+
+    def weight(self) -> Iterator[Change]:
+        """The weight of the semantic channel nearest to the present one with which the chunk would be on the page."""
+        pipeline, found = self.plan.pipeline, self.candidates.found
+        if self.rank is None or pipeline.fuse is None or pipeline.stages or not {LEXICAL, SEMANTIC} <= found.keys():
+            return
+        present = pipeline.fuse.semantic_weight(found, pipeline.evidence)
+        if not 0 < present < 1:
+            return
+        ranks = self._ranks_by_weight(pipeline.fuse, pipeline.evidence, present)
+        enough = np.flatnonzero(ranks <= self.top_k)
+        if len(enough):
+            best = int(enough[np.argmin(np.abs(_WEIGHTS[enough] - present))])
+            weight = float(_WEIGHTS[best])
+            way = present if weight < present else 1 - present
+            what = (
+                f"weigh meaning {weight:.2f} and words {1 - weight:.2f}, instead of {present:.2f} and {1 - present:.2f}"
+            )
+            yield Change(what, int(ranks[best]), abs(weight - present) / way)
+
+    def _ranks_by_weight(self, fuse: Fuse, evidence: Evidence, present: float) -> Ids:
+        """The chunk's rank for each of `_WEIGHTS`; what ties with it counts as before it."""
+        fused, lifted = self.candidates.fused, self.candidates.lifted
+        shares = fuse.contributions(self.candidates.found, fused.ids, evidence)
+        order = (ranks_of(lifted, fused.ids) - 1).astype(np.int64)
+        factors = np.divide(lifted.scores[order], fused.scores, out=np.ones(len(fused)), where=fused.scores != 0)
+        words, meaning = shares[LEXICAL] / (1 - present), shares[SEMANTIC] / present
+        scores = factors[:, None] * (words[:, None] * (1 - _WEIGHTS) + meaning[:, None] * _WEIGHTS)
+        mine = scores[np.flatnonzero(fused.ids == self.id)[0]]
+        return np.asarray(np.sum(scores >= mine - 1e-12, axis=0))
+
+
+def _raised(ranking: Ranking, id: int, score: float) -> Ranking:
+    """The ranking with another score for one id."""
+    others = ranking.ids != id
+    ids, scores = np.append(ranking.ids[others], id), np.append(ranking.scores[others], score)
+    order = np.lexsort((ids, -scores))
+    return Ranking(ids[order], scores[order])

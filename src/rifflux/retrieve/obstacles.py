@@ -1,0 +1,113 @@
+"""What keeps a chunk from being a candidate at all: the filter, words that must or must not occur."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rifflux.store.base import Store
+from rifflux.types import Clause, Filter, Hit, Ids, Query
+
+__all__ = ["Obstacle", "obstacles"]
+
+#: The parts of a filter besides metadata, whose fields are parts of their own.
+_PARTS = ("paths", "kinds", "documents", "since", "until")
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """One part of a query that some chunks do not satisfy: `blocked` are their ids.
+
+    `what` names the part, `reason` says what is in the way. `without` takes that part out of the query.
+    """
+
+    stage: str
+    what: str
+    reason: str
+    blocked: Ids
+    without: Callable[[Query], Query]
+
+
+def obstacles(query: Query, store: Store, hit: Hit, ids: Ids) -> Iterator[Obstacle]:
+    """The parts of a query that keep out some of a document's chunks. Each is tried alone; `hit` is one of them."""
+    for part in _parts(query.filter):
+        blocked = np.setdiff1d(ids, store.passing(part, ids))
+        if len(blocked):
+            name, reason = _of_filter(part, hit)
+            without = partial(_without_filter, part)
+            yield Obstacle("filter", f"the filter on {name}", f"lost by the filter: {reason}", blocked, without)
+    for clause in query.excluded:
+        blocked = store.holding(clause, ids)
+        if len(blocked):
+            word = " ".join(clause)
+            shown = f'-"{word}"' if len(clause) > 1 else f"-{word}"
+            yield Obstacle("excluded", shown, f"excluded by {shown}", blocked, partial(_allowing, clause))
+    for clause in query.required:
+        blocked = np.setdiff1d(ids, store.holding(clause, ids))
+        if len(blocked):
+            phrase = f'"{" ".join(clause)}"'
+            reason = f"the required phrase {phrase} does not occur"
+            yield Obstacle("required", f"the quotes of {phrase}", reason, blocked, partial(_unquoted, clause))
+
+
+def _without_filter(part: Filter, query: Query) -> Query:
+    """The query without one part of its filter."""
+    filter = query.filter
+    empty = {name: getattr(Filter(), name) for name in _PARTS if getattr(part, name)}
+    metadata = {name: value for name, value in filter.metadata.items() if name not in part.metadata}
+    return replace(query, filter=replace(filter, **empty, metadata=metadata))
+
+
+def _allowing(clause: Clause, query: Query) -> Query:
+    """The query with a clause no longer excluded."""
+    return replace(query, excluded=tuple(each for each in query.excluded if each != clause))
+
+
+def _unquoted(clause: Clause, query: Query) -> Query:
+    """The query with the words of a required phrase as words like others."""
+    clauses = dict.fromkeys((*query.clauses, *((term,) for term in clause)))
+    return replace(query, clauses=tuple(clauses), required=tuple(each for each in query.required if each != clause))
+
+
+def _parts(filter: Filter) -> Iterator[Filter]:
+    """Each part of the filter alone."""
+    for name in _PARTS:
+        if value := getattr(filter, name):
+            yield Filter(**{name: value})
+    for name, value in filter.metadata.items():
+        yield Filter(metadata={name: value})
+
+
+def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
+    """The name of a part of a filter, and why a document does not pass it."""
+    dated = hit.created_at or hit.updated_at
+    date = f"it is of {dated}" if dated else "it has no date"
+    if part.paths:
+        return "path", f"its path is {hit.path}, asked for {_any(part.paths)}"
+    if part.kinds:
+        return "kind", f"its kind is {hit.kind or 'unknown'}, asked for {_any(part.kinds)}"
+    if part.documents:
+        return "document", f"its key is {hit.document}, asked for {_any(part.documents)}"
+    if part.since:
+        return "since", f"{date}, asked for {part.since} or later"
+    if part.until:
+        return "until", f"{date}, asked for {part.until} or earlier"
+    return _of_metadata(part.metadata, hit)
+
+
+def _of_metadata(wanted: Mapping[str, Any], hit: Hit) -> tuple[str, str]:
+    ((name, value),) = wanted.items()
+    values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+    held = f"its {name} is {_any(hit.metadata[name])}" if name in hit.metadata else f"it has no {name}"
+    return name, f"{held}, asked for {_any(values)}"
+
+
+def _any(values: Any) -> str:
+    if isinstance(values, str) or not isinstance(values, list | tuple | set | frozenset):
+        return str(values)
+    # A number that was typed may be meant as text or as a number: it is shown once.
+    return " or ".join(dict.fromkeys(map(str, values)))
