@@ -121,6 +121,6 @@ def test_weights_that_cannot_be_meant(wrong):
 
 
 def test_the_stage_prefers_what_answers():
-    hits = [hit(1, "something else"), hit(2, "the cache TTL is ten minutes", semantic=0.5, lexical=3)]
+    hits = [hit(1, "elsewhere", score=3), hit(2, "the cache TTL is ten minutes", score=2), hit(3, "far", score=1)]
     found = reranker_of("features", resources())(asked("cache ttl"), hits)
-    assert [each.document for each in found] == ["d2", "d1"]
+    assert [each.document for each in found] == ["d2", "d1", "d3"]

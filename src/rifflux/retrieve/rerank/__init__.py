@@ -1,7 +1,7 @@
 """Reranking: the best of the fused hits in a finer order, within a deadline, or as they were.
 
 features        a weighted sum of what can be checked by eye; no model, about 3 ms for 20 hits
-maxsim          late interaction on the token vectors of the index's own embedder
+maxsim          the same, with late interaction on the token vectors of the index's own embedder
 cross-encoder   a local ONNX model that reads question and passage together
 llm             a chat model behind an OpenAI-compatible endpoint
 """

@@ -28,18 +28,17 @@ _DAY = 86_400.0
 class Weights:
     """How much each component counts; only the proportions matter.
 
-    The defaults are those that `bench/fit_features.py` finds, with one restriction: semantic and coverage weigh the
-    same, since which of meaning and words to trust more depends on the content, and the fused score has weighed that
-    already. `identifier` is not fitted: whoever asks for a code wants that very code, however few of the judged
-    questions have one. The defaults of `lexical` (coverage says it better) and `freshness` are off.
+    The defaults are those that `bench/fit_features.py` finds on top of the default fusion, with one restriction:
+    semantic and coverage weigh the same, since which of meaning and words to trust more depends on the content, and the
+    fused score has weighed that already.
     """
 
     fused: float = 1.0
-    semantic: float = 1.0
-    coverage: float = 1.0
+    semantic: float = 0.5
+    coverage: float = 0.5
     phrase: float = 0.5
-    title: float = 0.4
-    identifier: float = 0.5
+    title: float = 0.2
+    identifier: float = 0.0
     lexical: float = 0.0
     freshness: float = 0.0
 
@@ -66,9 +65,10 @@ class Features:
     `phrase`      how many pairs of neighbouring terms of the question are neighbours in the hit, by idf too
     `title`       how much of the title and headings is in the question
     `identifier`  how many codes of the question (`D40`, `250.1725`, `cache_ttl`) the hit holds, whole
-    `freshness`   halved with every `half_life_days` since the hit was made or changed; off until it has a weight
+    `freshness`   halved with every `half_life_days` since the hit was made or changed
 
-    What each adds to the score is in the hit's trail. `now` (seconds since 1970) is the clock, for tests.
+    Components without a weight are not computed. What each adds to the score is in the hit's trail. `now` (seconds
+    since 1970) is the clock, for tests.
     """
 
     resources: Resources

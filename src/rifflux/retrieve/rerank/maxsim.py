@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.pipeline import NotApplied
-from rifflux.retrieve.rerank.features import spread
+from rifflux.retrieve.rerank.features import Features, Weights, spread
 from rifflux.retrieve.rerank.resources import Resources
 from rifflux.retrieve.rerank.stage import Rerank, Scored
 from rifflux.retrieve.rerank.window import Windows
@@ -37,12 +37,12 @@ class TokenEmbedder(Protocol):
 
 @dataclass(frozen=True)
 class MaxSim:
-    """Scores a hit by where it stood and by MaxSim, each scaled from the least to the greatest of the candidates.
+    """The components of `features`, and MaxSim as one more, scaled from the least to the greatest of the candidates.
 
     MaxSim is the mean, over the question's tokens, of the greatest cosine with any token of the passage: Khattab and
     Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over BERT", SIGIR
     2020. Here the tokens are those of the index's own embedder, which was not trained for it. So a token counts by how
-    rare its word is (idf), and the score that the hit came with keeps the share that `weight` leaves.
+    rare its word is (idf), and MaxSim has only the share `weight` of the score; the others share the rest by `weights`.
 
     Vectors of whole passages would take half a second. Of each passage only the `window` words with most of the
     question's terms are read, after the first `title_words` of its title. Vectors of the last `remembered` texts are
@@ -50,9 +50,10 @@ class MaxSim:
     """
 
     resources: Resources
-    weight: float = 0.5
-    window: int = 12
-    title_words: int = 6
+    weight: float = 0.15
+    weights: Weights = field(default_factory=Weights)
+    window: int = 10
+    title_words: int = 5
     remembered: int = 1024
     name: str = "maxsim"
     _memory: _Memory = field(default_factory=lambda: _Memory(), init=False, repr=False, compare=False)
@@ -64,18 +65,25 @@ class MaxSim:
             raise InvalidArgument("maxsim reads windows of 1 or more words, and numbers below zero mean nothing to it")
 
     def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
-        """Score the hits; the details are the two addends of each score, and the mean cosine behind the second."""
+        """Score the hits; the details are the addends of each score."""
+        plain = Features(self.resources, self.weights)(query, hits)
+        near = self.weight * spread(self.likeness(query, hits))
+        rest = 1 - self.weight
+        details = [
+            {name: rest * part for name, part in parts.items()} | {"maxsim": share}
+            for parts, share in zip(plain.details, near.tolist(), strict=True)
+        ]
+        return Scored(rest * plain.scores + near, details)
+
+    def likeness(self, query: Query, hits: Sequence[Hit]) -> Scores:
+        """The mean cosine of the question's tokens with the likest in each hit."""
         embedder = self.resources.embedder()
         if not isinstance(embedder, TokenEmbedder):
             raise NotApplied(f"{self.name} was left out: the embedder gives vectors of texts only, not of their tokens")
         text = query.semantic_text or query.text
         idf = self.resources.idf(self.resources.analyser.terms(text))
         asked, *passages = self._vectors(embedder, [text, *self._texts(hits, idf)])
-        likeness = max_sim(asked, self._token_weights(embedder, text, idf, len(asked)), passages)
-        fused = (1 - self.weight) * spread(np.array([hit.score for hit in hits], np.float64))
-        near = self.weight * spread(likeness)
-        rows = zip(fused.tolist(), near.tolist(), likeness.tolist(), strict=True)
-        return Scored(fused + near, [{"fused": one, "maxsim": two, "likeness": mean} for one, two, mean in rows])
+        return max_sim(asked, self._token_weights(embedder, text, idf, len(asked)), passages)
 
     def _texts(self, hits: Sequence[Hit], idf: Mapping[str, float]) -> list[str]:
         """What is read of each hit: the start of its title, and the window that says most about the question."""
