@@ -295,10 +295,12 @@ class Results(Sequence[Hit]):
 class QueryTerm:
     """A term (or phrase) of a query: in how many chunks it occurs, its idf, and whether the chunk in question holds it.
 
-    `variant` says that it was not asked for: it is another spelling or a synonym.
+    `term` is as indexed, `word` as it was typed. `variant` says that it was not asked for: it is another spelling or a
+    synonym.
     """
 
     term: str
+    word: str
     frequency: int
     idf: float
     held: bool

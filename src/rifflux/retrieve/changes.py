@@ -83,14 +83,13 @@ class _Trial:
     def longer_page(self) -> Iterator[Change]:
         """As many results as it takes. A longer page has more candidates, which may push the chunk further down."""
         wanted = self.rank or self._first_reaching()
-        for _ in range(2):
-            if not wanted or not self.top_k < wanted <= LONGEST_PAGE:
-                return
-            rank = self._rank_on_page_of(wanted)
+        while wanted and self.top_k < wanted <= LONGEST_PAGE:
+            rank, searched = self._rank_on_page_of(wanted)
             if rank and rank <= wanted:
                 yield Change(f"ask for {wanted} results", rank, (wanted - self.top_k) / self.top_k)
                 return
-            wanted = rank
+            # Of pages so long that their candidates must be searched anew, one is tried: that takes its time.
+            wanted = None if searched else rank
 
     def _first_reaching(self) -> int | None:
         """The shortest page for which some channel reads down to the chunk."""
@@ -100,13 +99,15 @@ class _Trial:
         pages = range(self.top_k + 1, LONGEST_PAGE + 1)
         return next((page for page in pages if self.plan.pool_of(page) >= min(ranks)), None)
 
-    def _rank_on_page_of(self, top_k: int) -> int | None:
+    def _rank_on_page_of(self, top_k: int) -> tuple[int | None, bool]:
+        """The chunk's rank on a page of that length, and whether its candidates had to be searched anew."""
         plan = self.plan.wider(top_k)
-        if plan.query.limit == self.plan.query.limit:
+        known = plan.query.limit == self.plan.query.limit
+        if known:
             candidates = plan.pipeline.ordered(plan.query, self.candidates.found, Stopwatch())
         else:
             candidates = plan.pipeline.candidates(plan.query, Stopwatch())
-        return self._rank_in(plan, candidates, top_k)
+        return self._rank_in(plan, candidates, top_k), not known
 
     def _rank_in(self, plan: Plan, candidates: Candidates, top_k: int = 0) -> int | None:
         """The chunk's rank among candidates, after the stages too."""
@@ -119,19 +120,24 @@ class _Trial:
         return order.index(self.id) + 1 if self.id in order else None
 
     def mention(self, terms: Sequence[QueryTerm]) -> Iterator[Change]:
-        """The rarest term of the query that the chunk lacks, mentioned in it: BM25 then gives about its idf."""
-        missing = [term for term in terms if not term.held and not term.variant and " " not in term.term]
-        found = self.candidates.found
-        if not missing or LEXICAL not in found or self.plan.pipeline.stages:
+        """The rarest term of the query that the chunk lacks, mentioned in it; or all of them, if that takes all."""
+        missing = [term for term in terms if not term.held and term.frequency and " " not in term.term]
+        if not missing or LEXICAL not in self.candidates.found or self.plan.pipeline.stages:
             return
         rarest = max(missing, key=lambda term: term.idf)
-        lexical = self.hit.because(LEXICAL)
-        score = (lexical.score if lexical and lexical.score else 0.0) + rarest.idf
+        for added in dict.fromkeys([(rarest,), tuple(missing)]):
+            rank = self._rank_with(sum(term.idf for term in added))
+            if rank and rank <= self.top_k:
+                words = " and ".join(repr(term.word) for term in added)
+                yield Change(f"a mention of {words} in it", rank, len(added) / len(terms))
+                return
+
+    def _rank_with(self, gain: float) -> int | None:
+        """The chunk's rank if BM25 gave it so much more: an idf is what a mention in an average passage gives."""
+        found, lexical = self.candidates.found, self.hit.because(LEXICAL)
+        score = (lexical.score if lexical and lexical.score else 0.0) + gain
         raised = {**found, LEXICAL: _raised(found[LEXICAL], self.id, score)}
-        rank = self._rank_in(self.plan, self.plan.pipeline.ordered(self.plan.query, raised, Stopwatch()))
-        if rank and rank <= self.top_k:
-            what = f"a mention of {rarest.term!r} in it (about {rarest.idf:.1f} more by words)"
-            yield Change(what, rank, 1 / len(terms))
+        return self._rank_in(self.plan, self.plan.pipeline.ordered(self.plan.query, raised, Stopwatch()))
 
     def weight(self) -> Iterator[Change]:
         """The weight of the semantic channel nearest to the present one with which the chunk would be on the page."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rifflux.retrieve.words import shown
 from rifflux.store.base import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 
@@ -32,8 +33,14 @@ class Obstacle:
     without: Callable[[Query], Query]
 
 
-def obstacles(query: Query, store: Store, hit: Hit, ids: Ids) -> Iterator[Obstacle]:
-    """The parts of a query that keep out some of a document's chunks. Each is tried alone; `hit` is one of them."""
+def obstacles(
+    query: Query, store: Store, hit: Hit, ids: Ids, typed: Mapping[str, str] | None = None
+) -> Iterator[Obstacle]:
+    """The parts of a query that keep out some of a document's chunks. Each is tried alone; `hit` is one of the chunks.
+
+    `typed` are the words that were typed, by their terms.
+    """
+    typed = typed or {}
     for part in _parts(query.filter):
         blocked = np.setdiff1d(ids, store.passing(part, ids))
         if len(blocked):
@@ -43,13 +50,13 @@ def obstacles(query: Query, store: Store, hit: Hit, ids: Ids) -> Iterator[Obstac
     for clause in query.excluded:
         blocked = store.holding(clause, ids)
         if len(blocked):
-            word = " ".join(clause)
-            shown = f'-"{word}"' if len(clause) > 1 else f"-{word}"
-            yield Obstacle("excluded", shown, f"excluded by {shown}", blocked, partial(_allowing, clause))
+            words = shown(clause, typed)
+            word = f'-"{words}"' if len(clause) > 1 else f"-{words}"
+            yield Obstacle("excluded", word, f"excluded by {word}", blocked, partial(_allowing, clause))
     for clause in query.required:
         blocked = np.setdiff1d(ids, store.holding(clause, ids))
         if len(blocked):
-            phrase = f'"{" ".join(clause)}"'
+            phrase = f'"{shown(clause, typed)}"'
             reason = f"the required phrase {phrase} does not occur"
             yield Obstacle("required", f"the quotes of {phrase}", reason, blocked, partial(_unquoted, clause))
 

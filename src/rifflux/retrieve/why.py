@@ -20,7 +20,7 @@ from rifflux.retrieve.evidence import idf
 from rifflux.retrieve.fuse import ranks_of
 from rifflux.retrieve.obstacles import Obstacle, obstacles
 from rifflux.retrieve.pipeline import Candidates, Plan
-from rifflux.retrieve.words import ordinal
+from rifflux.retrieve.words import ordinal, shown
 from rifflux.store.base import Store
 from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Ranking, Trace, Verdict, Why
 
@@ -31,7 +31,8 @@ __all__ = ["Inquiry"]
 class Inquiry:
     """Runs a planned search and looks where some chunks of one document, `asked`, ended up.
 
-    `name` is the collection and the key of the document, `chunks` is how many it has in all.
+    `name` is the collection and the key of the document, `chunks` is how many it has in all. `typed`
+    are the words of the question by their terms.
     """
 
     plan: Plan
@@ -41,6 +42,7 @@ class Inquiry:
     asked: Sequence[Hit]
     chunks: int
     top_k: int
+    typed: Mapping[str, str] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list, init=False)
 
     def __call__(self) -> Verdict:
@@ -66,7 +68,7 @@ class Inquiry:
     @cached_property
     def obstacles(self) -> Sequence[Obstacle]:
         """What keeps some of them out."""
-        return list(obstacles(self.plan.query, self.store, self.asked[0], self.ids))
+        return list(obstacles(self.plan.query, self.store, self.asked[0], self.ids, self.typed))
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -146,6 +148,9 @@ class Inquiry:
             stage, reason = next(iter(places)), "; ".join(self._nothing(name) for name in places)
             return self._verdict(self._hit(id, 0.0), None, stage, reason)
         id = min(known.values(), key=lambda place: place[1])[0]
+        for name, place in known.items():
+            if place[0] == id:
+                self._places[name, (id,)] = place
         hit = self._hit(id, 0.0)
         hit = replace(hit, why=tuple(self._exact(why, id) for why in hit.why))
         return self._verdict(hit, None, "pool", self._below(hit))
@@ -191,7 +196,14 @@ class Inquiry:
         return self.plan.pipeline.explained(self.candidates, one)[0]
 
     def _place(self, channel: str, ids: Ids) -> Place | None:
-        return self.placings[channel](self.plan.query, ids)
+        key = (channel, tuple(ids.tolist()))
+        if key not in self._places:
+            self._places[key] = self.placings[channel](self.plan.query, ids)
+        return self._places[key]
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, tuple[int, ...]], Place | None]:
+        return {}
 
     def _exact(self, why: Why, id: int) -> Why:
         """What a channel has to say, also of a chunk that stands below what the search reads."""
@@ -240,7 +252,7 @@ class Inquiry:
         """Why a channel does not rank a chunk at all."""
         if channel == SEMANTIC:
             return "semantic: not embedded yet" if self.plan.query.vector is not None else "semantic: no query vector"
-        asked = [" ".join(clause) for clause in _clauses(self.plan.query)] + list(self.plan.query.prefixes)
+        asked = [shown(clause, self.typed) for clause in _clauses(self.plan.query)] + list(self.plan.query.prefixes)
         if not asked:
             return "lexical: the query has no word to search by"
         return f"lexical: none of the query's terms occurs: {', '.join(asked)}"
@@ -252,7 +264,9 @@ class Inquiry:
         known = store.document_frequencies([term for clause in clauses for term in clause])
         chunks = store.counts()["chunks"]
         return tuple(
-            QueryTerm(" ".join(clause), count, idf(chunks, count), held, clause in query.variants)
+            QueryTerm(
+                " ".join(clause), shown(clause, self.typed), count, idf(chunks, count), held, clause in query.variants
+            )
             for clause in clauses
             # A phrase is at most as frequent as its rarest word.
             for count in [min(known.get(term, 0) for term in clause)]
