@@ -54,10 +54,18 @@ select chunk.uid, document.key, document.path, document.title, chunk.headings, c
 from chunk join document on document.id = chunk.document
 where {which}"""
 
+# Each way to name a document by its own index; `splits` are the ways to read the key as a collection and the rest. The
+# plus makes SQLite look for the path, of which there are few, and not for the collection.
 FIND_DOCUMENTS = """
-select collection, key from document
-where :key in (key, path, collection || '/' || path, collection || '/' || key)
-    or collection = :key and collection like '%/' || path
+select collection, key from document where id in (
+    select id from document where key = :key
+    union select id from document where path = :key
+    union select id from document where collection = :key and collection like '%/' || path
+    union select document.id from json_each(:splits) as split
+        join document on document.collection = split.value ->> 0 and document.key = split.value ->> 1
+    union select document.id from json_each(:splits) as split
+        join document on +document.collection = split.value ->> 0 and document.path = split.value ->> 1
+)
 order by collection, key"""
 
 DOCUMENT = """

@@ -254,7 +254,8 @@ class SqliteStore:
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         """The (collection, key) of every document with this key, path or absolute path."""
-        return self._rows(sql.FIND_DOCUMENTS, {"key": key})
+        splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
+        return self._rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
 
     def document(self, collection: str, key: str) -> Document | None:
         """One document with its whole text."""
