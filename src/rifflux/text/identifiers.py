@@ -34,7 +34,7 @@ _COUNT = re.compile(r"\d+(?:-[a-z]+)+\Z|[a-z]{3,}-\d{1,2}\Z|\d+[a-zµ]{1,3}(?:/[
 
 
 def identifiers(text: str) -> list[str]:
-    """The identifiers in a text, in order, each once. Ordinals, years, ranges, decimals, amounts and `5-year` are none."""
+    """The identifiers in a text, in order, each once; ordinals, years, ranges, amounts and `5-year` are none."""
     found = (match.group().strip() for match in _IDENTIFIER.finditer(text))
     return list(dict.fromkeys(each for each in found if not _is_ordinary(each)))
 
