@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -20,11 +20,12 @@ from rifflux._arguments import (
     checked_path,
     checked_search,
 )
-from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, RiffluxError
+from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
 from rifflux.retrieve.anchor import Anchors
-from rifflux.retrieve.candidates import LEXICAL, SEMANTIC, sources
+from rifflux.retrieve.calibrate import Calibration, Relevance, at_least, calibration_of
+from rifflux.retrieve.candidates import LEXICAL, SEMANTIC, placings, sources
 from rifflux.retrieve.classify import classify
 from rifflux.retrieve.evidence import StoreEvidence
 from rifflux.retrieve.expand import Synonyms, expand, read_synonyms
@@ -46,6 +47,7 @@ from rifflux.types import (
     Trace,
     Understanding,
     Vectors,
+    Verdict,
 )
 
 if TYPE_CHECKING:
@@ -314,20 +316,39 @@ class Index:
         filter: Filter | Mapping[str, Any] | None = None,
         deadline_ms: float | None = None,
         min_score: float | None = None,
+        group: str | None = None,
+        diversify: bool | float | None = None,
+        collapse: bool | None = None,
     ) -> Results:
         """Find the `top_k` best chunks for a question, each with the reasons for its place.
 
         `mode` is `lexical` (by words), `semantic` (by meaning) or `hybrid`. Where a channel is missing, the answer
-        comes from the others and `results.trace` says so. `min_score` drops hits that score less.
+        comes from the others and `results.trace` says so. `min_score` drops hits of less relevance, from 0 to 1; with a
+        profile that does not tell relevance, those of a lower score.
         `rerank` reorders the best hits: `features`, `maxsim`, `cross-encoder`, `llm` or a `Rerank`; what it has not
         done within `deadline_ms` of the call is left out, and the trace says that too.
+        `collapse` leaves out near-duplicates of better hits, `group="document"` all but a document's best hit, and
+        `diversify` prefers hits that are unlike those above them: True, or how much that counts against being relevant,
+        from 0 to 1. What is not given is as the profile has it.
         Raises `InvalidArgument` for an argument that cannot be meant.
         """
         checked_search(query, top_k, min_score)
-        results = self._plan(query, top_k, mode, fusion, rerank, filter, deadline_ms)(top_k)
-        if min_score is not None:
-            results = replace(results, hits=tuple(hit for hit in results if hit.score >= min_score))
-        return results
+        diversity = self.profile.diversity.but(group=group, diversify=diversify, collapse=collapse)
+        plan = self._plan(query, top_k, mode, fusion, rerank, filter, deadline_ms)
+        stages = [*plan.pipeline.stages, *diversity.stages(self.store)]
+        pipeline = replace(plan.pipeline, stages=stages, rate=self._relevance(plan.query))
+        results = replace(plan, pipeline=pipeline)(top_k)
+        return results if min_score is None else at_least(min_score, results)
+
+    def _relevance(self, query: Query) -> Relevance | None:
+        """What tells hits how relevant they are, if the profile wants that."""
+        if not self.profile.relevance:
+            return None
+        return Relevance(self.store, self.analyser, None if query.vector is None else self._calibration)
+
+    @cached_property
+    def _calibration(self) -> Calibration | None:
+        return calibration_of(self.embedder)
 
     def _plan(
         self,
@@ -481,11 +502,35 @@ class Index:
             raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
         return found[0]
 
-    def why(self, query: str, document: str) -> Any:
-        """Tell which stage placed or lost a document for a query."""
-        raise RiffluxError(
-            f"why cannot tell about {document!r} in this version: search for {query!r} and look at hit.why"
-        )
+    def why(
+        self,
+        query: str,
+        document: str,
+        *,
+        top_k: int = 10,
+        mode: str = HYBRID,
+        fusion: str | Fuse | None = None,
+        rerank: str | Rerank | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,
+    ) -> Verdict:
+        """Tell why a document is among the `top_k` hits of a search, or which stage lost it and what would help.
+
+        `document` is a key, path or absolute path, of which the best chunk is judged, or the id of one chunk. The rest
+        is as in `search`. Raises `NotFound` for an unknown document.
+        """
+        from rifflux.retrieve.why import Inquiry
+        from rifflux.retrieve.words import as_typed
+
+        checked_search(query, top_k, None)
+        hit = self.store.chunk(document)
+        name = (hit.collection, hit.document) if hit else self._document_of(document)
+        chunks = self.store.chunks_of(*name)
+        plan = self._plan(query, top_k, mode, fusion, rerank, filter)
+        stages = [*plan.pipeline.stages, *self.profile.diversity.stages(self.store)]
+        plan = replace(plan, pipeline=replace(plan.pipeline, stages=stages))
+        places = placings(self.store, self.profile.weights)
+        typed = as_typed(query, self.analyser)
+        return Inquiry(plan, self.store, places, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
 
     def judge(self, query: str, document: str, grade: int = 1, *, user: str = "") -> Event:
         """Record how well a document answers a query, for `rifflux eval --from-feedback`.

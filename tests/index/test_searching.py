@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,23 @@ class TestModes:
         everything = library.search("cache", top_k=1000)
         assert [hit.chunk_id for hit in library.search("cache", top_k=2)] == [hit.chunk_id for hit in everything[:2]]
 
-    def test_min_score_leaves_out_what_scores_less_and_nothing_else(self, library: Index) -> None:
-        results = library.search("cache", mode="lexical")
+    @pytest.mark.parametrize("mode", ["lexical", "semantic", "hybrid"])
+    def test_min_score_leaves_out_what_is_less_relevant_and_nothing_else(self, library: Index, mode: str) -> None:
+        results = library.search("the cache keeps", mode=mode)
+        relevances = sorted({hit.relevance for hit in results if hit.relevance is not None})
+        assert len(relevances) > 1
+        kept = library.search("the cache keeps", mode=mode, min_score=relevances[0]).hits
+        assert kept == results.hits
+        kept = library.search("the cache keeps", mode=mode, min_score=relevances[1]).hits
+        assert kept == tuple(hit for hit in results if hit.relevance != relevances[0])
+
+    def test_min_score_is_about_scores_where_the_profile_tells_no_relevance(self, library: Index) -> None:
+        plain = library.using(replace(library.profile, relevance=False))
+        results = plain.search("cache", mode="lexical")
+        assert {(hit.relevance, hit.quality) for hit in results} == {(None, None)}
         worst = min(hit.score for hit in results)
-        assert library.search("cache", mode="lexical", min_score=worst).hits == results.hits
-        assert names(library.search("cache", mode="lexical", min_score=worst + 1e-9)) < names(results)
+        assert plain.search("cache", mode="lexical", min_score=worst).hits == results.hits
+        assert names(plain.search("cache", mode="lexical", min_score=worst + 1e-9)) < names(results)
 
     def test_results_are_a_sequence(self, library: Index) -> None:
         results = library.search("cache", mode="lexical")

@@ -50,9 +50,11 @@ class Run:
 
     def view(self, index: Index) -> Index:
         """An existing index, asked through the run's own profile."""
-        if self.profile is None:
-            return index
-        return index.using(replace(find_profile(self.profile), language=index.profile.language))
+        profile = index.profile
+        if self.profile is not None:
+            profile = replace(find_profile(self.profile), language=profile.language)
+        # Judged are hundreds of hits a question, of which nobody reads how relevant they are.
+        return index.using(replace(profile, relevance="min_score" in self.options))
 
 
 #: What is compared when nothing is said.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rifflux.ingest.chunk import Chunker
+from rifflux.retrieve.diversity import Diversity
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.store.base import FieldWeights
 
@@ -29,7 +30,8 @@ class Profile:
     `facets` are the metadata fields that queries may name as `field:value`; `pool` tells how many candidates
     each channel gives for a page of `top_k`. With `anchors`, what a question names to the letter lifts the hits
     that hold it; with `shortcut`, a question that is one identifier is searched by words alone; with `expand`, words
-    that occur nowhere are searched in other spellings too, and the user's synonyms are.
+    that occur nowhere are searched in other spellings too, and the user's synonyms are. `diversity` is what keeps a
+    page from repeating itself; with `relevance`, each hit of a page gets its own.
     """
 
     name: str
@@ -42,3 +44,5 @@ class Profile:
     anchors: bool = True
     shortcut: bool = True
     expand: bool = True
+    diversity: Diversity = field(default_factory=Diversity)
+    relevance: bool = True

@@ -31,9 +31,20 @@ from rifflux.models.base import Embedder
 from rifflux.retrieve.evidence import idf
 from rifflux.store.base import Store
 from rifflux.text.analyser import Analyser
-from rifflux.types import Clause, Hit, Query, Scores
+from rifflux.types import Clause, Hit, Query, Results, Scores
 
-__all__ = ["HIGH", "MEDIUM", "STORED", "WORDS", "Calibration", "Features", "Relevance", "calibration_of", "quality"]
+__all__ = [
+    "HIGH",
+    "MEDIUM",
+    "STORED",
+    "WORDS",
+    "Calibration",
+    "Features",
+    "Relevance",
+    "at_least",
+    "calibration_of",
+    "quality",
+]
 
 #: The file of a model's calibration, in the model's folder.
 STORED = "relevance.json"
@@ -78,7 +89,7 @@ class Calibration:
 
 
 #: For hits that have no cosine, or one of a model that nobody has calibrated. Printed by bench/calibrate.py.
-WORDS = Calibration(-5.28, {"coverage": 5.10, "length": 1.49, "named": 1.95, "title": 3.59})
+WORDS = Calibration(-5.34, {"coverage": 5.12, "length": 1.5, "named": 2.26, "title": 3.66})
 
 
 def calibration_of(embedder: Embedder) -> Calibration | None:
@@ -149,6 +160,12 @@ class Relevance:
         known, total = self.store.document_frequencies(terms), self.store.counts()["chunks"]
         # A phrase is at most as frequent as its rarest word.
         return {clause: idf(total, min(known.get(term, 0) for term in clause)) for clause in clauses}
+
+
+def at_least(least: float, results: Results) -> Results:
+    """The results without hits of less relevance, or of a lower score where there is no relevance."""
+    worth = ((hit.score if hit.relevance is None else hit.relevance, hit) for hit in results)
+    return replace(results, hits=tuple(hit for value, hit in worth if value >= least))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from rifflux.index import Index
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
+from rifflux.retrieve.diversity import Diversity
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.types import Hit, Results, Trace, Why
 
@@ -27,8 +28,16 @@ class SearchService:
     """The search interface of the contract: always reciprocal rank fusion, `2 * top_k` candidates per channel."""
 
     def __init__(self, index: Index, *, k: float = 60.0) -> None:
-        fusion = ReciprocalRank(k=k)
-        profile = replace(index.profile, pool=_twice, fusion=fusion, anchors=False, shortcut=False, expand=False)
+        profile = replace(
+            index.profile,
+            pool=_twice,
+            fusion=ReciprocalRank(k=k),
+            anchors=False,
+            shortcut=False,
+            expand=False,
+            diversity=Diversity(),
+            relevance=False,
+        )
         self._index = index.using(profile)
 
     def search(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> list[dict[str, Any]]:

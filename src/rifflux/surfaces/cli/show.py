@@ -98,7 +98,8 @@ def _hit(console: Console, rank: int, hit: Hit, terms: Sequence[str], analyser: 
     place = Text.assemble((f"{rank:>2} ", "bold"), (_safe(_place(hit)), "bold cyan"))
     if hit.heading_path:
         place.append(f"  {_safe(hit.heading_path)}", "cyan")
-    place.append(f"  {hit.score:.4f} {hit.chunk_id}", "dim")
+    rated = f" {hit.quality} {hit.relevance:.2f}" if hit.relevance is not None else ""
+    place.append(f"  {hit.score:.4f}{rated} {hit.chunk_id}", "dim")
     console.print(place)
     console.print(_excerpt(hit.content, terms, analyser, full=full))
 
