@@ -125,8 +125,8 @@ def max_sim(asked: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Sco
     found = np.zeros(len(passages))
     total, lengths = weights.sum(), np.array([len(rows) for rows in passages], np.intp)
     if total and lengths.any():
-        # One product for all: many small ones cost more to hand out than to do.
-        cosines = asked @ np.concatenate(passages).T
+        # Not by BLAS: for so little work its threads cost more than they do, and they may change the last bits.
+        cosines = np.einsum("qd,td->qt", asked, np.concatenate(passages))
         filled = lengths > 0
         starts = (np.cumsum(lengths) - lengths)[filled]
         found[filled] = weights @ np.maximum.reduceat(cosines, starts, axis=1) / total
