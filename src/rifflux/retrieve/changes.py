@@ -7,8 +7,9 @@ a passage of average length, and the weights are tried in steps of .01 on the sc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -20,8 +21,8 @@ from rifflux.types import Change, Hit, Ids, QueryTerm, Ranking
 
 __all__ = ["changes"]
 
-#: No page is longer.
-LONGEST_PAGE = 1000
+#: Nobody reads on for longer.
+LONGEST_PAGE = 500
 _WEIGHTS = np.arange(101) / 100
 
 
@@ -82,32 +83,44 @@ class _Trial:
 
     def longer_page(self) -> Iterator[Change]:
         """As many results as it takes. A longer page has more candidates, which may push the chunk further down."""
-        wanted = self.rank or self._first_reaching()
-        while wanted and self.top_k < wanted <= LONGEST_PAGE:
-            rank, searched = self._rank_on_page_of(wanted)
+        wanted = self.rank or self._converged(self._first_reaching())
+        for _ in range(2):
+            if wanted is None or not self.top_k < wanted <= LONGEST_PAGE:
+                return
+            rank = self._rank_on_page_of(wanted, self.plan)
             if rank and rank <= wanted:
                 yield Change(f"ask for {wanted} results", rank, (wanted - self.top_k) / self.top_k)
                 return
-            # Of pages so long that their candidates must be searched anew, one is tried: that takes its time.
-            wanted = None if searched else rank
+            wanted = rank
 
     def _first_reaching(self) -> int | None:
         """The shortest page for which some channel reads down to the chunk."""
         ranks = [why.rank for why in self.hit.why if why.stage in self.plan.pipeline.sources and why.rank]
-        if not ranks:
-            return None
         pages = range(self.top_k + 1, LONGEST_PAGE + 1)
-        return next((page for page in pages if self.plan.pool_of(page) >= min(ranks)), None)
+        return next((page for page in pages if ranks and self.plan.pool_of(page) >= min(ranks)), None)
 
-    def _rank_on_page_of(self, top_k: int) -> tuple[int | None, bool]:
-        """The chunk's rank on a page of that length, and whether its candidates had to be searched anew."""
-        plan = self.plan.wider(top_k)
-        known = plan.query.limit == self.plan.query.limit
-        if known:
-            candidates = plan.pipeline.ordered(plan.query, self.candidates.found, Stopwatch())
-        else:
-            candidates = plan.pipeline.candidates(plan.query, Stopwatch())
-        return self._rank_in(plan, candidates, top_k), not known
+    def _converged(self, page: int | None) -> int | None:
+        """The page from a given one on that is as long as the chunk's rank there, but for anchors and stages."""
+        bare = replace(self.plan, pipeline=replace(self.plan.pipeline, lift=None, stages=()))
+        while page and page <= LONGEST_PAGE:
+            rank = self._rank_on_page_of(page, bare)
+            if rank is None or rank <= page:
+                return page
+            page = rank
+        return None
+
+    def _rank_on_page_of(self, top_k: int, plan: Plan) -> int | None:
+        wider = plan.wider(top_k)
+        found = {name: ranking.head(wider.query.limit) for name, ranking in self._far.items()}
+        return self._rank_in(wider, wider.pipeline.ordered(wider.query, found, Stopwatch()), top_k)
+
+    @cached_property
+    def _far(self) -> Mapping[str, Ranking]:
+        """What the channels find for the longest page."""
+        query = self.plan.wider(LONGEST_PAGE).query
+        if query.limit <= self.plan.query.limit:
+            return self.candidates.found
+        return {name: source(query) for name, source in self.plan.pipeline.sources.items()}
 
     def _rank_in(self, plan: Plan, candidates: Candidates, top_k: int = 0) -> int | None:
         """The chunk's rank among candidates, after the stages too."""
