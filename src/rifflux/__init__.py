@@ -25,7 +25,7 @@ from rifflux.errors import (
 )
 from rifflux.index import Index, Status
 from rifflux.index import open_index as open
-from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Link, Results, Trace, Why
+from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Link, Results, Trace, Verdict, Why
 
 __all__ = [
     "Busy",
@@ -51,6 +51,7 @@ __all__ = [
     "Trace",
     "Unreadable",
     "UnusableIndex",
+    "Verdict",
     "Why",
     "open",
 ]
