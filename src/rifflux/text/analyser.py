@@ -39,7 +39,7 @@ _PART = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _HUMP_SHAPE = re.compile(r"A+(?=Aa)|A?a+|A+|0+")
 _CJK_RUN = re.compile(rf"[{CJK}]")
-_GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_GROUPED_DIGITS = re.compile(r",(?<=\d,)(?=\d{3}\b)")
 #: Typographic forms of the apostrophe and the hyphen.
 _VARIANTS = (("’", "'"), ("‘", "'"), ("ʼ", "'"), ("‐", "-"), ("‑", "-"))
 _CACHE_LIMIT = 200_000

@@ -35,6 +35,8 @@ from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Query, Ranki
 
 __all__ = ["SqliteStore"]
 
+# Made once: json.dumps makes an encoder at every call that sets an option.
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
 # FTS5 breaks ties at the cut by row number; reading a few more lets the chunk id decide.
 _TIE_MARGIN = 32
 
@@ -412,7 +414,7 @@ def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[Ana
     embedded = connection.execute("select 1 from model where state = 'active'").get
     for each in chunks:
         chunk = each.chunk
-        row = (chunk.position, json.dumps(chunk.headings, ensure_ascii=False), chunk.text, *chunk.span, each.hash)
+        row = (chunk.position, _as_json(chunk.headings), chunk.text, *chunk.span, each.hash)
         if chunk.id in held:
             id, hash = held[chunk.id]
             connection.execute(sql.MOVE_CHUNK, (*row, id))
