@@ -94,12 +94,14 @@ def _score(why: Why | None) -> float | None:
 
 
 def diagnostics(trace: Trace) -> dict[str, Any]:
-    """What the pipeline did: milliseconds per stage, hits per channel, what degraded."""
+    """What the question was taken for, and what the pipeline did: milliseconds, hits per channel, what degraded."""
     return {
         "milliseconds": dict(trace.milliseconds),
         "counts": dict(trace.counts),
         "dropped": dict(trace.dropped),
         "degraded": list(trace.degraded),
+        "notes": list(trace.notes),
+        "understanding": asdict(trace.understanding) if trace.understanding else None,
     }
 
 

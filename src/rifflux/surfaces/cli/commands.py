@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,6 +39,9 @@ Model = Annotated[
     str | None, typer.Option(help="Embedding model: a name, a folder or openai:NAME.  [default: the bundled one]")
 ]
 Threads = Annotated[int | None, typer.Option(help="Processor threads for embedding.  [default: all]", min=1)]
+Synonyms = Annotated[
+    str | None, typer.Option(help="A file of words that stand for each other: a, b or a => b.", metavar="FILE")
+]
 
 
 def _open(settings: Settings, *, create: bool = False) -> Index:
@@ -50,6 +53,7 @@ def _open(settings: Settings, *, create: bool = False) -> Index:
         model=_model(settings),
         threads=settings.threads or None,
         rerankers=_rerankers(settings),
+        synonyms=settings.synonyms or None,
     )
 
 
@@ -157,20 +161,14 @@ def search(
     explain: Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print whole passages.")] = False,
     fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit status 1 if nothing is found.")] = False,
+    synonyms: Synonyms = None,
     db: Db = None,
     model: Model = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Find the best passages for a question, by words and by meaning."""
-    settings = load(db=db, model=model, threads=threads, top_k=top_k, mode=mode)
-    filter = {
-        "paths": tuple(path or ()),
-        "kinds": tuple(kind or ()),
-        "since": since,
-        "until": until,
-        "metadata": _pairs(where or []),
-    }
+    settings = load(db=db, model=model, threads=threads, top_k=top_k, mode=mode, synonyms=synonyms)
     with _open(settings) as index:
         results = index.search(
             query,
@@ -178,7 +176,7 @@ def search(
             mode=settings.mode,
             fusion=fusion,
             rerank=rerank,
-            filter=filter,
+            filter=_filter(path, kind, since, until, where),
             deadline_ms=deadline_ms,
             min_score=min_score,
             group="document" if one_per_document else None,
@@ -188,6 +186,19 @@ def search(
         show.results(results, index.analyser, as_json=json, explain=explain, full=full)
     if fail_empty and not results:
         raise typer.Exit(1)
+
+
+def _filter(
+    paths: list[str] | None, kinds: list[str] | None, since: str | None, until: str | None, where: list[str] | None
+) -> dict[str, Any]:
+    """The filter that options ask for."""
+    return {
+        "paths": tuple(paths or ()),
+        "kinds": tuple(kinds or ()),
+        "since": since,
+        "until": until,
+        "metadata": _pairs(where or []),
+    }
 
 
 def _pairs(items: list[str]) -> dict[str, list[str | int | float]]:

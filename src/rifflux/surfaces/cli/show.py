@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rifflux.surfaces.contract import search_json, why_lines
+from rifflux.surfaces.verdicts import understanding_line, verdict_json, verdict_lines
 from rifflux.text.highlight import matches, stretch
-from rifflux.types import Document, Failure, Hit, IndexReport, Results
+from rifflux.types import Document, Failure, Hit, IndexReport, Results, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rifflux.surfaces.config import Settings
     from rifflux.text.analyser import Analyser
 
-__all__ = ["config", "item", "problems", "report", "results", "status"]
+__all__ = ["config", "item", "problems", "report", "results", "status", "verdict"]
 
 EXCERPT = 420
 MOST_LISTED = 20
@@ -87,9 +88,25 @@ def results(found: Results, analyser: Analyser, *, as_json: bool, explain: bool,
         errors.print("nothing found", style="yellow")
     for reason in found.trace.degraded:
         errors.print(f"note: {reason}", style="yellow")
+    for note in found.trace.notes:
+        errors.print(f"note: {_safe(note)}", style="dim")
     if explain:
+        if found.trace.understanding:
+            errors.print(_safe(understanding_line(found.trace.understanding)), style="dim")
         spent = ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in found.trace.milliseconds.items())
         errors.print(f"{found.trace.effective_mode}: {spent}", style="dim")
+
+
+def verdict(found: Verdict, *, as_json: bool) -> None:
+    """Why a document is where it is; what became of it in bold."""
+    if as_json:
+        _json(verdict_json(found))
+        return
+    console = _console()
+    headline, *lines = map(_safe, verdict_lines(found))
+    console.print(headline, style="bold green" if found.found else "bold yellow")
+    for line in lines:
+        console.print(line)
 
 
 def _hit(console: Console, rank: int, hit: Hit, terms: Sequence[str], analyser: Analyser, *, full: bool) -> None:

@@ -1,0 +1,55 @@
+"""The command that explains: `why` tells why a document is where it is for a query."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.commands import Db, Json, Model, Synonyms, Threads, _filter, _local, _open, app
+from rifflux.surfaces.config import load
+
+__all__: list[str] = []
+
+
+@app.command(
+    epilog="""Examples:  rifflux why "how long do cache entries live" notes/cache.md
+
+rifflux why "cache ttl" notes/cache.md -k 5 --fusion rrf --kind markdown"""
+)
+def why(
+    query: Annotated[str, typer.Argument(help="The question, as in search.")],
+    document: Annotated[str, typer.Argument(help="A document's path or key, or a chunk id.", metavar="DOCUMENT")],
+    top_k: Annotated[
+        int | None, typer.Option("-k", "--top-k", help="How many results the page has.  [default: 10]")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option(help="lexical, semantic, hybrid or hybrid-rerank.  [default: hybrid]")
+    ] = None,
+    fusion: Annotated[str | None, typer.Option(help="How the channels are fused.  [default: the profile's]")] = None,
+    rerank: Annotated[str | None, typer.Option(help="The reranker, as in search.", metavar="NAME")] = None,
+    path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None,
+    since: Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")] = None,
+    until: Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")] = None,
+    where: Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")] = None,
+    synonyms: Synonyms = None,
+    db: Db = None,
+    model: Model = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Tell why a document ranks where it does for a question, or what keeps it off the page and what would help."""
+    settings = load(db=db, model=model, threads=threads, top_k=top_k, mode=mode, synonyms=synonyms)
+    with _open(settings) as index:
+        verdict = index.why(
+            query,
+            _local(document, index),
+            top_k=settings.top_k,
+            mode=settings.mode,
+            fusion=fusion,
+            rerank=rerank,
+            filter=_filter(path, kind, since, until, where),
+        )
+    show.verdict(verdict, as_json=json)
