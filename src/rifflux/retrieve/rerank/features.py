@@ -37,8 +37,8 @@ class Weights:
     semantic: float = 0.5
     coverage: float = 0.5
     phrase: float = 0.5
-    title: float = 0.2
-    identifier: float = 0.0
+    title: float = 0.4
+    identifier: float = 0.3
     lexical: float = 0.0
     freshness: float = 0.0
 
