@@ -30,6 +30,7 @@ from rifflux.retrieve.classify import classify
 from rifflux.retrieve.evidence import StoreEvidence
 from rifflux.retrieve.expand import Synonyms, expand, read_synonyms
 from rifflux.retrieve.fuse import Fuse, fusion_of
+from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
 from rifflux.retrieve.understand import understand
 from rifflux.store import open_store
@@ -136,7 +137,9 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
         raise InvalidArgument(
             f"the index was built for {language}, not {profile.language}: open it with that language, or make a new one"
         )
-    facets = store.setting("facets")
+    facets, fusion = store.setting("facets"), store.setting("fusion")
+    if fusion and not explicit:
+        profile = replace(profile, fusion=load_fusion(fusion))
     return replace(profile, language=language, facets=tuple(facets.split(",")) if facets else profile.facets)
 
 
@@ -349,6 +352,11 @@ class Index:
     @cached_property
     def _calibration(self) -> Calibration | None:
         return calibration_of(self.embedder)
+
+    def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
+        """A hybrid search ready to run, with its steps apart: for measuring and tuning them."""
+        checked_search(query, top_k, None)
+        return self._plan(query, top_k, HYBRID, None, None, filter)
 
     def _plan(
         self,

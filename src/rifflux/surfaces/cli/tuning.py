@@ -1,0 +1,103 @@
+"""The command that fits an index to judged questions."""
+
+from __future__ import annotations
+
+import json as codec
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rifflux.errors import InvalidArgument
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, _open, app
+from rifflux.surfaces.cli.progress import progress_bar
+from rifflux.surfaces.config import load
+
+if TYPE_CHECKING:
+    from rifflux.evaluate.tune import Tuned
+
+__all__: list[str] = []
+
+
+@app.command(
+    epilog="""Examples:  rifflux tune --from-feedback --dry-run
+
+rifflux tune beir/scifact --db scifact.db"""
+)
+def tune(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A folder with corpus.jsonl, queries.jsonl and qrels/NAME.tsv.")
+    ] = None,
+    from_feedback: Annotated[
+        bool, typer.Option("--from-feedback", help="Use the judgements recorded in the index.")
+    ] = False,
+    qrels: Annotated[str, typer.Option(help="Which judgements: the file qrels/NAME.tsv.", metavar="NAME")] = "test",
+    scope: Annotated[
+        str | None, typer.Option(help="Ask only among documents that share this metadata.", metavar="FIELD")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be gained.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Forget what the index was tuned to.")] = False,
+    db: Db = None,
+    model: Model = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Fit how words and meaning are weighed to this index, from at least 30 judged questions.
+
+    Cross-validated, and kept only if the gain is significant; otherwise nothing changes.
+    """
+    from rifflux.evaluate import read_beir, read_feedback
+    from rifflux.evaluate import tune as tuning
+    from rifflux.store import open_store
+
+    if [bool(folder), from_feedback, reset].count(True) != 1:
+        raise InvalidArgument("give a folder of a judged collection, or --from-feedback, or --reset")
+    settings = load(db=db, model=model, threads=threads)
+    if reset:
+        with closing(open_store(settings.index_path(), create=False)) as store:
+            was = tuning.reset(store)
+        _say({"reset": was}, "back to the default" if was else "it was not tuned", as_json=json)
+        return
+    with _open(settings) as index:
+        collection = read_beir(folder, qrels, scope=scope) if folder else read_feedback(index)
+        with progress_bar() as progress:
+            tuned = tuning.tune(index, collection, progress=progress)
+        kept = tuned.significant and not dry_run
+        if kept:
+            tuning.apply(index, tuned)
+    _say(_report(tuned, kept=kept), _sentence(tuned, kept=kept), as_json=json)
+
+
+def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:
+    from rifflux.retrieve.fuse.stored import dump_fusion
+
+    return {
+        "questions": tuned.questions,
+        "before": round(tuned.before, 6),
+        "after": round(tuned.after, 6),
+        "p_value": round(tuned.p_value, 4),
+        "significant": tuned.significant,
+        "changed": kept,
+        "fusion": codec.loads(dump_fusion(tuned.fusion)),
+    }
+
+
+def _sentence(tuned: Tuned, *, kept: bool) -> str:
+    found = (
+        f"nDCG@10 on held-out questions: {tuned.before:.4f} before, {tuned.after:.4f} tuned "
+        f"({tuned.gain:+.4f}, p = {tuned.p_value:.3f}, {tuned.questions} questions)"
+    )
+    if kept:
+        return f"{found}\nkept: this index now searches so; 'rifflux tune --reset' undoes it"
+    if tuned.significant:
+        return f"{found}\nnothing changed: without --dry-run it would be kept"
+    return f"{found}\nnothing changed: the gain could be chance"
+
+
+def _say(report: dict[str, object], sentence: str, *, as_json: bool) -> None:
+    if as_json:
+        show._json(report)
+    else:
+        show._console().print(sentence)

@@ -1,0 +1,136 @@
+"""Tuning: what it finds, when it keeps it, what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from small import write_collection
+
+import rifflux
+from rifflux import Document, Index, InvalidArgument
+from rifflux.evaluate import read_beir, read_feedback
+from rifflux.evaluate.tune import FEWEST, apply, reset, tune
+from rifflux.retrieve.fuse import Adaptive, Balanced, Linear, ReciprocalRank
+from rifflux.retrieve.fuse.stored import dump_fusion, load_fusion
+
+COUNT = 40
+DOCUMENTS = [
+    {"_id": f"d{number}", "title": "", "text": f"word{number} of the topic{number % 5} in a sentence"}
+    for number in range(COUNT)
+]
+QUERIES = [{"_id": f"q{number}", "text": f"word{number} topic{(number + 1) % 5}"} for number in range(COUNT)]
+JUDGEMENTS = [(f"q{number}", f"d{number}", 1) for number in range(COUNT)]
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """A collection whose answers hold the rare word of the question."""
+    return write_collection(tmp_path / "judged", documents=DOCUMENTS, queries=QUERIES, judgements=JUDGEMENTS)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    """The documents of the collection, in an index whose vectors are poor."""
+    with rifflux.open(tmp_path / "index.db", model="hash:8") as index:
+        index.add(*(Document(each["_id"], each["text"]) for each in DOCUMENTS))
+        yield index
+
+
+def badly_weighed(index: Index) -> Index:
+    """The index, asked with nearly no regard to words."""
+    return index.using(replace(index.profile, fusion=Balanced(weight=1.0), shortcut=False, anchors=False))
+
+
+class TestTune:
+    def test_a_significant_gain_is_kept_until_it_is_reset(self, index: Index, judged: Path, tmp_path: Path) -> None:
+        default = index.profile.fusion
+        tuned = tune(badly_weighed(index), read_beir(judged))
+        assert tuned.significant
+        assert (tuned.questions, tuned.before < tuned.after) == (COUNT, True)
+        apply(index, tuned)
+        with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
+            assert again.profile.fusion == tuned.fusion != default
+        assert reset(index.store)
+        assert not reset(index.store)
+        with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
+            assert again.profile.fusion == default
+
+    def test_where_nothing_is_to_be_gained_the_default_stays(self, index: Index, judged: Path) -> None:
+        well_weighed = index.using(replace(index.profile, fusion=Balanced(weight=0.1)))
+        tuned = tune(well_weighed, read_beir(judged))
+        assert (tuned.before, tuned.gain, tuned.significant) == (1.0, 0.0, False)
+        assert tuned.fusion == well_weighed.profile.fusion
+
+    def test_the_same_questions_give_the_same_answer(self, index: Index, judged: Path) -> None:
+        poor, collection = badly_weighed(index), read_beir(judged)
+        assert tune(poor, collection) == tune(poor, collection)
+
+    def test_judgements_in_the_index_will_do(self, index: Index) -> None:
+        for number in range(FEWEST):
+            index.judge(f"word{number} topic{(number + 1) % 5}", f"d{number}")
+        assert tune(badly_weighed(index), read_feedback(index)).questions == FEWEST
+
+    def test_too_few_questions_are_refused(self, index: Index, judged: Path) -> None:
+        with pytest.raises(InvalidArgument, match=f"needs {FEWEST} questions .* there are 29 of 29"):
+            tune(index, read_beir(judged).head(29))
+
+    def test_documents_that_are_not_in_the_index_do_not_count(self, judged: Path) -> None:
+        with rifflux.open(":memory:", model="hash:8") as empty, pytest.raises(InvalidArgument, match="there are 0 of"):
+            tune(empty, read_beir(judged))
+
+    def test_without_vectors_there_is_nothing_to_weigh(self, judged: Path) -> None:
+        with rifflux.open(":memory:", model="hash:8") as bare:
+            bare.add(*(Document(each["_id"], each["text"]) for each in DOCUMENTS), embed=False)
+            with pytest.raises(InvalidArgument, match="no chunk has a vector"):
+                tune(bare, read_beir(judged))
+
+
+class TestStoredFusions:
+    @pytest.mark.parametrize(
+        "fusion",
+        [Adaptive(prior=0.7, priors={"code": 0.9}), Balanced(0.2), Linear(0.4), ReciprocalRank(10, {"lexical": 2.0})],
+    )
+    def test_a_fusion_comes_back_as_it_was(self, fusion: Adaptive) -> None:
+        assert load_fusion(dump_fusion(fusion)) == fusion
+
+    @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"name": "none"}', '{"name": "rrf", "knob": 1}'])
+    def test_one_that_is_not_known_is_refused_with_the_cure(self, text: str) -> None:
+        with pytest.raises(InvalidArgument, match="rifflux tune --reset"):
+            load_fusion(text)
+
+
+class TestCommand:
+    @pytest.fixture
+    def command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+        monkeypatch.setenv("RIFFLUX_MODEL", "hash:8")
+
+        def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+            words = [sys.executable, "-m", "rifflux", "tune", *map(str, arguments), "--db", "index.db"]
+            return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+
+        return run
+
+    def test_it_tells_what_was_found_and_what_was_done(self, command, index: Index, judged: Path) -> None:
+        done = command(judged, "--dry-run")
+        assert done.returncode == 0, done.stderr
+        assert "nothing changed" in done.stdout
+        assert index.store.setting("fusion") is None
+
+    def test_a_setting_that_cannot_be_used_is_told_and_can_be_removed(
+        self, command, index: Index, judged: Path
+    ) -> None:
+        index.store.set("fusion", '{"name": "none"}')
+        done = command(judged)
+        assert (done.returncode, "rifflux tune --reset" in done.stderr) == (2, True)
+        assert command("--reset").returncode == 0
+        assert command(judged, "--json").returncode == 0
+
+    @pytest.mark.parametrize("arguments", [(), ("judged", "--from-feedback"), ("--reset", "--from-feedback")])
+    def test_one_thing_at_a_time(self, command, index: Index, judged: Path, arguments: tuple[str, ...]) -> None:
+        done = command(*arguments)
+        assert (done.returncode, "--from-feedback" in done.stderr, done.stdout) == (2, True, "")
