@@ -96,7 +96,7 @@ CHUNKS_HELD = "select uid, id, hash from chunk where document = ?"
 
 PUT_CHUNK = """
 insert into chunk (uid, document, position, headings, text, span_start, span_end, hash)
-values (?, ?, ?, ?, ?, ?, ?, ?) returning id"""
+values (?, ?, ?, ?, ?, ?, ?, ?)"""
 
 MOVE_CHUNK = """
 update chunk set position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, hash = ? where id = ?"""

@@ -423,7 +423,8 @@ def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[Ana
             connection.execute(sql.DROP_STALE_VECTOR, (id,))
             connection.execute(sql.DROP_TERMS, (id,))
         else:
-            id = connection.execute(sql.PUT_CHUNK, (chunk.id, document, *row)).get
+            connection.execute(sql.PUT_CHUNK, (chunk.id, document, *row))
+            id = connection.last_insert_rowid()
         connection.execute(sql.PUT_TERMS, (id, each.title, each.headings, each.body))
         if embedded:
             # A file that was moved, or a text that is elsewhere too, needs no new vector.
