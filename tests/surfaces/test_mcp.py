@@ -30,6 +30,8 @@ class TestWhatIsPublished:
             "reindex",
             "get_chunk",
             "get_document",
+            "why",
+            "classify_query",
             "index_status",
         }
 

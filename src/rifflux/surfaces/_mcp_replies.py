@@ -20,6 +20,7 @@ from rifflux.index import Index, Status
 from rifflux.surfaces._mcp_shapes import (
     UNTRUSTED,
     ChunkOutput,
+    ClassifyOutput,
     DocumentOutput,
     FileNote,
     LeftOut,
@@ -31,12 +32,22 @@ from rifflux.surfaces._mcp_shapes import (
     SearchResult,
     Shape,
     StatusOutput,
+    WhyOutput,
 )
 from rifflux.surfaces._workspace import OpenIndex
 from rifflux.surfaces.contract import contract_results
-from rifflux.types import Failure, Hit, IndexReport, Results
+from rifflux.surfaces.verdicts import verdict_json, verdict_lines
+from rifflux.types import Failure, Hit, IndexReport, Results, Understanding, Verdict
 
-__all__ = ["chunk_reply", "document_reply", "reindex_reply", "search_reply", "status_reply"]
+__all__ = [
+    "chunk_reply",
+    "classify_reply",
+    "document_reply",
+    "reindex_reply",
+    "search_reply",
+    "status_reply",
+    "why_reply",
+]
 
 #: A token is seldom shorter: what to reckon with where no tokenizer can be had.
 CHARACTERS_PER_TOKEN = 3
@@ -187,6 +198,20 @@ def status_reply(status: Status, allowed: Sequence[Path]) -> CallToolResult:
         }
     )
     return _reply(output)
+
+
+def why_reply(verdict: Verdict) -> CallToolResult:
+    """Why a document is where it is; what the document says of itself stands in a fence."""
+    told = verdict_json(verdict)
+    known = {name: told[name] for name in WhyOutput.model_fields if name in told}
+    output = WhyOutput.model_validate({**known, "notes": Notes(warning=UNTRUSTED)})
+    line = _quoted(chunk_id=output.chunk_id, found=output.found, rank=output.rank, top_k=output.top_k)
+    return _reply(output, _fenced("", [(line, "\n".join(verdict_lines(verdict)))]))
+
+
+def classify_reply(understood: Understanding) -> CallToolResult:
+    """What sort of question it is."""
+    return _reply(ClassifyOutput.model_validate(asdict(understood)))
 
 
 def _noted(failures: Sequence[Failure]) -> list[FileNote]:

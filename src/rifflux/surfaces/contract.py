@@ -15,7 +15,7 @@ from rifflux.index import Index
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
 from rifflux.retrieve.diversity import Diversity
 from rifflux.retrieve.fuse import ReciprocalRank
-from rifflux.types import Hit, Results, Trace, Why
+from rifflux.types import Hit, Results, Trace, Verdict, Why
 
 __all__ = ["SearchService", "contract_results", "diagnostics", "score_breakdown", "search_json"]
 
@@ -47,6 +47,10 @@ class SearchService:
     def results(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> Results:
         """The same search with its trace, for surfaces that also tell how it was done."""
         return self._index.search(query, top_k=top_k, mode=mode)
+
+    def why(self, query: str, document: str, *, top_k: int = 10, mode: str = "hybrid") -> Verdict:
+        """Why a document is among the results of this search, or is not. Raises `NotFound` for an unknown one."""
+        return self._index.why(query, document, top_k=top_k, mode=mode)
 
 
 def contract_results(results: Results) -> list[dict[str, Any]]:
