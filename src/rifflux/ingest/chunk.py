@@ -10,8 +10,10 @@ from hashlib import blake2b
 from importlib import import_module
 from itertools import groupby
 
-from rifflux.ingest.pack import Count, Pack
 from rifflux.types import Block, Chunk, Document
+
+#: How many tokens of the embedder a text has; additive over words.
+Count = Callable[[str], int]
 
 __all__ = ["Chunker", "Count", "blocks_of", "chunk_id", "embedding_text", "heading_path"]
 
@@ -74,6 +76,8 @@ class Chunker:
 
         Every character of the blocks that is no space is in the span of exactly one chunk.
         """
+        from rifflux.ingest.pack import Pack  # only indexing needs it, and a profile holds a chunker
+
         chunks: list[Chunk] = []
         seen: Counter[tuple[tuple[str, ...], str]] = Counter()
         for headings, section in groupby(blocks, key=lambda block: block.headings):
