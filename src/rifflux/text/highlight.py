@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 
 from rifflux.text.analyser import CJK, Analyser
 from rifflux.types import Span
@@ -12,7 +13,13 @@ from rifflux.types import Span
 __all__ = ["matches", "stretch"]
 
 #: A word without the punctuation around it, or two neighbours of a script without spaces (which overlap).
-_WORD = re.compile(rf"[^\s{CJK}]+|(?=([{CJK}]{{2}}))")
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    return re.compile(rf"[^\s{CJK}]+|(?=([{CJK}]{{2}}))")
+
+
 _AROUND = ".,;:!?\"'()[]{}<>`*_|~…“”‘’«»„"
 #: How far to look for the end of a word: text without spaces is cut anywhere.
 _REACH = 40
@@ -32,7 +39,7 @@ def matches(text: str, terms: Collection[str], analyser: Analyser) -> list[Span]
 
 
 def _words(text: str) -> Iterator[Span]:
-    for word in _WORD.finditer(text):
+    for word in _words().finditer(text):
         if word[1]:
             yield word.span(1)
         elif stripped := word[0].strip(_AROUND):
