@@ -127,7 +127,7 @@ class Mmr:
                 float(relevance[place] - penalty),
                 rank=rank,
                 relevance=float(relevance[place]),
-                redundancy=-float(penalty),
+                redundancy=0.0 - penalty,
             )
             for rank, (place, penalty) in enumerate(zip(taken, penalties, strict=True), 1)
         ]
