@@ -16,7 +16,7 @@ __all__ = ["matches", "stretch"]
 
 
 @cache
-def _words() -> re.Pattern[str]:
+def _pattern() -> re.Pattern[str]:
     return re.compile(rf"[^\s{CJK}]+|(?=([{CJK}]{{2}}))")
 
 
@@ -39,7 +39,7 @@ def matches(text: str, terms: Collection[str], analyser: Analyser) -> list[Span]
 
 
 def _words(text: str) -> Iterator[Span]:
-    for word in _words().finditer(text):
+    for word in _pattern().finditer(text):
         if word[1]:
             yield word.span(1)
         elif stripped := word[0].strip(_AROUND):
