@@ -12,11 +12,10 @@ from rifflux.types import Span
 
 __all__ = ["matches", "stretch"]
 
-#: A word without the punctuation around it, or two neighbours of a script without spaces (which overlap).
-
 
 @cache
 def _pattern() -> re.Pattern[str]:
+    """A word without the punctuation around it, or two neighbours of a script without spaces (which overlap)."""
     return re.compile(rf"[^\s{CJK}]+|(?=([{CJK}]{{2}}))")
 
 

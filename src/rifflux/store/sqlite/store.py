@@ -50,6 +50,7 @@ class SqliteStore:
         self._read_only = read_only
         self._lock = threading.RLock()
         self._matrix: Matrix | None = None
+        self._counted: tuple[int, Mapping[str, int]] | None = None
 
     @classmethod
     def open(cls, location: str, *, create: bool = True) -> SqliteStore:
@@ -225,7 +226,7 @@ class SqliteStore:
 
     def _vectors(self) -> Matrix:
         with self._reading() as connection:
-            generation = int(self.setting("generation") or 0)
+            generation = self._generation()
             if self._matrix is None or self._matrix.generation != generation:
                 model = self.model()
                 self._matrix = Matrix.read(connection, generation, model.dimension if model else 1)
@@ -355,8 +356,18 @@ class SqliteStore:
 
     def counts(self) -> Mapping[str, int]:
         """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
-        (row,) = self._rows(sql.COUNTS)
-        return dict(zip(("documents", "chunks", "embedded_chunks", "files"), row, strict=True))
+        with self._reading() as connection:
+            # Counting goes through whole tables. Within a transaction the generation has not moved yet.
+            generation = -1 if connection.in_transaction else self._generation()
+            if self._counted is None or self._counted[0] != generation or generation < 0:
+                (row,) = self._rows(sql.COUNTS)
+                names = ("documents", "chunks", "embedded_chunks", "files")
+                self._counted = generation, dict(zip(names, row, strict=True))
+            return self._counted[1]
+
+    def _generation(self) -> int:
+        """A number that grows with every transaction that changed what is found."""
+        return int(self.setting("generation") or 0)
 
     def setting(self, name: str) -> str | None:
         """A setting's value, or None."""
