@@ -403,6 +403,7 @@ class Index:
 
     def classify(self, query: str) -> Understanding:
         """What sort of question this is for this index: one identifier, mixed or conceptual, and why."""
+        checked_search(query, 1, None)
         return classify(query, self.analyser, self.store.document_frequencies, self.store.counts()["chunks"])
 
     def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding, list[str]]:

@@ -93,3 +93,6 @@ class TestAgents:
         answer = agent.ask("classify_query", query="tell me about D40")
         assert set(answer) == {"kind", "specificity", "identifiers", "names", "reasons"}
         assert (answer["kind"], answer["identifiers"]) == ("identifier", ["D40"])
+
+    def test_an_empty_question_is_refused(self, agent: Agent) -> None:
+        assert "the query is empty" in agent.refusal("classify_query", query=" ")
