@@ -123,7 +123,12 @@ class Analyser:
         return " ".join(self.terms(text))
 
     def _analyse(self, token: str) -> tuple[str, ...]:
-        if not token.isascii() and _scripts().run.match(token):
+        if token.isascii():
+            if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
+                word = token.lower()
+                return () if word in self._stop else (self._stem(word),)
+            return self._identifier(token)
+        if _scripts().run.match(token):
             return _bigrams(token)
         if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
             return self._word(token)

@@ -95,8 +95,10 @@ PUT_LINK = "insert or replace into link values (?, ?, ?, ?)"
 CHUNKS_HELD = "select uid, id, hash from chunk where document = ?"
 
 PUT_CHUNK = """
-insert into chunk (uid, document, position, headings, text, span_start, span_end, hash)
-values (?, ?, ?, ?, ?, ?, ?, ?)"""
+insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+
+LAST_CHUNK = "select coalesce(max(id), 0) from chunk"
 
 MOVE_CHUNK = """
 update chunk set position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, hash = ? where id = ?"""

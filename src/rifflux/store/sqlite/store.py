@@ -422,7 +422,8 @@ def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[Ana
     held = {uid: (id, hash) for uid, id, hash in connection.execute(sql.CHUNKS_HELD, (document,)).fetchall()}
     wanted = {each.chunk.id for each in chunks}
     connection.executemany(sql.DROP_CHUNK, [(id,) for uid, (id, _) in held.items() if uid not in wanted])
-    embedded = connection.execute("select 1 from model where state = 'active'").get
+    last = connection.execute(sql.LAST_CHUNK).get
+    new, terms = [], []
     for each in chunks:
         chunk = each.chunk
         row = (chunk.position, _as_json(chunk.headings), chunk.text, *chunk.span, each.hash)
@@ -434,12 +435,15 @@ def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[Ana
             connection.execute(sql.DROP_STALE_VECTOR, (id,))
             connection.execute(sql.DROP_TERMS, (id,))
         else:
-            connection.execute(sql.PUT_CHUNK, (chunk.id, document, *row))
-            id = connection.last_insert_rowid()
-        connection.execute(sql.PUT_TERMS, (id, each.title, each.headings, each.body))
-        if embedded:
-            # A file that was moved, or a text that is elsewhere too, needs no new vector.
-            connection.execute(sql.TAKE_OVER_VECTOR, {"chunk": id, "hash": each.hash})
+            id = last = last + 1
+            new.append((id, chunk.id, document, *row))
+        terms.append((id, each.title, each.headings, each.body))
+    connection.executemany(sql.PUT_CHUNK, new)
+    connection.executemany(sql.PUT_TERMS, terms)
+    if connection.execute("select 1 from model where state = 'active'").get:
+        # A file that was moved, or a text that is elsewhere too, needs no new vector.
+        hashes = {each.chunk.id: each.hash for each in chunks}
+        connection.executemany(sql.TAKE_OVER_VECTOR, [{"chunk": row[0], "hash": hashes[row[1]]} for row in new])
 
 
 def _hit(row: Sequence[Any]) -> Hit:
