@@ -5,8 +5,8 @@ import threading
 import time
 
 import pytest
-from chatting import chat_server
 
+from chatting import chat_server
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.chat import ChatModel
 
