@@ -32,7 +32,7 @@ from rifflux.types import Filter, Ids, Ranking, Scores
 
 HEAD = """# Fusion
 
-Made by `python bench/fusion.py ../shared/data --markdown bench/results/fusion.md` on the development collections:
+Made by `python bench/fusion.py DATA --markdown bench/results/fusion.md` on the development collections:
 documents at their best passage, bundled model. `left out` has its two knobs chosen on the other collections only."""
 POOL, DEPTH, LOOKED_AT = 100, 1000, 10
 PRIORS = (0.35, 0.4, 0.45, 0.5, 0.55)

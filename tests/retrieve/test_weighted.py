@@ -77,8 +77,9 @@ def test_adaptive_trusts_vectors_more_in_code_and_less_in_messages() -> None:
 
 
 def test_adaptive_trusts_vectors_more_where_they_choose_clearly() -> None:
-    clear = {"lexical": ranking({1: 1.0}), "semantic": ranking({1: 0.9, 2: 0.2})}
-    vague = {"lexical": ranking({1: 1.0}), "semantic": ranking({1: 0.5, 2: 0.49})}
+    rest = dict.fromkeys(range(2, 120), 0.2)
+    clear = {"lexical": ranking({1: 1.0}), "semantic": ranking({1: 0.9, **rest})}
+    vague = {"lexical": ranking({1: 1.0}), "semantic": ranking({1: 0.3, **rest})}
     assert Adaptive().semantic_weight(clear, Known()) > Adaptive().semantic_weight(vague, Known())
 
 

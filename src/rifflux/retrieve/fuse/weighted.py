@@ -22,6 +22,8 @@ BY_SPECIFICITY = "by-specificity"
 _ALPHAS = ((0.5, 0.3), (0.2, 0.5), (-1.0, 0.7))
 #: How far channels are read so that a candidate of one has its score in the other.
 DEPTH = 1000
+#: How far down the ranking the best cosine is compared; with fewer candidates their confidence is not judged.
+GAP_RANK = 100
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class Adaptive(_Weighted):
         if not len(semantic):
             return 0.0
         prior = np.clip(self._prior(rankings, evidence), 0.01, 0.99)
-        gap = float(semantic.scores[0] - semantic.scores[min(99, len(semantic) - 1)])
+        gap = float(semantic.scores[0] - semantic.scores[GAP_RANK - 1]) if len(semantic) >= GAP_RANK else self.usual_gap
         odds = np.log(prior / (1 - prior)) + self.slope * (gap - self.usual_gap)
         return float(1 / (1 + np.exp(-odds)))
 
