@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rifflux._arguments import HYBRID, MOST_RESULTS, checked_mode
+from rifflux._arguments import HYBRID, HYBRID_RERANK, MOST_RESULTS, checked_mode
 from rifflux.errors import InvalidArgument
 from rifflux.evaluate.collection import Collection, Question
 from rifflux.index import Index
@@ -97,6 +97,12 @@ def _name(text: str) -> str:
     return text
 
 
+def _mode(text: str) -> str:
+    """A mode in its canonical name, but for the one that means a reranker too."""
+    mode = checked_mode(text)
+    return text if text == HYBRID_RERANK else mode
+
+
 def _fusion(text: str) -> str:
     fusion_of(text)
     return text
@@ -121,7 +127,7 @@ def _number(text: str) -> float:
 
 _OPTIONS: Mapping[str, Callable[[str], Any]] = {
     "name": _name,
-    "mode": checked_mode,
+    "mode": _mode,
     "fusion": _fusion,
     "rerank": _reranker,
     "profile": _profile,
