@@ -43,6 +43,14 @@ Threads = Annotated[int | None, typer.Option(help="Processor threads for embeddi
 Synonyms = Annotated[
     str | None, typer.Option(help="A file of words that stand for each other: a, b or a => b.", metavar="FILE")
 ]
+# How a question is asked and narrowed, the same for `search` and for `why`, which explains it.
+Mode = Annotated[str | None, typer.Option(help="lexical, semantic, hybrid or hybrid-rerank.  [default: hybrid]")]
+Fusion = Annotated[str | None, typer.Option(help="How the channels are fused.  [default: the profile's]")]
+Paths = Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")]
+Kinds = Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")]
+Since = Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")]
+Until = Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")]
+Where = Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")]
 
 
 def _open(settings: Settings, *, create: bool = False) -> Index:
@@ -135,10 +143,8 @@ def search(
     top_k: Annotated[
         int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")
     ] = None,
-    mode: Annotated[
-        str | None, typer.Option(help="lexical, semantic, hybrid or hybrid-rerank.  [default: hybrid]")
-    ] = None,
-    fusion: Annotated[str | None, typer.Option(help="How the channels are fused.  [default: the profile's]")] = None,
+    mode: Mode = None,
+    fusion: Fusion = None,
     rerank: Annotated[
         str | None,
         typer.Option(help="Reorder the best: features (if no NAME), maxsim, cross-encoder or llm.", metavar="[NAME]"),
@@ -146,11 +152,11 @@ def search(
     deadline_ms: Annotated[
         float | None, typer.Option("--deadline-ms", help="Leave out reranking that takes longer.", metavar="MS")
     ] = None,
-    path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None,
-    kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None,
-    since: Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")] = None,
-    until: Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")] = None,
-    where: Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")] = None,
+    path: Paths = None,
+    kind: Kinds = None,
+    since: Since = None,
+    until: Until = None,
+    where: Where = None,
     min_score: Annotated[
         float | None, typer.Option(help="Leave out hits of less relevance, 0 to 1: from .7 medium, from .85 high.")
     ] = None,

@@ -7,7 +7,24 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import Db, Json, Model, Synonyms, Threads, _filter, _local, _open, app
+from rifflux.surfaces.cli.commands import (
+    Db,
+    Fusion,
+    Json,
+    Kinds,
+    Mode,
+    Model,
+    Paths,
+    Since,
+    Synonyms,
+    Threads,
+    Until,
+    Where,
+    _filter,
+    _local,
+    _open,
+    app,
+)
 from rifflux.surfaces.config import load
 
 __all__: list[str] = []
@@ -24,16 +41,14 @@ def why(
     top_k: Annotated[
         int | None, typer.Option("-k", "--top-k", help="How many results the page has.  [default: 10]")
     ] = None,
-    mode: Annotated[
-        str | None, typer.Option(help="lexical, semantic, hybrid or hybrid-rerank.  [default: hybrid]")
-    ] = None,
-    fusion: Annotated[str | None, typer.Option(help="How the channels are fused.  [default: the profile's]")] = None,
+    mode: Mode = None,
+    fusion: Fusion = None,
     rerank: Annotated[str | None, typer.Option(help="The reranker, as in search.", metavar="NAME")] = None,
-    path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None,
-    kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None,
-    since: Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")] = None,
-    until: Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")] = None,
-    where: Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")] = None,
+    path: Paths = None,
+    kind: Kinds = None,
+    since: Since = None,
+    until: Until = None,
+    where: Where = None,
     synonyms: Synonyms = None,
     db: Db = None,
     model: Model = None,
