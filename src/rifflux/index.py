@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rifflux._arguments import (
-    HYBRID,
-    HYBRID_RERANK,
-    checked_deadline,
     checked_document,
-    checked_filter,
-    checked_mode,
     checked_path,
-    checked_search,
 )
-from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound
+from rifflux.asking import Asking
+from rifflux.errors import InvalidArgument, NotFound
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
-from rifflux.retrieve.anchor import Anchors
-from rifflux.retrieve.calibrate import Calibration, Relevance, at_least, calibration_of
-from rifflux.retrieve.candidates import LEXICAL, SEMANTIC, placings, sources
-from rifflux.retrieve.classify import classify
-from rifflux.retrieve.evidence import StoreEvidence
-from rifflux.retrieve.expand import Synonyms, expand, read_synonyms
-from rifflux.retrieve.fuse import Fuse, fusion_of
+from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
-from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
-from rifflux.retrieve.understand import understand
 from rifflux.store import open_store
-from rifflux.store.base import JUDGEMENT, Event, ModelInfo, Problem, Store
-from rifflux.text.analyser import Analyser, analyser
+from rifflux.store.base import ModelInfo, Problem, Store
+from rifflux.text.analyser import analyser
 from rifflux.types import (
     Document,
     Failure,
-    Filter,
-    Hit,
     IndexReport,
     Progress,
-    Query,
-    Results,
-    Trace,
-    Understanding,
-    Vectors,
-    Verdict,
 )
 
 if TYPE_CHECKING:
@@ -56,13 +35,11 @@ if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
     from rifflux.ingest.sync import Tally, Target
     from rifflux.models import Embedder
-    from rifflux.retrieve.rerank import Rerank, RerankSettings
+    from rifflux.retrieve.rerank import RerankSettings
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
-#: Judgements go from 0, irrelevant, to this.
-MOST_GRADE = 10
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
 
@@ -143,7 +120,7 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
     return replace(profile, language=language, facets=tuple(facets.split(",")) if facets else profile.facets)
 
 
-class Index:
+class Index(Asking):
     """An open index. A context manager; safe to share between threads."""
 
     def __init__(
@@ -155,13 +132,8 @@ class Index:
         rerankers: RerankSettings | None = None,
         synonyms: Synonyms | None = None,
     ) -> None:
-        self.store = store
-        self.profile = profile
+        super().__init__(store, profile, load, rerankers, synonyms)
         self.path = path
-        self._load = load
-        self._reranking = rerankers
-        self._synonyms = synonyms
-        self._rerankers: dict[str, Rerank] = {}
 
     def __enter__(self) -> Index:
         return self
@@ -178,16 +150,6 @@ class Index:
     def using(self, profile: Profile) -> Index:
         """This same index asked through another profile; closing either closes both."""
         return Index(self.store, profile, self.path, self._load, self._reranking, self._synonyms)
-
-    @property
-    def embedder(self) -> Embedder:
-        """The embedder, loaded when first needed."""
-        return self._load()
-
-    @property
-    def analyser(self) -> Analyser:
-        """The analyser of the index's language."""
-        return analyser(self.profile.language)
 
     # Adding and removing
 
@@ -305,258 +267,6 @@ class Index:
         found = [self._document_of(key) for key in keys]
         with self.store.transaction():
             return sum(self.store.remove(collection, [key]) for collection, key in found)
-
-    # Asking
-
-    def search(
-        self,
-        query: str,
-        *,
-        top_k: int = 10,
-        mode: str = HYBRID,
-        fusion: str | Fuse | None = None,
-        rerank: str | Rerank | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,
-        deadline_ms: float | None = None,
-        min_score: float | None = None,
-        group: str | None = None,
-        diversify: bool | float | None = None,
-        collapse: bool | None = None,
-    ) -> Results:
-        """Find the `top_k` best chunks for a question, each with the reasons for its place.
-
-        `mode` is `lexical` (by words), `semantic` (by meaning) or `hybrid`. Where a channel is missing, the answer
-        comes from the others and `results.trace` says so. `min_score` drops hits of less relevance, from 0 to 1; with a
-        profile that does not tell relevance, those of a lower score.
-        `rerank` reorders the best hits: `features`, `maxsim`, `cross-encoder`, `llm` or a `Rerank`; what it has not
-        done within `deadline_ms` of the call is left out, and the trace says that too.
-        `collapse` leaves out near-duplicates of better hits, `group="document"` all but a document's best hit, and
-        `diversify` prefers hits that are unlike those above them: True, or how much that counts against being relevant,
-        from 0 to 1. What is not given is as the profile has it.
-        Raises `InvalidArgument` for an argument that cannot be meant.
-        """
-        checked_search(query, top_k, min_score)
-        diversity = self.profile.diversity.but(group=group, diversify=diversify, collapse=collapse)
-        plan = self._plan(query, top_k, mode, fusion, rerank, filter, deadline_ms)
-        stages = [*plan.pipeline.stages, *diversity.stages(self.store)]
-        pipeline = replace(plan.pipeline, stages=stages, rate=self._relevance(plan.query))
-        results = replace(plan, pipeline=pipeline)(top_k)
-        return results if min_score is None else at_least(min_score, results)
-
-    def _relevance(self, query: Query) -> Relevance | None:
-        """What tells hits how relevant they are, if the profile wants that."""
-        if not self.profile.relevance:
-            return None
-        return Relevance(self.store, self.analyser, None if query.vector is None else self._calibration)
-
-    @cached_property
-    def _calibration(self) -> Calibration | None:
-        return calibration_of(self.embedder)
-
-    def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
-        """A hybrid search ready to run, with its steps apart: for measuring and tuning them."""
-        checked_search(query, top_k, None)
-        return self._plan(query, top_k, HYBRID, None, None, filter)
-
-    def _plan(
-        self,
-        query: str,
-        top_k: int,
-        mode: str,
-        fusion: str | Fuse | None,
-        rerank: str | Rerank | None,
-        filter: Filter | Mapping[str, Any] | None,
-        deadline_ms: float | None = None,
-    ) -> Plan:
-        """The search that is asked for, ready to run."""
-        deadline = checked_deadline(deadline_ms)
-        reranker = self._reranker(rerank, mode)
-        mode = checked_mode(mode)
-        fuse = fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None
-        pool = self.profile.pool(top_k)
-        clock = Stopwatch()
-        with clock("understand"):
-            asked, understanding, expanded = self._understood(query, checked_filter(filter))
-            asked = replace(asked, limit=fuse.depth(pool) if fuse else pool, deadline=deadline)
-        asked, channels, degraded, notes = self._channels(asked, mode, clock)
-        available = sources(self.store, self.profile.weights)
-        pipeline = Pipeline(
-            {name: available[name] for name in channels},
-            # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
-            fuse,
-            self.store.hydrate,
-            pool,
-            StoreEvidence(self.store, asked),
-            Anchors(self.store, self.analyser) if self.profile.anchors and fuse and fuse.anchored else None,
-            [("rerank", reranker)] if reranker else [],
-        )
-        trace = Trace(
-            mode=mode,
-            effective_mode=HYBRID if len(channels) > 1 else channels[0],
-            fusion=fuse.name if fuse else None,
-            reranker=reranker.scorer.name if reranker else None,
-            degraded=tuple(degraded),
-            notes=(*expanded, *notes),
-            understanding=understanding,
-        )
-        return Plan(pipeline, asked, trace, clock, self.profile.pool)
-
-    def classify(self, query: str) -> Understanding:
-        """What sort of question this is for this index: one identifier, mixed or conceptual, and why."""
-        checked_search(query, 1, None)
-        return classify(query, self.analyser, self.store.document_frequencies, self.store.counts()["chunks"])
-
-    def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding, list[str]]:
-        """The query with what it names to the letter and what else to search for, and notes of the latter."""
-        understanding = self.classify(text)
-        asked = understand(text, self.analyser, self.profile.facets, filter)
-        anchors = (tuple(self.analyser.terms(name)) for name in understanding.identifiers)
-        asked = replace(
-            asked, anchors=tuple(anchor for anchor in anchors if anchor), specificity=understanding.specificity
-        )
-        if not self.profile.expand:
-            return asked, understanding, []
-        store = self.store
-        asked, notes = expand(asked, self.analyser, store.document_frequencies, store.vocabulary, self._synonyms)
-        return asked, understanding, notes
-
-    def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
-        """The reranker asked for by argument or mode; kept, for its model and its memory serve the next search too."""
-        if choice is None and mode != HYBRID_RERANK:
-            return None
-        from rifflux.retrieve.rerank import DEFAULT_RERANKER, RerankSettings, Resources, reranker_of
-
-        choice = choice or DEFAULT_RERANKER
-        if not isinstance(choice, str):
-            return choice
-        if choice not in self._rerankers:
-            resources = Resources(
-                self.analyser,
-                self._load,
-                self.store.document_frequencies,
-                lambda: self.store.counts()["chunks"],
-                self._reranking or RerankSettings(),
-            )
-            self._rerankers.setdefault(choice, reranker_of(choice, resources))
-        return self._rerankers[choice]
-
-    def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
-        """The query with its vector where needed, the channels that answer, what is missing, what was left out."""
-        if mode == LEXICAL:
-            return query, [LEXICAL], [], []
-        if mode == HYBRID and self.profile.shortcut and self._is_one_identifier(query):
-            return query, [LEXICAL], [], ["the question is one identifier: searched by its words alone"]
-        query, degraded = self._with_vector(query, clock)
-        if mode == SEMANTIC:
-            return query, [SEMANTIC], degraded, []
-        return query, [LEXICAL] if query.vector is None else [LEXICAL, SEMANTIC], degraded, []
-
-    def _is_one_identifier(self, query: Query) -> bool:
-        """Whether the question is nothing but one identifier that this index holds."""
-        if len(query.anchors) != 1 or query.specificity < 1:
-            return False
-        (anchor,) = query.anchors
-        return len(self.store.document_frequencies(anchor)) == len(set(anchor))
-
-    def _with_vector(self, query: Query, clock: Stopwatch) -> tuple[Query, list[str]]:
-        """The query with its vector, and why there is none or not one for every chunk."""
-        counts = self.store.counts()
-        chunks, embedded = counts["chunks"], counts["embedded_chunks"]
-        if not embedded:
-            missing = "no chunk has a vector: run 'rifflux index' without --no-embed to search by meaning"
-            return query, [missing] if chunks else []
-        degraded = []
-        if embedded < chunks:
-            degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run 'rifflux index'")
-        try:
-            with clock("embed"):
-                query = replace(query, vector=self._embed(query.semantic_text))
-        except ModelMismatch:
-            raise
-        except ModelError as error:
-            return query, [*degraded, f"no query vector: {error}"]
-        return query, degraded if query.vector is not None else [*degraded, "no query vector: the embedder gave none"]
-
-    def _embed(self, text: str) -> Vectors | None:
-        known = self.store.model()
-        if known and known.fingerprint != self.embedder.fingerprint:
-            raise ModelMismatch(
-                f"the index holds vectors of {known.name}, and {self.embedder.name} cannot read them: "
-                f"open it with model={known.spec!r}, or without a model"
-            )
-        return self.embedder.embed_query(text)
-
-    def get(self, id: str) -> Hit | Document:
-        """A chunk by its id, or a document by its key, path or absolute path. Raises `NotFound`."""
-        return self.store.chunk(id) or self.document(id)
-
-    def document(self, key: str) -> Document:
-        """A document with its whole text, by key, path or absolute path. Raises `NotFound`."""
-        collection, key = self._document_of(key)
-        document = self.store.document(collection, key)
-        if document is None:
-            raise NotFound(f"{key!r} was removed meanwhile: search again")
-        return document
-
-    def chunks(self, key: str) -> list[Hit]:
-        """A document's chunks in reading order, by its key, path or absolute path. Raises `NotFound`."""
-        return self.store.chunks_of(*self._document_of(key))
-
-    def _document_of(self, key: str) -> tuple[str, str]:
-        found = self.store.find_documents(key)
-        if not found:
-            raise NotFound(f"no chunk or document {key!r}: take an id or path from the results of a search")
-        if len(found) > 1:
-            places = ", ".join(f"{collection}/{name}" for collection, name in found[:5])
-            raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
-        return found[0]
-
-    def why(
-        self,
-        query: str,
-        document: str,
-        *,
-        top_k: int = 10,
-        mode: str = HYBRID,
-        fusion: str | Fuse | None = None,
-        rerank: str | Rerank | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,
-    ) -> Verdict:
-        """Tell why a document is among the `top_k` hits of a search, or which stage lost it and what would help.
-
-        `document` is a key, path or absolute path, of which the best chunk is judged, or the id of one chunk. The rest
-        is as in `search`. Raises `NotFound` for an unknown document.
-        """
-        from rifflux.retrieve.why import Inquiry
-        from rifflux.retrieve.words import as_typed
-
-        checked_search(query, top_k, None)
-        hit = self.store.chunk(document)
-        name = (hit.collection, hit.document) if hit else self._document_of(document)
-        chunks = self.store.chunks_of(*name)
-        plan = self._plan(query, top_k, mode, fusion, rerank, filter)
-        stages = [*plan.pipeline.stages, *self.profile.diversity.stages(self.store)]
-        plan = replace(plan, pipeline=replace(plan.pipeline, stages=stages))
-        places = placings(self.store, self.profile.weights)
-        typed = as_typed(query, self.analyser)
-        return Inquiry(plan, self.store, places, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
-
-    def judge(self, query: str, document: str, grade: int = 1, *, user: str = "") -> Event:
-        """Record how well a document answers a query, for `rifflux eval --from-feedback`.
-
-        `document` is a key, path or absolute path, or the id of a chunk of it. `grade` is 0 for irrelevant and grows
-        with relevance; a later judgement of the same pair replaces an earlier one. Raises `NotFound` for an unknown
-        document and `InvalidArgument` for an empty query or a grade that is none.
-        """
-        if not isinstance(query, str) or not query.strip():
-            raise InvalidArgument("the query is empty: say what was asked")
-        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MOST_GRADE:
-            raise InvalidArgument(f"grade must be a whole number from 0 to {MOST_GRADE}, not {grade!r}")
-        hit = self.store.chunk(document)
-        collection, key = (hit.collection, hit.document) if hit else self._document_of(document)
-        event = Event(JUDGEMENT, query, collection, key, hit.chunk_id if hit else "", grade, user, time.time())
-        self.store.record(event)
-        return event
 
     # Looking after it
 
