@@ -2,8 +2,8 @@
 
     python bench/corpus.py FOLDER_OF_COLLECTIONS INDEX [--no-embed]
 
-The passages are about half the usual length, which makes the collections here more than 100,000 of them. Run again, it goes
-on where it was stopped.
+The passages are about half the usual length, which makes more than 100,000 of the collections here. Run again,
+it goes on where it was stopped.
 """
 
 from __future__ import annotations
