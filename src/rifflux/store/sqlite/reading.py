@@ -1,0 +1,200 @@
+"""The reading half of the store: rows by id, key or condition, and what is counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rifflux.store.base import Event, FileState, ModelInfo, Pending
+from rifflux.store.sqlite import sql
+from rifflux.store.sqlite.engine import View
+from rifflux.store.sqlite.filters import where
+from rifflux.store.sqlite.terms import phrase
+from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Ranking, Vectors
+
+__all__ = ["Reading"]
+
+
+class Reading(View):
+    """Reads a store; nothing here ranks or writes."""
+
+    def hydrate(self, ranking: Ranking) -> list[Hit]:
+        """Read the rows of a ranking, in its order and with its scores; ids that are gone are left out."""
+        ids = ranking.ids.tolist()
+        which = "chunk.uid in (select value from json_each(:ids))"
+        found = {hit.chunk_id: hit for hit in self._hits(which, {"ids": json.dumps(ids)})}
+        scored = zip((f"{id:016x}" for id in ids), ranking.scores.tolist(), strict=True)
+        return [replace(found[chunk_id], score=score) for chunk_id, score in scored if chunk_id in found]
+
+    def chunk(self, chunk_id: str) -> Hit | None:
+        """One chunk by its public id."""
+        try:
+            uid = int(chunk_id, 16)
+        except ValueError:
+            return None
+        if len(chunk_id) != 16 or uid >= 1 << 63:
+            return None
+        return next(iter(self._hits("chunk.uid = :uid", {"uid": uid})), None)
+
+    def _hits(self, which: str, bound: Mapping[str, Any]) -> list[Hit]:
+        return [_hit(row) for row in self._engine.rows(sql.HYDRATE.format(which=which), bound)]
+
+    def find_documents(self, key: str) -> list[tuple[str, str]]:
+        """The (collection, key) of every document with this key, path or absolute path."""
+        splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
+        return self._engine.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
+
+    def document(self, collection: str, key: str) -> Document | None:
+        """One document with its whole text."""
+        found = self._engine.rows(sql.DOCUMENT, (collection, key))
+        if not found:
+            return None
+        id, key, text, title, kind, created, updated, metadata, licence = found[0]
+        links = self._engine.rows(sql.LINKS, (id,))
+        return Document(
+            key,
+            text,
+            title,
+            kind,
+            created,
+            updated,
+            json.loads(metadata),
+            tuple(Link(*link) for link in links),
+            licence,
+        )
+
+    def chunks_of(self, collection: str, key: str) -> list[Hit]:
+        """All chunks of a document in reading order."""
+        which = "document.collection = :collection and document.key = :key order by chunk.position"
+        return self._hits(which, {"collection": collection, "key": key})
+
+    def files(self, root: str) -> dict[str, FileState]:
+        """What is remembered of a root's files, by path."""
+        return {row[0]: FileState(*row) for row in self._engine.rows(sql.FILES, (root,))}
+
+    def roots(self) -> list[str]:
+        """The folders that were synced."""
+        return [root for (root,) in self._engine.rows("select distinct root from file order by root")]
+
+    def pending(self, batch: int) -> Iterator[list[Pending]]:
+        """The chunks without a vector, in batches by row number; safe to write to the store meanwhile."""
+        after = 0
+        while True:
+            rows = self._engine.rows(sql.PENDING, {"after": after, "batch": batch})
+            if not rows:
+                return
+            after = rows[-1][0]
+            yield [
+                Pending(uid, hash, title, tuple(json.loads(heads)), text) for _, uid, hash, title, heads, text in rows
+            ]
+
+    def vectors_by_hash(self, hashes: Sequence[int]) -> Mapping[int, Vectors]:
+        """Vectors already stored for the same embedded text."""
+        rows = self._engine.rows(sql.VECTORS_BY_HASH, (json.dumps(list(hashes)),))
+        return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
+
+    def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
+        """The vector of each chunk, by its id; chunks without one are left out."""
+        rows = self._engine.rows(sql.VECTORS_OF, (json.dumps(ids.tolist()),))
+        return {id: np.frombuffer(data, np.float32) for id, data in rows}
+
+    def model(self) -> ModelInfo | None:
+        """The model whose vectors are stored, or None while there are none."""
+        return next((ModelInfo(*row) for row in self._engine.rows(sql.ACTIVE_MODEL)), None)
+
+    def kinds(self, ids: Ids) -> Mapping[int, str]:
+        """The kind of each chunk's document; chunks that are gone are left out."""
+        return dict(self._engine.rows(sql.KINDS, (json.dumps(ids.tolist()),)))
+
+    def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
+        """The title and the headings of each chunk; chunks that are gone are left out."""
+        rows = self._engine.rows(sql.NAMES, (json.dumps(ids.tolist()),))
+        return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
+
+    def passing(self, filter: Filter, ids: Ids) -> Ids:
+        """Those of the chunks whose document a filter lets through."""
+        condition, bound = where(filter)
+        statement = sql.PASSING.format(condition=condition or "true")
+        rows = self._engine.rows(statement, bound | {"ids": json.dumps(ids.tolist())})
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
+    def holding(self, clause: Clause, ids: Ids) -> Ids:
+        """Those of the chunks that hold a term, or a phrase of adjacent terms."""
+        rows = self._engine.rows(sql.HOLDING, {"ids": json.dumps(ids.tolist()), "terms": phrase(clause)})
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
+    def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """In how many chunks each term occurs; terms that occur in none are left out."""
+        with self._engine.reading() as connection:
+            connection.execute(sql.TERM_COUNTS)
+            rows: list[Any] = connection.execute(sql.DOCUMENT_FREQUENCIES, (json.dumps(list(terms)),)).fetchall()
+            return dict(rows)
+
+    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
+        """The terms that begin with `start` and have so many characters, with the number of chunks that hold each."""
+        bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
+        with self._engine.reading() as connection:
+            connection.execute(sql.TERM_COUNTS)
+            rows: list[Any] = connection.execute(sql.VOCABULARY, bound).fetchall()
+            return dict(rows)
+
+    def counts(self) -> Mapping[str, int]:
+        """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
+        with self._engine.reading() as connection:
+            # Counting goes through whole tables. Within a transaction the generation has not moved yet.
+            generation = -1 if connection.in_transaction else self._engine.generation()
+            if self._engine.counted is None or self._engine.counted[0] != generation or generation < 0:
+                (row,) = self._engine.rows(sql.COUNTS)
+                names = ("documents", "chunks", "embedded_chunks", "files")
+                self._engine.counted = generation, dict(zip(names, row, strict=True))
+            return self._engine.counted[1]
+
+    def setting(self, name: str) -> str | None:
+        """A setting's value, or None."""
+        return next(
+            (value for (value,) in self._engine.rows("select value from setting where name = ?", (name,))), None
+        )
+
+    def events(self, kind: str | None = None) -> list[Event]:
+        """The recorded events of a kind, or all, in the order of recording."""
+        return [Event(*row) for row in self._engine.rows(sql.EVENTS, {"kind": kind})]
+
+
+def _hit(row: Sequence[Any]) -> Hit:
+    (
+        uid,
+        key,
+        path,
+        title,
+        headings,
+        position,
+        text,
+        start,
+        end,
+        kind,
+        created,
+        updated,
+        metadata,
+        licence,
+        collection,
+    ) = row
+    return Hit(
+        chunk_id=f"{uid:016x}",
+        document=key,
+        path=path,
+        title=title,
+        heading_path=" > ".join(json.loads(headings)),
+        chunk_index=position,
+        content=text,
+        span=(start, end),
+        kind=kind,
+        created_at=created,
+        updated_at=updated,
+        metadata=json.loads(metadata),
+        licence=licence,
+        collection=collection,
+    )
