@@ -71,6 +71,10 @@ def _settable() -> list[Any]:
     return [each for each in fields(Settings) if each.name != "origins"]
 
 
+def _secrets() -> set[str]:
+    return {each.name for each in _settable() if each.metadata.get("secret")}
+
+
 def find_above(relative: Path) -> Path | None:
     """The nearest such file in the working directory or a folder above it."""
     here = Path.cwd()
@@ -156,6 +160,6 @@ def _checked(name: str, value: Any, source: str) -> Any:
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not wanted:
-        given = "" if name == "api_key" else f", not {value!r}"
+        given = "" if name in _secrets() else f", not {value!r}"
         raise InvalidArgument(f"{source}: {name} must be {_TYPES[wanted]}{given}")
     return value

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rifflux.errors import InvalidArgument, NotFound
+from rifflux.errors import NotFound
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.options import RerankByDefault
 from rifflux.surfaces.config import Settings, load
+from rifflux.surfaces.opening import configured_model, open_configured
 
 if TYPE_CHECKING:
     from rifflux.index import Index
     from rifflux.ingest.find import Finder
-    from rifflux.models import Embedder
-    from rifflux.retrieve.rerank import RerankSettings
 
 __all__ = ["app"]
 
@@ -53,36 +52,6 @@ Until = Annotated[str | None, typer.Option(help="Not newer than this date.", met
 Where = Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")]
 
 
-def _open(settings: Settings, *, create: bool = False) -> Index:
-    from rifflux.index import open_index
-
-    return open_index(
-        settings.index_path(create=create),
-        create=create,
-        model=_model(settings),
-        threads=settings.threads or None,
-        rerankers=_rerankers(settings),
-        synonyms=settings.synonyms or None,
-    )
-
-
-def _rerankers(settings: Settings) -> RerankSettings:
-    from rifflux.retrieve.rerank import RerankSettings
-
-    return RerankSettings(settings.rerank_model, settings.llm_url, settings.llm_model, settings.llm_key)
-
-
-def _model(settings: Settings) -> str | Embedder | None:
-    """What to open an index with; a model behind an endpoint gets its address and key."""
-    if not (settings.base_url or settings.api_key):
-        return settings.model or None
-    from rifflux.models import load_embedder
-
-    if not settings.model:
-        raise InvalidArgument("base_url and api_key are set, but no model: set it too, such as openai:NAME")
-    return load_embedder(settings.model, base_url=settings.base_url or None, api_key=settings.api_key or None)
-
-
 @app.command(epilog="Example: rifflux index ~/notes ~/papers")
 def index(
     paths: Annotated[
@@ -114,7 +83,7 @@ def index(
         raise NotFound(f"nothing at {paths[0]}: check the path's spelling")
     # Nearly everything that indexing makes goes by itself; looking for cycles all the time takes a tenth of the run.
     gc.set_threshold(50_000, 20, 50)
-    with _open(settings, create=bool(paths)) as index, progress_bar() as progress:
+    with open_configured(settings, create=bool(paths)) as index, progress_bar() as progress:
         if settings.facets:
             index.declare_facets(*settings.facets)
         add = partial(index.add, *paths) if paths else index.update
@@ -178,7 +147,7 @@ def search(
 ) -> None:
     """Find the best passages for a question, by words and by meaning."""
     settings = load(db=db, model=model, threads=threads, top_k=top_k, mode=mode, synonyms=synonyms)
-    with _open(settings) as index:
+    with open_configured(settings) as index:
         results = index.search(
             query,
             top_k=settings.top_k,
@@ -237,7 +206,7 @@ def get(
     json: Json = False,
 ) -> None:
     """Print a chunk or a whole document."""
-    with _open(load(db=db)) as index:
+    with open_configured(load(db=db)) as index:
         show.item(index.get(_local(id, index)), as_json=json)
 
 
@@ -251,14 +220,14 @@ def _local(id: str, index: Index) -> str:
 @app.command()
 def status(db: Db = None, json: Json = False) -> None:
     """Show what the index holds."""
-    with _open(load(db=db)) as index:
+    with open_configured(load(db=db)) as index:
         show.status(index.status(), as_json=json)
 
 
 @app.command()
 def doctor(db: Db = None, json: Json = False) -> None:
     """Look for damage in the index. Exit status 0 only if it is sound."""
-    with _open(load(db=db)) as index:
+    with open_configured(load(db=db)) as index:
         problems = index.check()
     show.problems(problems, as_json=json)
     if problems:
@@ -292,7 +261,7 @@ def mcp(
     settings = load(db=db, model=model, threads=threads)
     serve(
         settings.index_path(create=True),
-        model=_model(settings),
+        model=configured_model(settings),
         threads=settings.threads or None,
         roots=root or [Path.cwd()],
         finder=_finder(settings),

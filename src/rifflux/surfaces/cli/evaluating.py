@@ -12,9 +12,10 @@ import typer
 
 from rifflux.errors import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, _local, _model, _open, _rerankers, app
+from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, _local, app
 from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.config import Settings, load
+from rifflux.surfaces.opening import configured_model, configured_rerankers, open_configured
 
 if TYPE_CHECKING:
     from rifflux.evaluate import Cache, Collection, Outcome, Run
@@ -92,7 +93,7 @@ def evaluate(
 def _on_feedback(settings: Settings, runs: Sequence[Run], limit: int | None) -> list[Outcome]:
     from rifflux.evaluate import compare, read_feedback
 
-    with _open(settings) as index, progress_bar() as progress:
+    with open_configured(settings) as index, progress_bar() as progress:
         collection = read_feedback(index).head(limit)
         return compare(collection, runs, lambda run: run.view(index), progress=progress, left_out=_note)
 
@@ -119,9 +120,9 @@ def _cache(folder: Path | None, settings: Settings) -> Cache:
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
     return Cache(
         folder or user / "rifflux" / "eval",
-        model=_model(settings),
+        model=configured_model(settings),
         threads=settings.threads or None,
-        rerankers=_rerankers(settings),
+        rerankers=configured_rerankers(settings),
     )
 
 
@@ -158,7 +159,7 @@ def judge(
 
     A later judgement of the same query and document replaces an earlier one.
     """
-    with _open(load(db=db)) as index:
+    with open_configured(load(db=db)) as index:
         event = index.judge(query, _local(document, index), grade, user=user)
     if json:
         show._json(asdict(event))

@@ -22,10 +22,10 @@ from rifflux.surfaces.cli.commands import (
     Where,
     _filter,
     _local,
-    _open,
     app,
 )
 from rifflux.surfaces.config import load
+from rifflux.surfaces.opening import open_configured
 
 __all__: list[str] = []
 
@@ -57,7 +57,7 @@ def why(
 ) -> None:
     """Tell why a document ranks where it does for a question, or what keeps it off the page and what would help."""
     settings = load(db=db, model=model, threads=threads, top_k=top_k, mode=mode, synonyms=synonyms)
-    with _open(settings) as index:
+    with open_configured(settings) as index:
         verdict = index.why(
             query,
             _local(document, index),

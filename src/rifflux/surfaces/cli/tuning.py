@@ -11,9 +11,10 @@ import typer
 
 from rifflux.errors import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, _open, app
+from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, app
 from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.config import load
+from rifflux.surfaces.opening import open_configured
 
 if TYPE_CHECKING:
     from rifflux.evaluate.tune import Tuned
@@ -60,7 +61,7 @@ def tune(
             was = tuning.reset(store)
         _say({"reset": was}, "back to the default" if was else "it was not tuned", as_json=json)
         return
-    with _open(settings) as index:
+    with open_configured(settings) as index:
         collection = read_beir(folder, qrels, scope=scope) if folder else read_feedback(index)
         with progress_bar() as progress:
             tuned = tuning.tune(index, collection, progress=progress)

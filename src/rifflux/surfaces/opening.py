@@ -1,0 +1,47 @@
+"""Opening the index that the settings name, the same way for every surface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rifflux.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from rifflux.index import Index
+    from rifflux.models import Embedder
+    from rifflux.retrieve.rerank import RerankSettings
+    from rifflux.surfaces.config import Settings
+
+__all__ = ["configured_model", "configured_rerankers", "open_configured"]
+
+
+def open_configured(settings: Settings, *, create: bool = False) -> Index:
+    """The index, its embedder, rerankers and synonyms as the settings have them."""
+    from rifflux.index import open_index
+
+    return open_index(
+        settings.index_path(create=create),
+        create=create,
+        model=configured_model(settings),
+        threads=settings.threads or None,
+        rerankers=configured_rerankers(settings),
+        synonyms=settings.synonyms or None,
+    )
+
+
+def configured_rerankers(settings: Settings) -> RerankSettings:
+    """Where the models of rerankers are."""
+    from rifflux.retrieve.rerank import RerankSettings
+
+    return RerankSettings(settings.rerank_model, settings.llm_url, settings.llm_model, settings.llm_key)
+
+
+def configured_model(settings: Settings) -> str | Embedder | None:
+    """What to open an index with; a model behind an endpoint gets its address and key."""
+    if not (settings.base_url or settings.api_key):
+        return settings.model or None
+    from rifflux.models import load_embedder
+
+    if not settings.model:
+        raise InvalidArgument("base_url and api_key are set, but no model: set it too, such as openai:NAME")
+    return load_embedder(settings.model, base_url=settings.base_url or None, api_key=settings.api_key or None)
