@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 
 import rifflux
 from rifflux import Document, InvalidArgument, NotFound
 from rifflux.evaluate import Run, compare, read_feedback
+from rifflux.store.sqlite import connect
 from rifflux.store.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
 
 
@@ -88,14 +88,13 @@ def test_judging_leaves_the_vectors_in_memory_valid(index: rifflux.Index) -> Non
     assert index.store.setting("generation") == before
 
 
-def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "old.db"
-    with rifflux.open(path, model="hash:32") as index:
-        index.add(Document("queue", "The queue holds jobs."))
-    old = apsw.Connection(str(path))
-    old.execute("drop table event")
-    old.pragma("user_version", 1)
-    old.close()
+    with monkeypatch.context() as past:
+        past.setattr(connect, "MIGRATIONS", MIGRATIONS[:1])
+        past.setattr(connect, "SCHEMA_VERSION", 1)
+        with rifflux.open(path, model="hash:32") as index:
+            index.add(Document("queue", "The queue holds jobs."))
     with rifflux.open(path, model="hash:32") as index:
         index.judge("jobs", "queue")
         assert index.status().schema_version == SCHEMA_VERSION == len(MIGRATIONS)

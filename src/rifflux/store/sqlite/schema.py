@@ -127,5 +127,48 @@ create table event (
 create index event_kind on event (kind);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS)
+# What files derived from the database need to follow it (see `derived`): which there are, with the last entry of the
+# log that each covers, and the log itself. Without a derived file nothing is logged; nor are vectors of a model that is
+# not in use, since they change nothing that is found.
+_LOG = """
+create table derived (
+    name text primary key,
+    covered integer not null,
+    token text not null
+) without rowid;
+
+create table touched (
+    seq integer primary key autoincrement,
+    chunk integer not null,
+    what text not null
+);
+
+create trigger chunk_put_logged after insert on chunk when exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (new.id, 'words'); end;
+
+create trigger chunk_changed_logged after update of hash on chunk
+when old.hash <> new.hash and exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (new.id, 'words'); end;
+
+create trigger chunk_dropped_logged after delete on chunk when exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (old.id, 'words'); end;
+
+create trigger vector_put_logged after insert on vector
+when exists (select 1 from derived where name = 'vectors')
+    and new.model = (select id from model where state = 'active')
+begin insert into touched (chunk, what) values (new.chunk, 'vectors'); end;
+
+create trigger vector_dropped_logged after delete on vector
+when exists (select 1 from derived where name = 'vectors')
+    and old.model = (select id from model where state = 'active')
+begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
+
+-- The highest row that a chunk was dropped from: rows are never given to another chunk.
+insert into setting values ('last_dropped_chunk', '0');
+create trigger chunk_row_retired after delete on chunk begin
+    update setting set value = max(cast(value as integer), old.id) where name = 'last_dropped_chunk';
+end;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -98,7 +98,12 @@ PUT_CHUNK = """
 insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
-LAST_CHUNK = "select coalesce(max(id), 0) from chunk"
+# The highest row that a chunk has or ever had.
+LAST_CHUNK = """
+select max(
+    coalesce((select max(id) from chunk), 0),
+    coalesce((select cast(value as integer) from setting where name = 'last_dropped_chunk'), 0)
+)"""
 
 MOVE_CHUNK = """
 update chunk set position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, hash = ? where id = ?"""
