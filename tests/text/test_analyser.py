@@ -131,3 +131,8 @@ def test_analysing_is_deterministic(text: str) -> None:
 def test_a_hyphenated_word_meets_its_joined_spelling() -> None:
     assert set(terms("e-mail")) & set(terms("emails"))
     assert set(terms("non-zero")) & set(terms("nonzero"))
+
+
+@given(st.text() | st.text("ab C'-+#*.,0123_^{}\\ \n\u00a0½é日本𝒪\x1c", max_size=40))
+def test_joined_terms_are_the_terms(text: str) -> None:
+    assert analyser("english").joined(text) == " ".join(terms(text))

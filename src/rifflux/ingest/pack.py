@@ -66,7 +66,7 @@ class Pack:
         elif block.header:
             yield from self._continued(block, *span)
         else:
-            yield from self._cut(*span, _CUTS.get(block.kind, PROSE), self.budget)
+            yield from self._cut(*span, size, _CUTS.get(block.kind, PROSE), self.budget)
 
     def _continued(self, block: Block, start: int, end: int) -> Iterator[_Unit]:
         """The pieces of a block that repeat its header, unless that takes too much of the room."""
@@ -74,24 +74,22 @@ class Pack:
         if 2 * header_size > self.budget:
             header, header_size = "", 0
         body = start + len(header) if self.text.startswith(header, start) else start
-        units = self._cut(body, end, _CUTS.get(block.kind, PROSE), self.budget - header_size)
+        size = self._size(body, end)
+        units = self._cut(body, end, size, _CUTS.get(block.kind, PROSE), self.budget - header_size)
         for first in units:
             yield replace(first, start=start, size=first.size + (header_size if body > start else 0))
             break
         for unit in units:
             yield replace(unit, header=header, header_size=header_size)
 
-    def _cut(self, start: int, end: int, cuts: Sequence[Cut], most: int) -> Iterator[_Unit]:
-        """Units of at most `most` tokens, cut as gently as can be."""
-        size = self._size(start, end)
+    def _cut(self, start: int, end: int, size: int, cuts: Sequence[Cut], most: int) -> Iterator[_Unit]:
+        """Units of at most `most` tokens, cut as gently as can be; `size` is that of the whole span."""
         if size <= most or end - start == 1:
             yield _Unit(start, end, size)
-        elif cuts:
-            for piece in pieces(self.text, start, end, cuts[0]):
-                yield from self._cut(*piece, cuts[1:], most)
-        else:
-            for piece in cut_evenly(self.text, start, end, size // most + 1):
-                yield from self._cut(*piece, (), most)
+            return
+        parts = pieces(self.text, start, end, cuts[0]) if cuts else cut_evenly(self.text, start, end, size // most + 1)
+        for piece in parts:
+            yield from self._cut(*piece, self._size(*piece), cuts[1:], most)
 
     def _with_gaps(self, units: Iterable[_Unit]) -> Iterator[_Unit]:
         end: int | None = None

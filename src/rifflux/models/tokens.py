@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["token_counter"]
 
-REMEMBERED_WORDS = 50_000
+REMEMBERED_WORDS = 100_000
 REMEMBERED_LENGTH = 64  # characters: what is longer hardly comes back, and would fill the memory
 SPACE = r" \t\n\r"
 PUNCTUATION = r"!-/:-@\[-`{-~"
+#: What is a space to Python, and to the tokenizer a character to delete.
+DELETED = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
 
 
 def token_counter(tokenizer: Tokenizer) -> Callable[[str], int]:
@@ -49,8 +51,17 @@ def token_counter(tokenizer: Tokenizer) -> Callable[[str], int]:
     known = Counts(encode_word).__getitem__
     words = word_pattern(tokenizer).findall
 
+    def count_words(text: str) -> int:
+        return sum(map(known, words(text)))
+
+    between_spaces = Counts(count_words).__getitem__
+
     def count(text: str) -> int:
-        return sum(map(known, words(well_formed(text))))
+        # What stands between two spaces is looked up as a whole: it takes a fifth of the time of finding its words.
+        text = well_formed(text)
+        if any(map(text.__contains__, DELETED)):
+            return count_words(text)
+        return sum(map(between_spaces, text.split()))
 
     return count
 

@@ -83,6 +83,19 @@ class _Terms(dict[str, tuple[str, ...]]):
         return terms
 
 
+class _Joined(dict[str, str]):
+    """What stands between two spaces to its terms, joined."""
+
+    def __init__(self, terms: Callable[[str], list[str]]) -> None:
+        self._of = terms
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _CACHE_LIMIT:
+            self.clear()
+        terms = self[word] = " ".join(self._of(word))
+        return terms
+
+
 @dataclass(frozen=True)
 class Analyser:
     """Turns text into terms. `language` is a Snowball name (`english`, `german`, …) or `none` for no stemming."""
@@ -113,14 +126,23 @@ class Analyser:
     def _stop(self) -> frozenset[str]:
         return stop_words(self.language)
 
+    @cached_property
+    def _joined(self) -> _Joined:
+        return _Joined(self._terms_of)
+
     def terms(self, text: str) -> list[str]:
         """The terms of `text` in order of appearance, duplicates kept."""
+        return self._terms_of(_plain(text))
+
+    def _terms_of(self, plain: str) -> list[str]:
         known = self._terms
-        return [term for token in tokens(text) for term in known[token]]
+        return [term for token in _tokens_of(plain) for term in known[token]]
 
     def joined(self, text: str) -> str:
         """The terms of `text` as one string with single spaces between: what an engine is given to index."""
-        return " ".join(self.terms(text))
+        # No token reaches across a space, so what stands between two spaces is looked up as a whole: that takes a
+        # fifth of the time of finding its tokens.
+        return " ".join(filter(None, map(self._joined.__getitem__, _plain(text).split())))
 
     def _analyse(self, token: str) -> tuple[str, ...]:
         if token.isascii():
@@ -157,16 +179,25 @@ class Analyser:
 
 def tokens(text: str) -> list[str]:
     """The tokens of `text` after Unicode and LaTeX normalisation: words, identifiers, CJK runs, symbols; not folded."""
-    pattern = _TOKEN
+    return _tokens_of(_plain(text))
+
+
+def _plain(text: str) -> str:
+    """The text with every character and formula in its plain spelling."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         for variant, plain in _VARIANTS:
             text = text.replace(variant, plain)
-        if _scripts().special.search(text):
-            pattern = _scripts().token
     if "," in text:
         text = _GROUPED_DIGITS.sub("", text)
-    return pattern.findall(plain_math(text))
+    return plain_math(text)
+
+
+def _tokens_of(plain: str) -> list[str]:
+    """The tokens of text in its plain spelling."""
+    if not plain.isascii() and _scripts().special.search(plain):
+        return _scripts().token.findall(plain)
+    return _TOKEN.findall(plain)
 
 
 def _humps(part: str) -> list[str]:
