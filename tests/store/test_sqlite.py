@@ -182,6 +182,37 @@ def test_threads_may_share_a_store(path: Path) -> None:
     assert store.counts()["documents"] == 81
 
 
+def test_a_thread_reads_what_was_committed_while_another_is_in_a_transaction(path: Path) -> None:
+    store = SqliteStore.open(str(path))
+    found: list[int] = []
+
+    def read() -> None:
+        found.append(store.counts()["documents"])
+        found.append(len(store.match(words("fresh"), 5, FieldWeights())))
+
+    with store.transaction():
+        store.put("c", change("b", "fresh words"))
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join(20)
+        assert found == [1, 0]
+        assert store.counts()["documents"] == 2
+    read()
+    assert found == [1, 0, 2, 1]
+
+
+def test_a_thread_never_reads_from_a_file_that_took_the_place_of_its_own(path: Path, tmp_path: Path) -> None:
+    store, other = SqliteStore.open(str(path)), SqliteStore.open(str(tmp_path / "other.db"))
+    other.close()
+    found: list[int] = []
+    thread = threading.Thread(target=lambda: found.append(store.counts()["documents"]))
+    with store.transaction():
+        (tmp_path / "other.db").replace(path)
+        thread.start()
+    thread.join(20)
+    assert found == [1]
+
+
 def test_an_unknown_engine_names_those_there_are() -> None:
     with pytest.raises(InvalidArgument, match="sqlite"):
         open_store("oracle://x")

@@ -1,4 +1,8 @@
-"""The engine under a store: one connection, guarded by a lock, its transactions, and what is derived from its rows."""
+"""The engine under a store: its connections, its transactions, and what is derived from its rows.
+
+One connection writes, and reads too while nobody else holds it. A thread that finds it held, mostly by a transaction,
+reads through a connection of its own (`Readers`) and sees what was committed before: no search waits for indexing.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +14,47 @@ from typing import Any
 import apsw
 
 from rifflux.store.sqlite.connect import translated
+from rifflux.store.sqlite.readers import Readers
 from rifflux.store.sqlite.vectors import Matrix
 
 __all__ = ["Engine", "View"]
 
 
 class Engine:
-    """A connection to share: each call holds the lock for its own duration. `matrix` and `counted` are derived."""
+    """A store's connections, for all threads. `lock` guards the one that writes; `matrix` and `counted` are derived."""
 
     def __init__(self, connection: apsw.Connection, location: str, *, read_only: bool = False) -> None:
         self.connection = connection
         self.location = location
         self.read_only = read_only
         self.lock = threading.RLock()
+        self.readers = Readers(location)
         self.matrix: Matrix | None = None
         self.counted: tuple[int, Mapping[str, int]] | None = None
 
     def close(self) -> None:
         """Close the database; pending work was committed or is rolled back."""
         with self.lock:
+            # The last connection to be closed tidies up, and only one that may write can.
+            self.readers.close()
             self.connection.close()
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """The connection, held until the block ends."""
-        with self.lock, translated(self.location):
-            yield self.connection
+        """A connection to read from, until the block ends: within a transaction the one that sees its changes."""
+        with translated(self.location):
+            if self.lock.acquire(blocking=False):
+                try:
+                    yield self.connection
+                finally:
+                    self.lock.release()
+                return
+            with self.readers.lent() as connection:
+                if connection:
+                    yield connection
+                    return
+            with self.lock:
+                yield self.connection
 
     def rows(self, statement: str, bound: apsw.Bindings = ()) -> list[Any]:
         """All rows that a statement finds."""
@@ -45,7 +64,8 @@ class Engine:
     @contextmanager
     def writing(self, *, content: bool = True) -> Iterator[apsw.Connection]:
         """A transaction; one that changes no `content` leaves valid what is derived from it. Nested ones join."""
-        with self.reading() as connection:
+        with self.lock, translated(self.location):
+            connection = self.connection
             if connection.in_transaction:
                 yield connection
                 return

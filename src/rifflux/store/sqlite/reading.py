@@ -147,11 +147,12 @@ class Reading(View):
         with self._engine.reading() as connection:
             # Counting goes through whole tables. Within a transaction the generation has not moved yet.
             generation = -1 if connection.in_transaction else self._engine.generation()
-            if self._engine.counted is None or self._engine.counted[0] != generation or generation < 0:
-                (row,) = self._engine.rows(sql.COUNTS)
+            counted = self._engine.counted
+            if counted is None or counted[0] != generation or generation < 0:
+                row: Any = connection.execute(sql.COUNTS).fetchone()
                 names = ("documents", "chunks", "embedded_chunks", "files")
-                self._engine.counted = generation, dict(zip(names, row, strict=True))
-            return self._engine.counted[1]
+                self._engine.counted = counted = generation, dict(zip(names, row, strict=True))
+            return counted[1]
 
     def setting(self, name: str) -> str | None:
         """A setting's value, or None."""
