@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from rifflux.errors import ModelMismatch
-from rifflux.store.base import AnalysedChunk, DocumentChange, Event, FieldWeights, FileState, ModelInfo, Store
+from rifflux.store.base import AnalysedChunk, DocumentChange, Edge, Event, FieldWeights, FileState, ModelInfo, Store
 from rifflux.text.analyser import analyser
-from rifflux.types import Chunk, Document, Filter, Link, Query, Ranking, Vectors
+from rifflux.types import Chunk, Document, Filter, Identifier, Link, Part, Query, Ranking, Tag, Vectors
 
 __all__ = ["StoreContract", "change", "words"]
 
@@ -246,6 +246,49 @@ class StoreContract:
         store.put("c", put)
         assert store.document("c", "a") == put.document
         assert store.document("c", "b") is None
+
+    def test_identifiers_tags_and_parts_come_back_and_are_replaced(self, store: Store) -> None:
+        doi, arxiv = Identifier("doi", "10.1/a"), Identifier("arxiv", "math/0102001")
+        tags = (Tag("arxiv", "math.AG"), Tag("msc", "14F05"))
+        parts = (Part("abstract", (0, 4)), Part("theorem", (5, 9), ("Schemes", "Theorem 1"), "thm:one"))
+        put = change("a", "some text", identifiers=(arxiv, doi), tags=tags, parts=parts)
+        store.put("c", put)
+        assert store.document("c", "a") == put.document
+        assert dict(store.tags_of(np.array([put.chunks[0].chunk.id, 5]))) == {put.chunks[0].chunk.id: list(tags)}
+        assert dict(store.identified(["doi:10.1/a", "doi:10.1/b"])) == {"doi:10.1/a": [("c", "a")]}
+        store.put("c", change("a", "some text", identifiers=(arxiv,)))
+        assert list(store.identified(["doi:10.1/a", "arxiv:math/0102001"])) == ["arxiv:math/0102001"]
+        store.remove("c", ["a"])
+        assert dict(store.identified(["arxiv:math/0102001"])) == {}
+
+    def test_two_documents_may_claim_one_identifier(self, store: Store) -> None:
+        for key in ("b", "a"):
+            store.put("c", change(key, "text", identifiers=(Identifier("doi", "10.1/a"),)))
+        assert dict(store.identified(["doi:10.1/a"])) == {"doi:10.1/a": [("c", "a"), ("c", "b")]}
+
+    def test_links_are_followed_both_ways_by_any_identifier_and_by_key(self, store: Store) -> None:
+        names = (Identifier("doi", "10.1/t"), Identifier("arxiv", "2101.00001"))
+        store.put("c", change("target", "one", "two", first_id=1, identifiers=names))
+        store.put("c", change("by-doi", "x", first_id=10, links=(Link("doi:10.1/t"), Link("doi:10.1/nowhere"))))
+        store.put("d", change("by-arxiv", "y", first_id=20, links=(Link("arxiv:2101.00001", "cites", 0.5),)))
+        store.put("c", change("by-key", "z", first_id=30, links=(Link("target", "refers"), Link("by-key"))))
+        store.put("d", change("elsewhere", "z", first_id=40, links=(Link("target"),)))
+        assert store.linked(np.array([10, 20, 30, 40])) == [
+            Edge(10, 1, "cites", 1.0), Edge(20, 1, "cites", 0.5), Edge(30, 1, "refers", 1.0)
+        ]  # fmt: skip
+        assert store.linked(np.array([2]), incoming=True) == [
+            Edge(2, 10, "cites", 1.0), Edge(2, 20, "cites", 0.5), Edge(2, 30, "refers", 1.0)
+        ]  # fmt: skip
+        assert dict(store.citations(np.array([2, 10]))) == {2: 2}
+        assert dict(store.citations(np.array([2]), "refers")) == {2: 1}
+
+    def test_links_are_found_whichever_end_is_stored_first(self, store: Store) -> None:
+        store.put("c", change("citing", "x", first_id=1, links=(Link("doi:10.1/t"),)))
+        assert store.linked(np.array([1])) == []
+        store.put("c", change("cited", "y", first_id=2, identifiers=(Identifier("doi", "10.1/t"),)))
+        assert [edge.chunk for edge in store.linked(np.array([1]))] == [2]
+        store.remove("c", ["citing"])
+        assert dict(store.citations(np.array([2]))) == {}
 
     def test_a_chunk_comes_back_by_its_public_id(self, store: Store) -> None:
         store.put("c", change("a", "first", "second", first_id=0xABC))

@@ -18,10 +18,12 @@ __all__ = [
     "Failure",
     "Filter",
     "Hit",
+    "Identifier",
     "Ids",
     "IndexReport",
     "Link",
     "Parsed",
+    "Part",
     "Progress",
     "Query",
     "QueryTerm",
@@ -29,6 +31,7 @@ __all__ = [
     "Results",
     "Scores",
     "Span",
+    "Tag",
     "Trace",
     "Understanding",
     "Vectors",
@@ -51,7 +54,11 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A reference from a document to the key of another, such as a citation."""
+    """A reference from a document to another, such as a citation.
+
+    `key` is an identifier of the target as `scheme:value`, or the key of a document in the same collection. It may
+    name nothing that is stored: a work cites more than an index holds.
+    """
 
     key: str
     kind: str = "cites"
@@ -59,10 +66,44 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Identifier:
+    """A name that one document has in a scheme: `doi`, `arxiv`, `openalex`, or the name of a list that holds it."""
+
+    scheme: str
+    value: str
+
+    def __str__(self) -> str:
+        """As links write it: `doi:10.1000/182`."""
+        return f"{self.scheme}:{self.value}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Tag:
+    """A subject in a scheme: `math.AG` of `arxiv`, `14F05` of `msc`."""
+
+    scheme: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A span of a document's text that has a role: its abstract, a section, a theorem, a proof.
+
+    `headings` is the breadcrumb it stands under, its own last; `label` is what references inside the document call it.
+    """
+
+    kind: str
+    span: Span
+    headings: tuple[str, ...] = ()
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One thing to be found: a file, a record, a message, a work.
 
-    Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None.
+    Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None. `licence` None means that none
+    is known.
     """
 
     key: str
@@ -74,6 +115,9 @@ class Document:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     links: Sequence[Link] = ()
     licence: str | None = None
+    identifiers: Sequence[Identifier] = ()
+    tags: Sequence[Tag] = ()
+    parts: Sequence[Part] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Query, Ranking, Vectors
+from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Query, Ranking, Tag, Vectors
 
 __all__ = [
     "JUDGEMENT",
     "AnalysedChunk",
     "DocumentChange",
+    "Edge",
     "Event",
     "FieldWeights",
     "FileState",
@@ -53,6 +54,16 @@ class DocumentChange:
     document: Document
     path: str
     chunks: tuple[AnalysedChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link between the documents of two chunks: the one asked about, and the first chunk of the other document."""
+
+    asked: int
+    chunk: int
+    kind: str
+    confidence: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +238,26 @@ class Store(Protocol):
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         """Those of the chunks whose document a filter lets through."""
+        ...
+
+    def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
+        """The (collection, key) of the documents that each `scheme:value` identifies; unknown ones are left out."""
+        ...
+
+    def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
+        """The documents that those of some chunks link to, or are linked from, each by its first chunk.
+
+        A link's key is an identifier of its target, or a key of its own collection. Links of a document to itself,
+        and those that lead nowhere, are left out.
+        """
+        ...
+
+    def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
+        """How many documents link to that of each chunk; chunks whose document has no such link are left out."""
+        ...
+
+    def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
+        """The subject tags of each chunk's document; chunks without any are left out."""
         ...
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:

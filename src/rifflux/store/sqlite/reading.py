@@ -13,6 +13,7 @@ from rifflux.store.base import Event, FileState, ModelInfo, Pending
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.engine import View
 from rifflux.store.sqlite.filters import where
+from rifflux.store.sqlite.graph import names_of
 from rifflux.store.sqlite.terms import phrase
 from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Ranking, Vectors
 
@@ -55,6 +56,8 @@ class Reading(View):
             return None
         id, key, text, title, kind, created, updated, metadata, licence = found[0]
         links = self._engine.rows(sql.LINKS, (id,))
+        with self._engine.reading() as connection:
+            names = names_of(connection, id)
         return Document(
             key,
             text,
@@ -65,6 +68,7 @@ class Reading(View):
             json.loads(metadata),
             tuple(Link(*link) for link in links),
             licence,
+            *names,
         )
 
     def chunks_of(self, collection: str, key: str) -> list[Hit]:

@@ -170,5 +170,36 @@ create trigger chunk_row_retired after delete on chunk begin
 end;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG)
+# Links name their target as `scheme:value`, so identifiers are looked up by that. Two documents may claim one
+# identifier: sources are wrong at times, and whether they are one work is for the importer to say.
+_WORKS = """
+create table identifier (
+    document integer not null references document (id) on delete cascade,
+    scheme text not null,
+    value text not null,
+    primary key (document, scheme, value)
+) without rowid;
+create index identifier_name on identifier (scheme || ':' || value);
+
+create table tag (
+    document integer not null references document (id) on delete cascade,
+    scheme text not null,
+    value text not null,
+    primary key (document, scheme, value)
+) without rowid;
+create index tag_value on tag (scheme, value);
+
+create table part (
+    document integer not null references document (id) on delete cascade,
+    position integer not null,
+    kind text not null,
+    headings text not null,
+    label text not null,
+    span_start integer not null,
+    span_end integer not null,
+    primary key (document, position)
+) without rowid;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS)
 SCHEMA_VERSION = len(MIGRATIONS)

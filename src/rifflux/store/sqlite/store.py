@@ -6,6 +6,7 @@ from rifflux.store.base import Problem
 from rifflux.store.sqlite.check import check
 from rifflux.store.sqlite.connect import connect
 from rifflux.store.sqlite.engine import Engine
+from rifflux.store.sqlite.graph import Graph
 from rifflux.store.sqlite.ranking import Ranks
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.writing import Writing
@@ -13,7 +14,7 @@ from rifflux.store.sqlite.writing import Writing
 __all__ = ["SqliteStore"]
 
 
-class SqliteStore(Ranks, Writing):
+class SqliteStore(Ranks, Graph, Writing):
     """Everything in one file. Safe to share between threads."""
 
     @classmethod

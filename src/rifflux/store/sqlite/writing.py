@@ -13,6 +13,7 @@ import numpy as np
 from rifflux.errors import ModelMismatch
 from rifflux.store.base import AnalysedChunk, DocumentChange, Event, FileState, ModelInfo
 from rifflux.store.sqlite import sql
+from rifflux.store.sqlite.graph import drop_names, put_names
 from rifflux.store.sqlite.reading import Reading
 from rifflux.text.dates import timestamp
 from rifflux.types import Document, Vectors
@@ -44,6 +45,8 @@ class Writing(Reading):
             connection.executemany(
                 sql.PUT_LINK, [(document_id, link.key, link.kind, link.confidence) for link in document.links]
             )
+            drop_names(connection, document_id)
+            put_names(connection, document_id, document)
             _put_chunks(connection, document_id, change.chunks)
 
     def remove(self, collection: str, keys: Sequence[str]) -> int:

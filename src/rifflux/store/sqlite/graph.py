@@ -1,0 +1,151 @@
+"""What names documents and joins them: identifiers, subject tags, parts, and links followed in both directions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from rifflux.store.base import Edge
+from rifflux.store.sqlite.engine import View
+from rifflux.types import Document, Identifier, Ids, Part, Tag
+
+__all__ = ["Graph", "drop_names", "names_of", "put_names"]
+
+IDENTIFIED = """
+select wanted.value, document.collection, document.key
+from json_each(?) as wanted
+    cross join identifier on identifier.scheme || ':' || identifier.value = wanted.value
+    join document on document.id = identifier.document
+order by 1, 2, 3"""
+
+# A link names an identifier of its target, or a key of its own collection. The cross joins keep the order: from the
+# few chunks that are asked about to the links, never through a table as a whole.
+LINKED_FROM = """
+with asked as (
+    select chunk.uid, document.id, document.collection
+    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value
+        join document on document.id = chunk.document
+)
+select asked.uid, first.uid, link.kind, max(link.confidence)
+from asked cross join link on link.document = asked.id
+    cross join identifier on identifier.scheme || ':' || identifier.value = link.key
+    join chunk as first on first.document = identifier.document and first.position = 0
+where identifier.document <> asked.id group by 1, 2, 3
+union
+select asked.uid, first.uid, link.kind, max(link.confidence)
+from asked cross join link on link.document = asked.id
+    cross join document as target on target.collection = asked.collection and target.key = link.key
+    join chunk as first on first.document = target.id and first.position = 0
+where target.id <> asked.id group by 1, 2, 3
+order by 1, 2, 3"""
+
+LINKED_TO = """
+with asked as (
+    select chunk.uid, document.id, document.collection, document.key
+    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value
+        join document on document.id = chunk.document
+)
+select asked.uid, first.uid, link.kind, max(link.confidence)
+from asked cross join identifier on identifier.document = asked.id
+    cross join link on link.key = identifier.scheme || ':' || identifier.value
+    join chunk as first on first.document = link.document and first.position = 0
+where link.document <> asked.id group by 1, 2, 3
+union
+select asked.uid, first.uid, link.kind, max(link.confidence)
+from asked cross join link on link.key = asked.key
+    join document as source on source.id = link.document and source.collection = asked.collection
+    join chunk as first on first.document = source.id and first.position = 0
+where source.id <> asked.id group by 1, 2, 3
+order by 1, 2, 3"""
+
+CITATIONS = """
+select uid, count(distinct source) from (
+    select chunk.uid as uid, link.document as source
+    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value
+        cross join identifier on identifier.document = chunk.document
+        cross join link on link.key = identifier.scheme || ':' || identifier.value
+    where link.kind = :kind and link.document <> chunk.document
+    union
+    select chunk.uid, link.document
+    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value
+        join document on document.id = chunk.document
+        cross join link on link.key = document.key
+        join document as source on source.id = link.document and source.collection = document.collection
+    where link.kind = :kind and link.document <> chunk.document
+)
+group by uid"""
+
+TAGS_OF = """
+select chunk.uid, tag.scheme, tag.value
+from json_each(?) as wanted cross join chunk on chunk.uid = wanted.value
+    cross join tag on tag.document = chunk.document
+order by 1, 2, 3"""
+
+PUT_IDENTIFIER = "insert or ignore into identifier values (?, ?, ?)"
+PUT_TAG = "insert or ignore into tag values (?, ?, ?)"
+PUT_PART = "insert into part values (?, ?, ?, ?, ?, ?, ?)"
+IDENTIFIERS = "select scheme, value from identifier where document = ? order by scheme, value"
+TAGS = "select scheme, value from tag where document = ? order by scheme, value"
+PARTS = "select kind, span_start, span_end, headings, label from part where document = ? order by position"
+
+
+class Graph(View):
+    """Finds documents by what names them, and follows links."""
+
+    def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
+        """The (collection, key) of the documents that each identifier names; unknown ones are left out."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for name, collection, key in self._engine.rows(IDENTIFIED, (json.dumps(list(names)),)):
+            found.setdefault(name, []).append((collection, key))
+        return found
+
+    def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
+        """The documents that those of some chunks link to, or are linked from, each by its first chunk."""
+        statement = LINKED_TO if incoming else LINKED_FROM
+        return [Edge(*row) for row in self._engine.rows(statement, {"ids": json.dumps(ids.tolist())})]
+
+    def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
+        """How many documents link to that of each chunk; chunks whose document has no such link are left out."""
+        return dict(self._engine.rows(CITATIONS, {"ids": json.dumps(ids.tolist()), "kind": kind}))
+
+    def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
+        """The subject tags of each chunk's document; chunks without any are left out."""
+        found: dict[int, list[Tag]] = {}
+        for id, scheme, value in self._engine.rows(TAGS_OF, (json.dumps(ids.tolist()),)):
+            found.setdefault(id, []).append(Tag(scheme, value))
+        return found
+
+
+Names = tuple[tuple[Identifier, ...], tuple[Tag, ...], tuple[Part, ...]]
+
+
+def names_of(connection: apsw.Connection, document: int) -> Names:
+    """The identifiers, tags and parts of a document."""
+    identifiers: list[Any] = connection.execute(IDENTIFIERS, (document,)).fetchall()
+    tags: list[Any] = connection.execute(TAGS, (document,)).fetchall()
+    parts: list[Any] = connection.execute(PARTS, (document,)).fetchall()
+    return (
+        tuple(Identifier(*row) for row in identifiers),
+        tuple(Tag(*row) for row in tags),
+        tuple(Part(kind, (start, end), tuple(json.loads(heads)), label) for kind, start, end, heads, label in parts),
+    )
+
+
+def put_names(connection: apsw.Connection, id: int, document: Document) -> None:
+    """Store the identifiers, tags and parts of a document that has none stored."""
+    connection.executemany(PUT_IDENTIFIER, [(id, each.scheme, each.value) for each in document.identifiers])
+    connection.executemany(PUT_TAG, [(id, each.scheme, each.value) for each in document.tags])
+    rows = [
+        (id, position, part.kind, json.dumps(part.headings, ensure_ascii=False), part.label, *part.span)
+        for position, part in enumerate(document.parts)
+    ]
+    connection.executemany(PUT_PART, rows)
+
+
+def drop_names(connection: apsw.Connection, document: int) -> None:
+    """Forget the identifiers, tags and parts of a document."""
+    for table in ("identifier", "tag", "part"):
+        connection.execute(f"delete from {table} where document = ?", (document,))

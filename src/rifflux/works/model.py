@@ -1,0 +1,139 @@
+"""A research work, and the document it is stored as.
+
+The document's text is the abstract and the passages, one after the other, and its parts say which is which. Title,
+dates, identifiers, tags, links and licence are the document's own; authors, year and venue are in its metadata, so that
+they can be asked for as facets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rifflux.types import Document, Identifier, Link, Part, Tag
+
+__all__ = ["ABSTRACT", "WORK", "Passage", "Work", "document_of", "work_of"]
+
+#: The kind of a document that is a work, unless its source says which kind of work.
+WORK = "work"
+ABSTRACT = "abstract"
+_BETWEEN = "\n\n"
+_FACTS = ("authors", "year", "venue")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a work's text: `kind` is its role, such as `section`, `theorem`, `definition`, `proof`, `page`.
+
+    `headings` is the breadcrumb it stands under, its own last; `label` is what references inside the work call it.
+    """
+
+    text: str
+    kind: str = "section"
+    headings: tuple[str, ...] = ()
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A paper, book or statement. `kind` says which; `date` is an ISO 8601 date, the most exact that is known.
+
+    `citations` name what is cited by `scheme:value`; their targets need not be known. `licence` is an SPDX identifier
+    or what the source says; None means that no licence is known: the text must not be shown then.
+    """
+
+    title: str
+    abstract: str = ""
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    identifiers: tuple[Identifier, ...] = ()
+    tags: tuple[Tag, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    citations: tuple[Link, ...] = ()
+    licence: str | None = None
+    kind: str = WORK
+    date: str | None = None
+    updated: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def identifier(self, scheme: str) -> str | None:
+        """Its first identifier in a scheme, or None."""
+        return next((each.value for each in self.identifiers if each.scheme == scheme), None)
+
+
+def document_of(work: Work, key: str) -> Document:
+    """The document that a work is stored as, under `key`."""
+    text, parts = _composed(work)
+    facts = {"authors": list(work.authors), "year": work.year, "venue": work.venue}
+    return Document(
+        key=key,
+        text=text,
+        title=work.title,
+        kind=work.kind,
+        created_at=work.date or (f"{work.year:04}" if work.year else None),
+        updated_at=work.updated,
+        metadata={**work.metadata, **{name: value for name, value in facts.items() if value}},
+        links=tuple(sorted(_strongest(work.citations), key=lambda link: (link.key, link.kind))),
+        licence=work.licence,
+        identifiers=tuple(sorted(set(work.identifiers), key=lambda each: (each.scheme, each.value))),
+        tags=tuple(sorted(set(work.tags))),
+        parts=parts,
+    )
+
+
+def work_of(document: Document) -> Work:
+    """The work that is stored as a document."""
+    passages = [_passage(document.text, part) for part in document.parts]
+    abstract = next((each.text for each in passages if each.kind == ABSTRACT), "")
+    facts = document.metadata
+    year = facts.get("year")
+    return Work(
+        title=document.title,
+        abstract=abstract,
+        authors=tuple(facts.get("authors", ())),
+        year=year if isinstance(year, int) else None,
+        venue=str(facts.get("venue", "")),
+        identifiers=tuple(document.identifiers),
+        tags=tuple(document.tags),
+        passages=tuple(each for each in passages if each.kind != ABSTRACT),
+        citations=tuple(document.links),
+        licence=document.licence,
+        kind=document.kind,
+        date=document.created_at,
+        updated=document.updated_at,
+        metadata={name: value for name, value in facts.items() if name not in _FACTS},
+    )
+
+
+def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:
+    """The text of a work, and its parts."""
+    pieces: list[str] = []
+    parts: list[Part] = []
+    start = 0
+    for passage in _pieces(work):
+        end = start + len(passage.text)
+        parts.append(Part(passage.kind, (start, end), passage.headings, passage.label))
+        pieces.append(passage.text)
+        start = end + len(_BETWEEN)
+    return _BETWEEN.join(pieces), tuple(parts)
+
+
+def _pieces(work: Work) -> Iterator[Passage]:
+    if work.abstract:
+        yield Passage(work.abstract, ABSTRACT)
+    yield from (passage for passage in work.passages if passage.text)
+
+
+def _passage(text: str, part: Part) -> Passage:
+    start, end = part.span
+    return Passage(text[start:end], part.kind, part.headings, part.label)
+
+
+def _strongest(links: tuple[Link, ...]) -> list[Link]:
+    """Each link once, with its highest confidence."""
+    found: dict[tuple[str, str], Link] = {}
+    for link in sorted(links, key=lambda each: each.confidence):
+        found[link.key, link.kind] = link
+    return list(found.values())

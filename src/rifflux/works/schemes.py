@@ -1,0 +1,134 @@
+"""The schemes that name works and their subjects, and the one spelling that each name is stored in.
+
+An identifier of a scheme that is not listed here is kept as it is: sources have names of their own. A tag of an unknown
+scheme is refused, as a misspelt scheme would hide it from every filter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from urllib.parse import unquote
+
+from rifflux.errors import InvalidArgument
+from rifflux.types import Identifier, Tag
+
+__all__ = ["STRONG", "TAG_SCHEMES", "identify", "parse_identifier", "tagged"]
+
+#: Schemes whose identifiers mean the same work wherever they occur, the most telling first.
+STRONG = ("arxiv", "doi", "openalex", "mr", "zbl", "pmid", "isbn")
+
+_DOI = re.compile(r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
+_ARXIV = re.compile(
+    r"(?:(?:https?://)?(?:\w+\.)?arxiv\.org/(?:abs|pdf)/|arxiv:\s*)?"
+    r"(\d{4}\.\d{4,5}|[a-z][a-z-]*(?:\.[a-z]{2})?/\d{7})(?:v\d+)?(?:\.pdf)?(?:\s*\[[\w.-]+\])?",
+    re.IGNORECASE,
+)
+_OPENALEX = re.compile(r"(?:(?:https?://)?openalex\.org/|openalex:\s*)?(W\d{4,})", re.IGNORECASE)
+#: What arXiv assigns DOIs of its own by: such a DOI is the arXiv identifier in another dress.
+_ARXIV_DOI = "10.48550/arxiv."
+_NAMED = re.compile(r"([A-Za-z][\w.-]*):\s*(\S.*)", re.DOTALL)
+
+
+def _doi(text: str) -> str | None:
+    match = _DOI.fullmatch(unquote(text))
+    return match[1].rstrip(".,;)").lower() if match else None
+
+
+def _arxiv(text: str) -> str | None:
+    if (doi := _doi(text)) and doi.startswith(_ARXIV_DOI):
+        text = doi.removeprefix(_ARXIV_DOI)
+    match = _ARXIV.fullmatch(text)
+    # math.AG/0601001 and math/0601001 are one paper: the subject class is no part of the identifier.
+    return re.sub(r"\.[a-z]{2}/", "/", match[1].lower()) if match else None
+
+
+def _openalex(text: str) -> str | None:
+    match = _OPENALEX.fullmatch(text)
+    return match[1].upper() if match else None
+
+
+def _digits(text: str) -> str | None:
+    """The first number, without leading zeros: `MR0463157 (57 #3116)`, `https://pubmed.ncbi.nlm.nih.gov/123/`."""
+    match = re.search(r"\d+", text)
+    return match[0].lstrip("0") or None if match else None
+
+
+def _isbn(text: str) -> str | None:
+    digits = re.sub(r"[\s-]|^isbn:?", "", text, flags=re.IGNORECASE).upper()
+    return digits if re.fullmatch(r"\d{9}[\dX]|\d{13}", digits) else None
+
+
+def _zbl(text: str) -> str | None:
+    match = re.search(r"(\d{4}\.\d{5}|\d{8})", text)
+    return match[1] if match else None
+
+
+#: How the identifiers of a scheme are brought to one spelling; None where the text is none.
+_NORMAL: Mapping[str, Callable[[str], str | None]] = {
+    "arxiv": _arxiv,
+    "doi": _doi,
+    "openalex": _openalex,
+    "mr": _digits,
+    "pmid": _digits,
+    "zbl": _zbl,
+    "isbn": _isbn,
+}
+_GUESSED = ("arxiv", "doi", "openalex")
+
+
+def identify(scheme: str, text: str) -> Identifier:
+    """The identifier that a text is in a scheme. Raises `InvalidArgument` if it cannot be one."""
+    scheme, text = scheme.strip().lower(), text.strip()
+    normal = _NORMAL.get(scheme)
+    value = normal(text) if normal else text
+    if not value or not re.fullmatch(r"[\w.-]+", scheme):
+        raise InvalidArgument(f"{text!r} is no identifier of the scheme {scheme!r}: mend it, or leave it out")
+    if scheme == "doi" and value.startswith(_ARXIV_DOI):
+        return Identifier("arxiv", value.removeprefix(_ARXIV_DOI))
+    return Identifier(scheme, value)
+
+
+def parse_identifier(text: str) -> Identifier | None:
+    """The identifier in a text such as `doi:10.1000/182`, `https://arxiv.org/abs/2101.00001v2` or `W2741809807`.
+
+    None if the text names no scheme and has the form of none.
+    """
+    text = text.strip()
+    for scheme in _GUESSED:
+        if _NORMAL[scheme](text):
+            return identify(scheme, text)
+    match = _NAMED.fullmatch(text)
+    if match is None or match[2].startswith("//"):
+        return None
+    try:
+        return identify(match[1], match[2])
+    except InvalidArgument:
+        return None
+
+
+_MSC = re.compile(r"\d\d(?:-\d\d|-XX|[A-Z](?:xx|XX|\d\d))?")
+_ARXIV_CATEGORY = re.compile(r"[a-z-]+(?:\.[A-Za-z-]{2,})?")
+
+#: What a tag of a scheme looks like: arXiv categories, Mathematics Subject Classification, ACM's and Computing Reviews'
+#: codes, OpenAlex topics and concepts, JEL and PACS codes, and words that authors chose.
+TAG_SCHEMES: Mapping[str, re.Pattern[str]] = {
+    "arxiv": _ARXIV_CATEGORY,
+    "msc": _MSC,
+    "acm": re.compile(r"[\w.]+"),
+    "openalex": re.compile(r".+"),
+    "jel": re.compile(r"[A-Z]\d{0,2}"),
+    "pacs": re.compile(r"\d\d\.\d\d.*"),
+    "keyword": re.compile(r".+"),
+}
+
+
+def tagged(scheme: str, text: str) -> Tag:
+    """The tag that a text is in a scheme. Raises `InvalidArgument` for an unknown scheme, or what is none of it."""
+    scheme, text = scheme.strip().lower(), " ".join(text.split())
+    pattern = TAG_SCHEMES.get(scheme)
+    if pattern is None:
+        raise InvalidArgument(f"no tag scheme {scheme!r}: use one of {', '.join(TAG_SCHEMES)}")
+    if not pattern.fullmatch(text):
+        raise InvalidArgument(f"{text!r} is no tag of the scheme {scheme!r}: mend it, or file it under 'keyword'")
+    return Tag(scheme, text)
