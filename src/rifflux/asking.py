@@ -319,12 +319,19 @@ class Asking:
         with relevance; a later judgement of the same pair replaces an earlier one. Raises `NotFound` for an unknown
         document and `InvalidArgument` for an empty query or a grade that is none.
         """
-        if not isinstance(query, str) or not query.strip():
-            raise InvalidArgument("the query is empty: say what was asked")
         if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MOST_GRADE:
             raise InvalidArgument(f"grade must be a whole number from 0 to {MOST_GRADE}, not {grade!r}")
+        return self.note(JUDGEMENT, query, document, grade, user=user)
+
+    def note(self, kind: str, query: str, document: str, grade: int | None = None, *, user: str = "") -> Event:
+        """Record what somebody did with a document that a query found, such as `click` or `save`.
+
+        `document` is as in `judge`. Raises `NotFound` for an unknown one and `InvalidArgument` for an empty query.
+        """
+        if not isinstance(query, str) or not query.strip():
+            raise InvalidArgument("the query is empty: say what was asked")
         hit = self.store.chunk(document)
         collection, key = (hit.collection, hit.document) if hit else self._document_of(document)
-        event = Event(JUDGEMENT, query, collection, key, hit.chunk_id if hit else "", grade, user, time.time())
+        event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, user, time.time())
         self.store.record(event)
         return event

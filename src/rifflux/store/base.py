@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Query, Ranking, Tag, Vectors
+from rifflux.store.register import Register
 
 __all__ = [
     "JUDGEMENT",
@@ -290,6 +291,11 @@ class Store(Protocol):
 
     def check(self) -> list[Problem]:
         """Look for damage: what `rifflux doctor` prints."""
+        ...
+
+    @property
+    def register(self) -> Register:
+        """Who may ask, and what asking cost."""
         ...
 
     @property

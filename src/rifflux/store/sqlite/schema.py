@@ -201,5 +201,31 @@ create table part (
 ) without rowid;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS)
+# Who may ask over the network, and what the calls of models cost. Of a token only the digest of its secret is kept.
+_REGISTER = """
+create table token (
+    id text primary key,
+    user text not null,
+    role text not null,
+    label text not null,
+    created_at real not null,
+    used_at real,
+    revoked_at real,
+    digest blob not null
+) without rowid;
+
+create table usage (
+    id integer primary key,
+    user text not null,
+    feature text not null,
+    model text not null,
+    tokens integer not null,
+    cost real not null,
+    time real not null
+);
+create index usage_user on usage (user, time);
+create index usage_time on usage (time);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER)
 SCHEMA_VERSION = len(MIGRATIONS)

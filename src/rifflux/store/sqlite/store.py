@@ -8,6 +8,7 @@ from rifflux.store.sqlite.connect import connect
 from rifflux.store.sqlite.engine import Engine
 from rifflux.store.sqlite.graph import Graph
 from rifflux.store.sqlite.ranking import Ranks
+from rifflux.store.sqlite.register import SqliteRegister
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.writing import Writing
 
@@ -32,6 +33,11 @@ class SqliteStore(Ranks, Graph, Writing):
     def read_only(self) -> bool:
         """Whether nothing can be written."""
         return self._engine.read_only
+
+    @property
+    def register(self) -> SqliteRegister:
+        """Who may ask, and what asking cost."""
+        return SqliteRegister(self._engine)
 
     def close(self) -> None:
         """Close the database; pending work was committed or is rolled back."""

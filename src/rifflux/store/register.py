@@ -1,0 +1,83 @@
+"""What a store remembers of those who ask: their tokens, and what their asking cost. It is no user's content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["Register", "Spending", "SpendingSum", "Token"]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A key to the service, without its secret. Times are seconds since 1970; None where that has not happened."""
+
+    id: str
+    user: str
+    role: str
+    label: str = ""
+    created_at: float = 0.0
+    used_at: float | None = None
+    revoked_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """One call of a model: who caused it, for what, how many tokens it read or wrote, what it cost."""
+
+    user: str
+    feature: str
+    model: str
+    tokens: int
+    cost: float
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingSum:
+    """The calls of one day (UTC), user, feature and model together."""
+
+    day: str
+    user: str
+    feature: str
+    model: str
+    calls: int
+    tokens: int
+    cost: float
+
+
+class Register(Protocol):
+    """Tokens and spendings. Only digests of secrets are ever given to it."""
+
+    def put_token(self, token: Token, digest: bytes) -> None:
+        """Remember a new token by the digest of its secret."""
+        ...
+
+    def token(self, id: str) -> tuple[Token, bytes] | None:
+        """A token and the digest of its secret, or None."""
+        ...
+
+    def tokens(self) -> list[Token]:
+        """All tokens in the order of their making, the revoked ones too."""
+        ...
+
+    def mark_used(self, id: str, time: float) -> None:
+        """Remember when a token was last used."""
+        ...
+
+    def revoke(self, id: str, time: float) -> bool:
+        """Make a token useless for ever; False if there is none that is valid."""
+        ...
+
+    def spend(self, spendings: Sequence[Spending]) -> None:
+        """Append to the record of spendings."""
+        ...
+
+    def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
+        """Spendings summed by day, user, feature and model, in that order; of one user, or of all."""
+        ...
+
+    def cost(self, user: str, since: float) -> float:
+        """What a user has spent since a moment."""
+        ...

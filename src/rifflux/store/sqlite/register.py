@@ -1,0 +1,81 @@
+"""Tokens and spendings in the SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from typing import TYPE_CHECKING
+
+from rifflux.store.register import Spending, SpendingSum, Token
+
+if TYPE_CHECKING:
+    from rifflux.store.sqlite.engine import Engine
+
+__all__ = ["SqliteRegister"]
+
+_PUT_TOKEN = """
+insert into token (id, user, role, label, created_at, used_at, revoked_at, digest) values (?, ?, ?, ?, ?, ?, ?, ?)"""
+
+_TOKEN = "select id, user, role, label, created_at, used_at, revoked_at, digest from token where id = ?"
+
+_TOKENS = "select id, user, role, label, created_at, used_at, revoked_at from token order by created_at, id"
+
+_MARK_USED = "update token set used_at = ? where id = ?"
+
+_REVOKE = "update token set revoked_at = ? where id = ? and revoked_at is null"
+
+_SPEND = "insert into usage (user, feature, model, tokens, cost, time) values (?, ?, ?, ?, ?, ?)"
+
+_SPENT = """
+select date(time, 'unixepoch') as day, user, feature, model, count(*), sum(tokens), sum(cost)
+from usage
+where (:user is null or user = :user) and time >= :since and (:until is null or time < :until)
+group by day, user, feature, model order by day, user, feature, model"""
+
+_COST = "select coalesce(sum(cost), 0.0) from usage where user = ? and time >= ?"
+
+
+class SqliteRegister:
+    """The tokens and spendings of an index. Writing them leaves valid what is derived from its contents."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def put_token(self, token: Token, digest: bytes) -> None:
+        """Remember a new token by the digest of its secret."""
+        with self._engine.writing(content=False) as connection:
+            connection.execute(_PUT_TOKEN, (*astuple(token), digest))
+
+    def token(self, id: str) -> tuple[Token, bytes] | None:
+        """A token and the digest of its secret, or None."""
+        return next(((Token(*row[:-1]), row[-1]) for row in self._engine.rows(_TOKEN, (id,))), None)
+
+    def tokens(self) -> list[Token]:
+        """All tokens in the order of their making, the revoked ones too."""
+        return [Token(*row) for row in self._engine.rows(_TOKENS)]
+
+    def mark_used(self, id: str, time: float) -> None:
+        """Remember when a token was last used."""
+        with self._engine.writing(content=False) as connection:
+            connection.execute(_MARK_USED, (time, id))
+
+    def revoke(self, id: str, time: float) -> bool:
+        """Make a token useless for ever; False if there is none that is valid."""
+        with self._engine.writing(content=False) as connection:
+            connection.execute(_REVOKE, (time, id))
+            return connection.changes() > 0
+
+    def spend(self, spendings: Sequence[Spending]) -> None:
+        """Append to the record of spendings."""
+        with self._engine.writing(content=False) as connection:
+            connection.executemany(_SPEND, [astuple(each) for each in spendings])
+
+    def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
+        """Spendings summed by day, user, feature and model, in that order; of one user, or of all."""
+        rows = self._engine.rows(_SPENT, {"user": user, "since": since, "until": until})
+        return [SpendingSum(*row) for row in rows]
+
+    def cost(self, user: str, since: float) -> float:
+        """What a user has spent since a moment."""
+        ((cost,),) = self._engine.rows(_COST, (user, since))
+        return float(cost)
