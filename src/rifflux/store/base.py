@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Query, Ranking, Tag, Vectors
 from rifflux.store.register import Register
+from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Query, Ranking, Tag, Vectors
 
 __all__ = [
     "JUDGEMENT",
