@@ -14,7 +14,17 @@ import numpy as np
 import pytest
 
 from rifflux.errors import ModelMismatch
-from rifflux.store.base import AnalysedChunk, DocumentChange, Edge, Event, FieldWeights, FileState, ModelInfo, Store
+from rifflux.store.base import (
+    AnalysedChunk,
+    DocumentChange,
+    Edge,
+    Event,
+    FieldWeights,
+    FileState,
+    ModelInfo,
+    Placed,
+    Store,
+)
 from rifflux.text.analyser import analyser
 from rifflux.types import Chunk, Document, Filter, Identifier, Link, Part, Query, Ranking, Tag, Vectors
 
@@ -133,6 +143,16 @@ class StoreContract:
         assert store.find_documents("README.md") == [("one", "README.md"), ("two", "README.md")]
         store.remove("one", ["README.md"])
         assert store.find_documents("README.md") == [("two", "README.md")]
+
+    def test_many_at_once_are_as_one_after_the_other(self, store: Store) -> None:
+        store.put("c", change("known", "old words", "kept", first_id=1))
+        texts = {"known": ("fresh", "kept"), "new": ("first",), "twice": ("former",)}
+        changes = [change(key, *each) for key, each in texts.items()]
+        store.put_all(Placed("c", each) for each in [*changes, change("twice", "latter", title="again")])
+        assert [hit.content for hit in store.chunks_of("c", "known")] == ["fresh", "kept"]
+        assert self._match(store, "old former") == []
+        assert sorted(self._match(store, "fresh first latter again")) == ["known", "new", "twice"]
+        assert store.counts()["documents"] == 3
 
     def test_removed_documents_are_gone_from_every_channel(self, store: Store) -> None:
         self._embedded(store, {"a": (1, 0), "b": (0, 1)})

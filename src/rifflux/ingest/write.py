@@ -6,11 +6,11 @@ interpreter's lock at every row, and waits its turn to get it back.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from rifflux.store.base import DocumentChange, FileState, Store
+from rifflux.store.base import DocumentChange, FileState, Placed, Store
 
 __all__ = ["FileChange", "Writer"]
 
@@ -57,11 +57,11 @@ class Writer:
         if waiting:
             with self.store.transaction():
                 for change in waiting:
-                    self._store(change)
+                    documents = change.documents
+                    keep = None if documents is None else [document.document.key for _, document in documents]
+                    self.store.put_file(self.root, change.state, keep)
+                self.store.put_all(placed for change in waiting for placed in self._placed(change))
 
-    def _store(self, change: FileChange) -> None:
-        documents = change.documents
-        keep = None if documents is None else [document.document.key for _, document in documents]
-        self.store.put_file(self.root, change.state, keep)
-        for collection, document in documents or ():
-            self.store.put(collection, document, file=(self.root, change.state.path))
+    def _placed(self, change: FileChange) -> Iterator[Placed]:
+        for collection, document in change.documents or ():
+            yield Placed(collection, document, (self.root, change.state.path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,6 +20,7 @@ __all__ = [
     "FileState",
     "ModelInfo",
     "Pending",
+    "Placed",
     "Problem",
     "Store",
 ]
@@ -65,6 +66,15 @@ class Edge:
     chunk: int
     kind: str
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A document as it shall be, with the collection it belongs to and the (root, path) of the file it is from."""
+
+    collection: str
+    change: DocumentChange
+    file: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +153,10 @@ class Store(Protocol):
 
     def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
         """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""
+        ...
+
+    def put_all(self, documents: Iterable[Placed]) -> None:
+        """Add or replace documents as `put` does, but many at once; of two with the same name the later counts."""
         ...
 
     def remove(self, collection: str, keys: Sequence[str]) -> int:

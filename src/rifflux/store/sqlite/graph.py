@@ -134,15 +134,18 @@ def names_of(connection: apsw.Connection, document: int) -> Names:
     )
 
 
-def put_names(connection: apsw.Connection, id: int, document: Document) -> None:
-    """Store the identifiers, tags and parts of a document that has none stored."""
-    connection.executemany(PUT_IDENTIFIER, [(id, each.scheme, each.value) for each in document.identifiers])
-    connection.executemany(PUT_TAG, [(id, each.scheme, each.value) for each in document.tags])
-    rows = [
+def put_names(connection: apsw.Connection, documents: Sequence[tuple[int, Document]]) -> None:
+    """Store the identifiers, tags and parts of documents that have none stored, each with its row number."""
+    identifiers = [(id, each.scheme, each.value) for id, document in documents for each in document.identifiers]
+    tags = [(id, each.scheme, each.value) for id, document in documents for each in document.tags]
+    parts = [
         (id, position, part.kind, json.dumps(part.headings, ensure_ascii=False), part.label, *part.span)
+        for id, document in documents
         for position, part in enumerate(document.parts)
     ]
-    connection.executemany(PUT_PART, rows)
+    connection.executemany(PUT_IDENTIFIER, identifiers)
+    connection.executemany(PUT_TAG, tags)
+    connection.executemany(PUT_PART, parts)
 
 
 def drop_names(connection: apsw.Connection, document: int) -> None:

@@ -76,21 +76,24 @@ where collection = ? and key = ?"""
 
 LINKS = "select key, kind, confidence from link where document = ? order by key, kind"
 
-PUT_DOCUMENT = """
+DOCUMENT_ID = "select id from document where collection = ? and key = ?"
+LAST_DOCUMENT = "select coalesce(max(id), 0) from document"
+
+NEW_DOCUMENT = """
 insert into document
-    (collection, key, file, path, kind, title, created_at, updated_at, time, metadata, licence)
-values
-    (:collection, :key, :file, :path, :kind, :title, :created_at, :updated_at, :time, :metadata, :licence)
-on conflict (collection, key) do update set
-    file = excluded.file, path = excluded.path, kind = excluded.kind, title = excluded.title,
-    created_at = excluded.created_at, updated_at = excluded.updated_at, time = excluded.time,
-    metadata = excluded.metadata, licence = excluded.licence
-returning id"""
+    (id, collection, key, file, path, kind, title, created_at, updated_at, time, metadata, licence)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+
+SET_DOCUMENT = """
+update document set
+    file = ?, path = ?, kind = ?, title = ?, created_at = ?, updated_at = ?, time = ?, metadata = ?, licence = ?
+where id = ?"""
 
 PUT_TEXT = """
 insert into document_text values (?, ?) on conflict (document) do update set text = excluded.text"""
 
 PUT_LINK = "insert or replace into link values (?, ?, ?, ?)"
+DROP_LINKS = "delete from link where document = ?"
 
 CHUNKS_HELD = "select uid, id, hash from chunk where document = ?"
 
@@ -141,6 +144,8 @@ order by chunk.id limit :batch"""
 PUT_VECTOR = """
 insert or replace into vector (model, chunk, hash, data)
 select (select id from model where state = 'active'), id, hash, ? from chunk where uid = ? and hash = ?"""
+
+ANY_VECTOR = "select 1 from vector where model = (select id from model where state = 'active') limit 1"
 
 TAKE_OVER_VECTOR = """
 insert or ignore into vector (model, chunk, hash, data)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-import apsw
 import numpy as np
 
 from rifflux.errors import ModelMismatch
-from rifflux.store.base import AnalysedChunk, DocumentChange, Event, FileState, ModelInfo
+from rifflux.store.base import DocumentChange, Event, FileState, ModelInfo, Placed
 from rifflux.store.sqlite import sql
-from rifflux.store.sqlite.graph import drop_names, put_names
+from rifflux.store.sqlite.documents import put_documents
 from rifflux.store.sqlite.reading import Reading
-from rifflux.text.dates import timestamp
-from rifflux.types import Document, Vectors
+from rifflux.types import Vectors
 
 __all__ = ["Writing"]
-
-# Made once: json.dumps makes an encoder at every call that sets an option.
-_as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Writing(Reading):
@@ -35,19 +28,12 @@ class Writing(Reading):
 
     def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
         """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""
-        document = change.document
+        self.put_all([Placed(collection, change, file)])
+
+    def put_all(self, documents: Iterable[Placed]) -> None:
+        """Add or replace documents as `put` does, but many at once; of two with the same name the later counts."""
         with self._engine.writing() as connection:
-            row = _document_row(document) | {"collection": collection, "path": change.path}
-            row["file"] = connection.execute(sql.FILE_ID, file).get if file else None
-            document_id = connection.execute(sql.PUT_DOCUMENT, row).get
-            connection.execute(sql.PUT_TEXT, (document_id, document.text))
-            connection.execute("delete from link where document = ?", (document_id,))
-            connection.executemany(
-                sql.PUT_LINK, [(document_id, link.key, link.kind, link.confidence) for link in document.links]
-            )
-            drop_names(connection, document_id)
-            put_names(connection, document_id, document)
-            _put_chunks(connection, document_id, change.chunks)
+            put_documents(connection, documents)
 
     def remove(self, collection: str, keys: Sequence[str]) -> int:
         """Remove documents by key and return how many there were."""
@@ -111,46 +97,3 @@ class Writing(Reading):
         """Store a setting."""
         with self._engine.writing() as connection:
             connection.execute("insert or replace into setting values (?, ?)", (name, value))
-
-
-def _document_row(document: Document) -> dict[str, Any]:
-    time = timestamp(document.created_at)
-    return {
-        "key": document.key,
-        "kind": document.kind,
-        "title": document.title,
-        "created_at": document.created_at,
-        "updated_at": document.updated_at,
-        "time": timestamp(document.updated_at) if time is None else time,
-        "metadata": json.dumps(dict(document.metadata), ensure_ascii=False, default=str),
-        "licence": document.licence,
-    }
-
-
-def _put_chunks(connection: apsw.Connection, document: int, chunks: Sequence[AnalysedChunk]) -> None:
-    """Bring a document's chunks to the given ones: equal ids keep their row, and the vector if its text is the same."""
-    held = {uid: (id, hash) for uid, id, hash in connection.execute(sql.CHUNKS_HELD, (document,)).fetchall()}
-    wanted = {each.chunk.id for each in chunks}
-    connection.executemany(sql.DROP_CHUNK, [(id,) for uid, (id, _) in held.items() if uid not in wanted])
-    last = connection.execute(sql.LAST_CHUNK).get
-    new, terms = [], []
-    for each in chunks:
-        chunk = each.chunk
-        row = (chunk.position, _as_json(chunk.headings), chunk.text, *chunk.span, each.hash)
-        if chunk.id in held:
-            id, hash = held[chunk.id]
-            connection.execute(sql.MOVE_CHUNK, (*row, id))
-            if hash == each.hash:
-                continue
-            connection.execute(sql.DROP_STALE_VECTOR, (id,))
-            connection.execute(sql.DROP_TERMS, (id,))
-        else:
-            id = last = last + 1
-            new.append((id, chunk.id, document, *row))
-        terms.append((id, each.title, each.headings, each.body))
-    connection.executemany(sql.PUT_CHUNK, new)
-    connection.executemany(sql.PUT_TERMS, terms)
-    if connection.execute("select 1 from model where state = 'active'").get:
-        # A file that was moved, or a text that is elsewhere too, needs no new vector.
-        hashes = {each.chunk.id: each.hash for each in chunks}
-        connection.executemany(sql.TAKE_OVER_VECTOR, [{"chunk": row[0], "hash": hashes[row[1]]} for row in new])

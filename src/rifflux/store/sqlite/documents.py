@@ -1,0 +1,130 @@
+"""Writing documents: what is new goes in table by table, what is known is brought to what it shall be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
+from json.encoder import encode_basestring as _quoted
+from typing import Any
+
+import apsw
+
+from rifflux.store.base import AnalysedChunk, Placed
+from rifflux.store.sqlite import sql
+from rifflux.store.sqlite.graph import drop_names, put_names
+from rifflux.text.dates import timestamp
+from rifflux.types import Document
+
+__all__ = ["put_documents"]
+
+# Made once: json.dumps makes an encoder at every call that sets an option.
+_as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+#: The records of a file mostly share their dates.
+_timestamp = lru_cache(maxsize=1024)(timestamp)
+#: Chunks that a document has by their id: row number, and hash of what is embedded.
+_Held = Mapping[int, tuple[int, int]]
+_Row = tuple[Any, ...]
+
+
+def put_documents(connection: apsw.Connection, documents: Iterable[Placed]) -> None:
+    """Add or replace documents; of two with the same name the later counts. Unchanged chunks keep row and vector."""
+    wanted = {(each.collection, each.change.document.key): each for each in documents}
+    files = {
+        file: connection.execute(sql.FILE_ID, file).get for file in {each.file for each in wanted.values()} if file
+    }
+    ids, rows = count(connection.execute(sql.LAST_DOCUMENT).get + 1), _Rows()
+    chunk_ids = count(connection.execute(sql.LAST_CHUNK).get + 1)
+    for name, each in wanted.items():
+        document, held = each.change.document, {}
+        row = (files[each.file] if each.file else None, each.change.path, *_document_row(document))
+        id = connection.execute(sql.DOCUMENT_ID, name).get
+        if id is None:
+            id = next(ids)
+            rows.documents.append((id, *name, *row))
+        else:
+            held = _make_way(connection, id, row, each.change.chunks)
+        rows.contents.append((id, document))
+        _add_chunks(connection, rows, id, each.change.chunks, held, chunk_ids)
+    rows.insert(connection)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Rows that wait to be inserted; one statement for many is much faster than many for one each."""
+
+    documents: list[_Row] = field(default_factory=list)
+    contents: list[tuple[int, Document]] = field(default_factory=list)
+    chunks: list[_Row] = field(default_factory=list)
+    terms: list[_Row] = field(default_factory=list)
+
+    def insert(self, connection: apsw.Connection) -> None:
+        """Insert them all, parents first."""
+        connection.executemany(sql.NEW_DOCUMENT, self.documents)
+        connection.executemany(sql.PUT_TEXT, [(id, document.text) for id, document in self.contents])
+        links = [
+            (id, each.key, each.kind, each.confidence) for id, document in self.contents for each in document.links
+        ]
+        connection.executemany(sql.PUT_LINK, links)
+        put_names(connection, self.contents)
+        connection.executemany(sql.PUT_CHUNK, self.chunks)
+        connection.executemany(sql.PUT_TERMS, self.terms)
+        if connection.execute(sql.ANY_VECTOR).get:
+            # A file that was moved, or a text that is elsewhere too, needs no new vector.
+            connection.executemany(sql.TAKE_OVER_VECTOR, [{"chunk": row[0], "hash": row[-1]} for row in self.chunks])
+
+
+def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[AnalysedChunk]) -> _Held:
+    """Give a known document its new row, drop its links and the chunks that it loses, and return those it had."""
+    connection.execute(sql.SET_DOCUMENT, (*row, id))
+    connection.execute(sql.DROP_LINKS, (id,))
+    drop_names(connection, id)
+    held = {uid: (chunk, hash) for uid, chunk, hash in connection.execute(sql.CHUNKS_HELD, (id,)).fetchall()}
+    wanted = {each.chunk.id for each in chunks}
+    connection.executemany(sql.DROP_CHUNK, [(chunk,) for uid, (chunk, _) in held.items() if uid not in wanted])
+    return held
+
+
+def _add_chunks(
+    connection: apsw.Connection,
+    rows: _Rows,
+    document: int,
+    chunks: Iterable[AnalysedChunk],
+    held: _Held,
+    ids: Iterator[int],
+) -> None:
+    """Move the chunks that a document has already; the others, and the terms that are new, wait for their insertion."""
+    for each in chunks:
+        chunk = each.chunk
+        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, each.hash)
+        if chunk.id in held:
+            id, hash = held[chunk.id]
+            connection.execute(sql.MOVE_CHUNK, (*row, id))
+            if hash == each.hash:
+                continue
+            connection.execute(sql.DROP_STALE_VECTOR, (id,))
+            connection.execute(sql.DROP_TERMS, (id,))
+        else:
+            id = next(ids)
+            rows.chunks.append((id, chunk.id, document, *row))
+        rows.terms.append((id, each.title, each.headings, each.body))
+
+
+def _document_row(document: Document) -> _Row:
+    """The columns from `kind` on, in the order of the table."""
+    time = _timestamp(document.created_at)
+    return (
+        document.kind,
+        document.title,
+        document.created_at,
+        document.updated_at,
+        _timestamp(document.updated_at) if time is None else time,
+        _as_json(dict(document.metadata)) if document.metadata else "{}",
+        document.licence,
+    )
+
+
+def _list_json(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(_quoted, texts))}]"
