@@ -38,12 +38,13 @@ def put_documents(connection: apsw.Connection, documents: Iterable[Placed]) -> N
     ids, rows = count(connection.execute(sql.LAST_DOCUMENT).get + 1), _Rows()
     chunk_ids = count(connection.execute(sql.LAST_CHUNK).get + 1)
     for name, each in wanted.items():
-        document, held = each.change.document, {}
+        document = each.change.document
         row = (files[each.file] if each.file else None, each.change.path, *_document_row(document))
         id = connection.execute(sql.DOCUMENT_ID, name).get
         if id is None:
             id = next(ids)
             rows.documents.append((id, *name, *row))
+            held: _Held = {}
         else:
             held = _make_way(connection, id, row, each.change.chunks)
         rows.contents.append((id, document))
@@ -81,10 +82,10 @@ def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[
     connection.execute(sql.SET_DOCUMENT, (*row, id))
     connection.execute(sql.DROP_LINKS, (id,))
     drop_names(connection, id)
-    held = {uid: (chunk, hash) for uid, chunk, hash in connection.execute(sql.CHUNKS_HELD, (id,)).fetchall()}
+    rows: list[Any] = connection.execute(sql.CHUNKS_HELD, (id,)).fetchall()
     wanted = {each.chunk.id for each in chunks}
-    connection.executemany(sql.DROP_CHUNK, [(chunk,) for uid, (chunk, _) in held.items() if uid not in wanted])
-    return held
+    connection.executemany(sql.DROP_CHUNK, [(chunk,) for uid, chunk, _ in rows if uid not in wanted])
+    return {uid: (chunk, hash) for uid, chunk, hash in rows}
 
 
 def _add_chunks(
