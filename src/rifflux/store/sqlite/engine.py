@@ -7,6 +7,7 @@ reads through a connection of its own (`Readers`) and sees what was committed be
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import apsw
 
 from rifflux.store.sqlite.connect import translated
+from rifflux.store.sqlite.patience import stand_aside
 from rifflux.store.sqlite.readers import Readers
 from rifflux.store.sqlite.vectors import Matrix
 
@@ -70,6 +72,7 @@ class Engine:
                 yield connection
                 return
             connection.execute("begin immediate")
+            begun = time.monotonic()
             try:
                 yield connection
                 if content:
@@ -77,6 +80,7 @@ class Engine:
                 connection.execute("commit")
             finally:
                 _end(connection)
+        stand_aside(begun)
 
     def generation(self) -> int:
         """A number that grows with every transaction that changed what is found."""
