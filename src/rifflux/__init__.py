@@ -18,6 +18,7 @@ from rifflux.errors import (
     NewerIndex,
     NotAnIndex,
     NotFound,
+    OutOfScope,
     OutsideRoots,
     RiffluxError,
     Unreadable,
@@ -25,7 +26,7 @@ from rifflux.errors import (
 )
 from rifflux.index import Index, Status
 from rifflux.index import open_index as open
-from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Link, Results, Trace, Verdict, Why
+from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Link, Results, Scope, Trace, Verdict, Why
 
 __all__ = [
     "Busy",
@@ -44,9 +45,11 @@ __all__ = [
     "NewerIndex",
     "NotAnIndex",
     "NotFound",
+    "OutOfScope",
     "OutsideRoots",
     "Results",
     "RiffluxError",
+    "Scope",
     "Status",
     "Trace",
     "Unreadable",

@@ -16,7 +16,7 @@ from rifflux._arguments import (
     checked_mode,
     checked_search,
 )
-from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound
+from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, OutOfScope
 from rifflux.profiles import Profile
 from rifflux.retrieve.anchor import Anchors
 from rifflux.retrieve.calibrate import Calibration, Relevance, at_least, calibration_of
@@ -35,6 +35,7 @@ from rifflux.types import (
     Hit,
     Query,
     Results,
+    Scope,
     Trace,
     Understanding,
     Vectors,
@@ -68,6 +69,11 @@ class Asking:
         self._reranking = rerankers
         self._synonyms = synonyms
         self._rerankers: dict[str, Rerank] = {}
+
+    @property
+    def scope(self) -> Scope | None:
+        """Whose the index is, None where it is nobody's in particular."""
+        return Scope(self.store.owner) if self.store.owner else None
 
     @property
     def embedder(self) -> Embedder:
@@ -317,7 +323,7 @@ class Asking:
 
         `document` is a key, path or absolute path, or the id of a chunk of it. `grade` is 0 for irrelevant and grows
         with relevance; a later judgement of the same pair replaces an earlier one. Raises `NotFound` for an unknown
-        document and `InvalidArgument` for an empty query or a grade that is none.
+        document and `InvalidArgument` for an empty query or a grade that is none. In a scope, the user is the scope's.
         """
         if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MOST_GRADE:
             raise InvalidArgument(f"grade must be a whole number from 0 to {MOST_GRADE}, not {grade!r}")
@@ -326,12 +332,16 @@ class Asking:
     def note(self, kind: str, query: str, document: str, grade: int | None = None, *, user: str = "") -> Event:
         """Record what somebody did with a document that a query found, such as `click` or `save`.
 
-        `document` is as in `judge`. Raises `NotFound` for an unknown one and `InvalidArgument` for an empty query.
+        `document` is as in `judge`. Raises `NotFound` for an unknown one and `InvalidArgument` for an empty query. In a
+        scope, the user is the scope's.
         """
+        if self.scope and user not in ("", self.scope.user_id):
+            raise OutOfScope(f"what {self.scope.user_id!r} does is recorded as that user's: leave out the user")
         if not isinstance(query, str) or not query.strip():
             raise InvalidArgument("the query is empty: say what was asked")
         hit = self.store.chunk(document)
         collection, key = (hit.collection, hit.document) if hit else self._document_of(document)
-        event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, user, time.time())
+        who = user or self.store.owner
+        event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, who, time.time())
         self.store.record(event)
         return event

@@ -3,6 +3,7 @@
 RiffluxError
 ├── InvalidArgument (also ValueError)   a wrong value in a call
 │   └── OutsideRoots                    a path outside the folders that are allowed
+├── OutOfScope                          a view of one owner was asked for what is not the owner's
 ├── NotFound (also LookupError)         no such chunk, document, file or model
 ├── MissingExtra                        an optional package is not installed
 ├── Unreadable                          one file could not be read; the run goes on
@@ -25,6 +26,7 @@ __all__ = [
     "NewerIndex",
     "NotAnIndex",
     "NotFound",
+    "OutOfScope",
     "OutsideRoots",
     "RiffluxError",
     "Unreadable",
@@ -42,6 +44,10 @@ class InvalidArgument(RiffluxError, ValueError):
 
 class OutsideRoots(InvalidArgument):
     """A path lies outside the folders this process may read."""
+
+
+class OutOfScope(RiffluxError):
+    """A view of one owner's rows was asked for what is not that owner's to ask."""
 
 
 class NotFound(RiffluxError, LookupError):

@@ -21,20 +21,20 @@ from rifflux.profiles import profile as find_profile
 from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.store import open_store
-from rifflux.store.base import DocumentChange, ModelInfo, Problem, Store
+from rifflux.store.base import ModelInfo, Problem, Store
 from rifflux.text.analyser import analyser
 from rifflux.types import (
     Document,
     Failure,
     IndexReport,
     Progress,
+    Scope,
 )
 
 if TYPE_CHECKING:
     from rifflux.ingest.find import Finder
     from rifflux.ingest.prepare import Preparer
     from rifflux.ingest.sync import Tally, Target
-    from rifflux.ingest.turns import Turns
     from rifflux.models import Embedder
     from rifflux.retrieve.rerank import RerankSettings
 
@@ -47,7 +47,7 @@ DOCUMENTS = "documents"
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What an index holds and how it is set up. `bytes` is the size of its file, 0 in memory."""
+    """What an index holds and how it is set up. `bytes` is the size of its file, 0 in memory and in a scope."""
 
     path: str
     documents: int
@@ -152,6 +152,17 @@ class Index(Asking):
         """This same index asked through another profile; closing either closes both."""
         return Index(self.store, profile, self.path, self._load, self._reranking, self._synonyms)
 
+    def scoped(self, scope: Scope) -> Index:
+        """This same index as one user has it: nothing of anybody else is found, counted or changed.
+
+        It lives as long as the index it comes from; closing it closes nothing. Raises `OutOfScope` for another user's
+        scope where the index is scoped already.
+        """
+        if not isinstance(scope, Scope):
+            raise InvalidArgument(f"a scope is needed, such as Scope('ann'), not {scope!r}")
+        store = self.store.of(scope.user_id)
+        return Index(store, self.profile, self.path, self._load, self._reranking, self._synonyms)
+
     # Adding and removing
 
     def add(
@@ -170,10 +181,10 @@ class Index(Asking):
         the report and the run goes on. Interrupted, everything up to the last file is kept and the next run goes on
         from there.
         """
+        from rifflux.ingest.embed import embed_pending
         from rifflux.ingest.find import Finder
         from rifflux.ingest.roots import absorb, remember
         from rifflux.ingest.sync import Sync, Tally
-        from rifflux.ingest.turns import READ, Turns
 
         start = time.perf_counter()
         documents = [checked_document(item) for item in items if isinstance(item, Document)]
@@ -182,14 +193,14 @@ class Index(Asking):
         if embed:
             self.store.use_model(self._info())
         sync = Sync(self.store, finder or Finder(), self._preparer(), force, prune)
-        turns = Turns(self.store)
-        if todo:
-            with turns(READ):
-                for target in todo:
-                    sync(target, tally, progress)
-                    remember(self.store, target)
-        changes = self._put(documents, tally) if documents else []
-        embedded = self._embed_stored(changes, turns, progress, wait=bool(todo)) if embed else 0
+        for target in todo:
+            sync(target, tally, progress)
+            remember(self.store, target)
+        if documents:
+            self._put(documents, tally)
+        embedded = 0
+        for view in self.store.views() if embed else ():
+            embedded += embed_pending(view, self.embedder, progress)
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
             absorb(self.store, target)
@@ -205,7 +216,6 @@ class Index(Asking):
             embedding_model=self.embedder.name,
             embedding_backend=self.embedder.backend,
             seconds=round(time.perf_counter() - start, 3),
-            waited_for=tuple(turns.waited_for),
         )
 
     def update(
@@ -245,34 +255,21 @@ class Index(Asking):
                 tally.deleted += forgotten
         return found
 
-    def _put(self, documents: Iterable[Document], tally: Tally) -> list[DocumentChange]:
+    def _put(self, documents: Iterable[Document], tally: Tally) -> None:
         from rifflux.ingest.chunk import blocks_of
 
         prepare = self._preparer()
-        changes = [prepare(DOCUMENTS, document, blocks_of(document), document.key) for document in documents]
         with self.store.transaction():
-            for change in changes:
+            for document in documents:
+                change = prepare(DOCUMENTS, document, blocks_of(document), document.key)
                 self.store.put(DOCUMENTS, change)
                 tally.chunks += len(change.chunks)
                 tally.indexed += 1
-        return changes
-
-    def _embed_stored(
-        self, changes: Iterable[DocumentChange], turns: Turns, progress: Progress | None, *, wait: bool
-    ) -> int:
-        """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
-        from rifflux.ingest.embed import embed_changes, embed_pending
-        from rifflux.ingest.turns import EMBED
-
-        with turns(EMBED) if wait else self.store.claim(EMBED) as mine:
-            if mine:
-                return embed_pending(self.store, self.embedder, progress)
-            return embed_changes(self.store, self.embedder, changes)
 
     def _preparer(self) -> Preparer:
         from rifflux.ingest.prepare import Preparer
 
-        return Preparer(self.analyser, self.profile.chunker, self.embedder.count_tokens)
+        return Preparer(self.analyser, self.profile.chunker, self.embedder.count_tokens, self.store.owner)
 
     def _info(self) -> ModelInfo:
         model = self.embedder
@@ -306,7 +303,8 @@ class Index(Asking):
             profile=self.profile.name,
             language=self.profile.language,
             facets=self.profile.facets,
-            bytes=path.stat().st_size if path.is_file() else 0,
+            # The size of the file tells how much others hold.
+            bytes=path.stat().st_size if path.is_file() and not self.scope else 0,
             read_only=self.store.read_only,
             unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
         )

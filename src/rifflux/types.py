@@ -9,6 +9,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux.errors import InvalidArgument
+
 __all__ = [
     "Block",
     "Change",
@@ -29,6 +31,7 @@ __all__ = [
     "QueryTerm",
     "Ranking",
     "Results",
+    "Scope",
     "Scores",
     "Span",
     "Tag",
@@ -42,6 +45,9 @@ __all__ = [
 Ids = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Vectors = NDArray[np.float32]
+
+#: Characters that a user's id may have.
+LONGEST_USER = 256
 
 #: Adjacent terms; mostly a single one.
 Clause = tuple[str, ...]
@@ -162,6 +168,23 @@ class Chunk:
     def chunk_id(self) -> str:
         """The stable public identifier: sixteen hexadecimal digits that sort as `id` does."""
         return f"{self.id:016x}"
+
+
+# Who asks
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose content a call may see and change: one user's. It comes from who is signed in, never from a request."""
+
+    user_id: str
+
+    def __post_init__(self) -> None:
+        name = self.user_id
+        if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_USER or not name.isprintable():
+            raise InvalidArgument(
+                f"a scope needs a user's id: a string of 1 to {LONGEST_USER} printable characters, not {name!r}"
+            )
 
 
 # Journey two: what is asked and found
@@ -422,8 +445,7 @@ class IndexReport:
     """What a run of indexing did.
 
     `skipped_files` counts the unchanged files and those left out on purpose (too large, binary); the latter are
-    listed in `skipped` with the reason. `failed` lists the files that could not be read. `waited_for` tells which other
-    processes were at the same work and had to finish first.
+    listed in `skipped` with the reason. `failed` lists the files that could not be read.
     """
 
     indexed_files: int = 0
@@ -437,7 +459,6 @@ class IndexReport:
     embedding_model: str = ""
     embedding_backend: str = ""
     seconds: float = 0.0
-    waited_for: tuple[str, ...] = ()
 
 
 #: Told the stage (`read`, `embed`), how many are done and how many there are (None while that is unknown).

@@ -88,14 +88,29 @@ def test_judging_leaves_the_vectors_in_memory_valid(index: rifflux.Index) -> Non
     assert index.store.setting("generation") == before
 
 
+AS_THE_FIRST_VERSION_WROTE = """
+insert into setting values ('language', 'english');
+insert into file values (1, '/notes', 'queue.md', 21, 1, 'h', null);
+insert into document (id, collection, key, file, path, kind, title)
+values (1, '/notes', 'queue', 1, 'queue.md', '', '');
+insert into document_text values (1, 'The queue holds jobs.');
+insert into chunk values (1, 42, 1, 0, '[]', 'The queue holds jobs.', 0, 21, 7);
+insert into chunk_terms (rowid, title, headings, body) values (1, '', '', 'queue hold job');
+insert into link values (1, 'other', 'cites', 1.0);
+"""
+
+
 def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "old.db"
     with monkeypatch.context() as past:
         past.setattr(connect, "MIGRATIONS", MIGRATIONS[:1])
         past.setattr(connect, "SCHEMA_VERSION", 1)
-        with rifflux.open(path, model="hash:32") as index:
-            index.add(Document("queue", "The queue holds jobs."))
+        connection, _ = connect.connect(str(path), create=True)
+        connection.execute(AS_THE_FIRST_VERSION_WROTE)
+        connection.close()
     with rifflux.open(path, model="hash:32") as index:
         index.judge("jobs", "queue")
         assert index.status().schema_version == SCHEMA_VERSION == len(MIGRATIONS)
         assert [event.key for event in index.store.events("judgement")] == ["queue"]
+        assert [hit.document for hit in index.search("jobs", mode="lexical")] == ["queue"]
+        assert index.check() == []

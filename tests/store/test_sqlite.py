@@ -11,10 +11,19 @@ from pathlib import Path
 import apsw
 import pytest
 
-from rifflux.errors import Busy, DamagedIndex, InvalidArgument, NewerIndex, NotAnIndex, NotFound, UnusableIndex
+from rifflux.errors import (
+    Busy,
+    DamagedIndex,
+    InvalidArgument,
+    NewerIndex,
+    NotAnIndex,
+    NotFound,
+    OutOfScope,
+    UnusableIndex,
+)
 from rifflux.store import open_store
-from rifflux.store.base import FieldWeights, Store
-from rifflux.store.sqlite import SqliteStore, patience
+from rifflux.store.base import Event, FieldWeights, FileState, Store
+from rifflux.store.sqlite import SqliteStore, connect
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
 from rifflux.testing import StoreContract, change, words
 
@@ -25,6 +34,34 @@ class TestSqliteFile(StoreContract):
         store = SqliteStore.open(str(tmp_path / "index.db"))
         yield store
         store.close()
+
+
+class TestSqliteView(StoreContract):
+    """A named owner's view is a store like any other, however much others hold."""
+
+    @pytest.fixture
+    def store(self) -> Iterator[Store]:
+        opened = SqliteStore.open(":memory:")
+        for number, owner in enumerate(("", "bob", "ann2"), 1):
+            crowd(opened.of(owner), number * 10**12)
+        yield opened.of("ann")
+        opened.close()
+
+    def test_a_store_in_use_is_sound(self, store: Store) -> None:
+        self._embedded(store, {"a": (1, 0)})
+        store.remove("c", ["a"])
+        with pytest.raises(OutOfScope, match="whole index"):
+            store.check()
+
+
+def crowd(store: Store, first_id: int) -> None:
+    """Fill a view with documents like those of the contract, under the same collections and keys."""
+    for number, key in enumerate(("a", "b", "x/1.txt", "README.md", "alpha")):
+        put = change(key, f"text of {key}: cache words rivers one two", "red car", title="cache", first_id=first_id)
+        store.put("c", put)
+        first_id += 10
+        store.record(Event("judgement", "how long", "c", key))
+        store.put_file("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None)
 
 
 class TestSqliteMemory(StoreContract):
@@ -146,7 +183,7 @@ def test_a_read_only_file_can_be_searched_but_not_written(path: Path, monkeypatc
 
 
 def test_a_writer_that_waits_too_long_is_told_who_to_wait_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr(connect, "BUSY_TIMEOUT_MS", 50)
     first, second = SqliteStore.open(str(path)), SqliteStore.open(str(path))
     with first.transaction(), pytest.raises(Busy, match="another process"):
         second.put("c", change("b", "more"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -12,21 +13,28 @@ from rifflux.store.base import AnalysedChunk, DocumentChange
 from rifflux.text.analyser import Analyser
 from rifflux.types import Block, Chunk, Document
 
-__all__ = ["Preparer"]
+__all__ = ["Preparer", "identity_of"]
+
+
+def identity_of(owner: str, collection: str, key: str) -> str:
+    """Names a document among those of all owners, so that no two chunks get the same id."""
+    # JSON has no raw line break: no owner's name makes this what it is without an owner.
+    return json.dumps([owner, collection, key]) if owner else f"{collection}\n{key}"
 
 
 @dataclass(frozen=True, slots=True)
 class Preparer:
-    """Chunks and analyses documents. `count` gives the embedder's tokens of a text."""
+    """Chunks and analyses documents of an owner. `count` gives the embedder's tokens of a text."""
 
     analyser: Analyser
     chunker: Chunker
     count: Callable[[str], int]
+    owner: str = ""
 
     def __call__(self, collection: str, document: Document, blocks: Sequence[Block], path: str) -> DocumentChange:
         """What to store for a document of `collection`; one without any text is found by its title alone."""
         document = replace(document, kind=guess_kind(document))
-        identity = f"{collection}\n{document.key}"
+        identity = identity_of(self.owner, collection, document.key)
         chunks = self.chunker(document, blocks, self.count, identity=identity)
         if not chunks and document.title:
             chunks = [Chunk(chunk_id(identity, (), document.title, 0), 0, document.title, (0, 0))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -140,21 +140,29 @@ class Event:
 
 
 class Store(Protocol):
-    """Documents, chunks, terms and vectors in one place, with transactions.
+    """Documents, chunks, terms and vectors in one place, with transactions: one owner's view of them.
 
-    Ids are the integers of `Chunk.id`. Rankings come best first, ties by id. `testing.StoreContract` says the rest.
+    What is opened is the view of the owner without a name; `of` gives those of others. No method sees or touches rows
+    of another owner, whatever it is given; chunk ids are unique among all. The embedding model and policies are the
+    whole index's. Ids are the integers of `Chunk.id`. Rankings come best first, ties by id. `testing.StoreContract`
+    says the rest.
     """
+
+    @property
+    def owner(self) -> str:
+        """Whose rows these are; empty for the owner without a name."""
+        ...
+
+    def of(self, owner: str) -> Store:
+        """The view of an owner, on the same database. Raises OutOfScope from one named owner's to another's."""
+        ...
+
+    def views(self) -> Sequence[Store]:
+        """The views of all owners, this one's first; of a named owner, only its own."""
+        ...
 
     def transaction(self) -> AbstractContextManager[None]:
         """Group the writes inside: all of them happen, or none."""
-        ...
-
-    def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
-        """Have a task to oneself, such as `embed`, until the block or the process ends.
-
-        If another process has it, `waiting` is told which and it is waited for; without `waiting`, the block gets
-        False at once. Nothing else is kept out by it.
-        """
         ...
 
     # Writing
@@ -300,7 +308,11 @@ class Store(Protocol):
         ...
 
     def setting(self, name: str) -> str | None:
-        """A setting's value, or None."""
+        """A setting's value, or None. Each owner has its own; those of the owner without a name are policies."""
+        ...
+
+    def policy(self, name: str) -> str | None:
+        """A setting of the whole index, which every owner may read; None where it is not set."""
         ...
 
     def set(self, name: str, value: str) -> None:
@@ -312,12 +324,12 @@ class Store(Protocol):
         ...
 
     def check(self) -> list[Problem]:
-        """Look for damage: what `rifflux doctor` prints."""
+        """Look for damage: what `rifflux doctor` prints. Raises OutOfScope for the view of a named owner."""
         ...
 
     @property
     def register(self) -> Register:
-        """Who may ask, and what asking cost."""
+        """Who may ask, and what asking cost. Raises OutOfScope for the view of a named owner."""
         ...
 
     @property

@@ -15,6 +15,7 @@ import apsw
 from rifflux.store.base import AnalysedChunk, Placed
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.graph import drop_names, put_names
+from rifflux.store.sqlite.terms import Terms
 from rifflux.text.dates import timestamp
 from rifflux.types import Document
 
@@ -29,21 +30,26 @@ _Held = Mapping[int, tuple[int, int]]
 _Row = tuple[Any, ...]
 
 
-def put_documents(connection: apsw.Connection, documents: Iterable[Placed]) -> None:
-    """Add or replace documents; of two with the same name the later counts. Unchanged chunks keep row and vector."""
+def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[Placed]) -> None:
+    """Add or replace an owner's documents; of two with one name the later counts.
+
+    Unchanged chunks keep row and vector.
+    """
     wanted = {(each.collection, each.change.document.key): each for each in documents}
     files = {
-        file: connection.execute(sql.FILE_ID, file).get for file in {each.file for each in wanted.values()} if file
+        file: connection.execute(sql.FILE_ID, {"owner": owner, "root": file[0], "path": file[1]}).get
+        for file in {each.file for each in wanted.values()}
+        if file
     }
-    ids, rows = count(connection.execute(sql.LAST_DOCUMENT).get + 1), _Rows()
+    ids, rows = count(connection.execute(sql.LAST_DOCUMENT).get + 1), _Rows(owner)
     chunk_ids = count(connection.execute(sql.LAST_CHUNK).get + 1)
     for name, each in wanted.items():
         document = each.change.document
         row = (files[each.file] if each.file else None, each.change.path, *_document_row(document))
-        id = connection.execute(sql.DOCUMENT_ID, name).get
+        id = connection.execute(sql.DOCUMENT_ID, (owner, *name)).get
         if id is None:
             id = next(ids)
-            rows.documents.append((id, *name, *row))
+            rows.documents.append((id, owner, *name, *row))
             held: _Held = {}
         else:
             held = _make_way(connection, id, row, each.change.chunks)
@@ -54,8 +60,9 @@ def put_documents(connection: apsw.Connection, documents: Iterable[Placed]) -> N
 
 @dataclass(slots=True)
 class _Rows:
-    """Rows that wait to be inserted; one statement for many is much faster than many for one each."""
+    """Rows of an owner that wait to be inserted; one statement for many is much faster than many for one each."""
 
+    owner: int
     documents: list[_Row] = field(default_factory=list)
     contents: list[tuple[int, Document]] = field(default_factory=list)
     chunks: list[_Row] = field(default_factory=list)
@@ -71,10 +78,11 @@ class _Rows:
         connection.executemany(sql.PUT_LINK, links)
         put_names(connection, self.contents)
         connection.executemany(sql.PUT_CHUNK, self.chunks)
-        connection.executemany(sql.PUT_TERMS, self.terms)
-        if connection.execute(sql.ANY_VECTOR).get:
+        connection.executemany(sql.PUT_TERMS.format(table=Terms(self.owner).table), self.terms)
+        if connection.execute(sql.ANY_VECTOR, (self.owner,)).get:
             # A file that was moved, or a text that is elsewhere too, needs no new vector.
-            connection.executemany(sql.TAKE_OVER_VECTOR, [{"chunk": row[0], "hash": row[-1]} for row in self.chunks])
+            taking = [{"owner": self.owner, "chunk": row[0], "hash": row[-2]} for row in self.chunks]
+            connection.executemany(sql.TAKE_OVER_VECTOR, taking)
 
 
 def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[AnalysedChunk]) -> _Held:
@@ -97,20 +105,23 @@ def _add_chunks(
     ids: Iterator[int],
 ) -> None:
     """Move the chunks that a document has already; the others, and the terms that are new, wait for their insertion."""
+    terms = Terms(rows.owner)
     for each in chunks:
-        chunk = each.chunk
-        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, each.hash)
+        chunk, fields = each.chunk, (each.title, each.headings, each.body)
+        # Only statistics of named owners are counted from lengths.
+        length = sum(field.count(" ") + 1 for field in fields if field) if rows.owner else 0
+        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, each.hash, length)
         if chunk.id in held:
             id, hash = held[chunk.id]
             connection.execute(sql.MOVE_CHUNK, (*row, id))
             if hash == each.hash:
                 continue
             connection.execute(sql.DROP_STALE_VECTOR, (id,))
-            connection.execute(sql.DROP_TERMS, (id,))
+            connection.execute(sql.DROP_TERMS.format(table=terms.table), (id,))
         else:
             id = next(ids)
-            rows.chunks.append((id, chunk.id, document, *row))
-        rows.terms.append((id, each.title, each.headings, each.body))
+            rows.chunks.append((id, rows.owner, chunk.id, document, *row))
+        rows.terms.append((id, *map(terms.joined, fields)))
 
 
 def _document_row(document: Document) -> _Row:

@@ -7,23 +7,58 @@ reads through a connection of its own (`Readers`) and sees what was committed be
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import apsw
 
 from rifflux.store.sqlite.connect import translated
-from rifflux.store.sqlite.patience import stand_aside
 from rifflux.store.sqlite.readers import Readers
+from rifflux.store.sqlite.scoring import Statistics
 from rifflux.store.sqlite.vectors import Matrix
 
-__all__ = ["Engine", "View"]
+__all__ = ["Engine", "Remembered"]
+
+#: Vectors of named owners that are kept in memory, in bytes.
+MOST_VECTORS = 256 << 20
+MOST_OWNERS = 4096
+
+Value = TypeVar("Value")
+
+
+class Remembered(Generic[Value]):
+    """A value by owner, derived from their rows at some generation; those used longest ago go when it gets too much."""
+
+    def __init__(self, most: int, size: Callable[[Value], int] = lambda _: 1) -> None:
+        self._most, self._size, self._held = most, size, 0
+        self._values: OrderedDict[int, tuple[object, Value]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, owner: int, generation: object, make: Callable[[], Value]) -> Value:
+        """The owner's value of this generation, made anew where it is of another one."""
+        with self._lock:
+            known, value = self._values.get(owner, (None, None))
+            if value is not None and known == generation:
+                self._values.move_to_end(owner)
+                return value
+        value = make()
+        with self._lock:
+            self._drop(owner)
+            self._values[owner] = generation, value
+            self._held += self._size(value)
+            while self._held > self._most and len(self._values) > 1:
+                self._drop(next(iter(self._values)))
+        return value
+
+    def _drop(self, owner: int) -> None:
+        if owner in self._values:
+            self._held -= self._size(self._values.pop(owner)[1])
 
 
 class Engine:
-    """A store's connections, for all threads. `lock` guards the one that writes; `matrix` and `counted` are derived."""
+    """A store's connections, for all threads. `lock` guards the one that writes. The rest is derived."""
 
     def __init__(self, connection: apsw.Connection, location: str, *, read_only: bool = False) -> None:
         self.connection = connection
@@ -31,8 +66,10 @@ class Engine:
         self.read_only = read_only
         self.lock = threading.RLock()
         self.readers = Readers(location)
-        self.matrix: Matrix | None = None
-        self.counted: tuple[int, Mapping[str, int]] | None = None
+        self.matrices = Remembered[Matrix](MOST_VECTORS, lambda matrix: matrix.vectors.nbytes)
+        self.counted = Remembered[Mapping[str, int]](MOST_OWNERS)
+        self.statistics = Remembered[Statistics](MOST_OWNERS)
+        self._touched: set[int] = set()
 
     def close(self) -> None:
         """Close the database; pending work was committed or is rolled back."""
@@ -64,35 +101,36 @@ class Engine:
             return connection.execute(statement, bound).fetchall()
 
     @contextmanager
-    def writing(self, *, content: bool = True) -> Iterator[apsw.Connection]:
-        """A transaction; one that changes no `content` leaves valid what is derived from it. Nested ones join."""
+    def writing(self, owner: str, *, content: bool = True) -> Iterator[tuple[apsw.Connection, int]]:
+        """A transaction for an owner, with the owner's number; nested ones join the outermost.
+
+        One that changes no `content` leaves valid what is derived from it.
+        """
         with self.lock, translated(self.location):
             connection = self.connection
             if connection.in_transaction:
-                yield connection
+                yield connection, self._number(connection, owner, content)
                 return
+            self._touched.clear()
             connection.execute("begin immediate")
-            begun = time.monotonic()
             try:
-                yield connection
-                if content:
+                yield connection, self._number(connection, owner, content)
+                if self._touched:
                     connection.execute("update setting set value = value + 1 where name = 'generation'")
+                    touched = [(number,) for number in self._touched]
+                    connection.executemany("update owner set generation = generation + 1 where id = ?", touched)
                 connection.execute("commit")
             finally:
                 _end(connection)
-        stand_aside(begun)
 
-    def generation(self) -> int:
-        """A number that grows with every transaction that changed what is found."""
-        ((value,),) = self.rows("select value from setting where name = 'generation'")
-        return int(value)
-
-
-class View:
-    """What the halves of a store have in common."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def _number(self, connection: apsw.Connection, owner: str, content: bool) -> int:
+        number = 0
+        if owner:
+            connection.execute("insert or ignore into owner (name) values (?)", (owner,))
+            number = connection.execute("select id from owner where name = ?", (owner,)).get
+        if content:
+            self._touched.add(number)
+        return number
 
 
 def _end(connection: apsw.Connection) -> None:

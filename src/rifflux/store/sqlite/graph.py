@@ -9,16 +9,16 @@ from typing import Any
 import apsw
 
 from rifflux.store.base import Edge
-from rifflux.store.sqlite.engine import View
+from rifflux.store.sqlite.view import View
 from rifflux.types import Document, Identifier, Ids, Part, Tag
 
 __all__ = ["Graph", "drop_names", "names_of", "put_names"]
 
 IDENTIFIED = """
 select wanted.value, document.collection, document.key
-from json_each(?) as wanted
+from json_each(:names) as wanted
     cross join identifier on identifier.scheme || ':' || identifier.value = wanted.value
-    join document on document.id = identifier.document
+    join document on document.id = identifier.document and document.owner = :owner
 order by 1, 2, 3"""
 
 # A link names an identifier of its target, or a key of its own collection. The cross joins keep the order: from the
@@ -26,18 +26,19 @@ order by 1, 2, 3"""
 LINKED_FROM = """
 with asked as (
     select chunk.uid, document.id, document.collection
-    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value
+    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
         join document on document.id = chunk.document
 )
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join link on link.document = asked.id
     cross join identifier on identifier.scheme || ':' || identifier.value = link.key
-    join chunk as first on first.document = identifier.document and first.position = 0
+    join chunk as first on first.document = identifier.document and first.position = 0 and first.owner = :owner
 where identifier.document <> asked.id group by 1, 2, 3
 union
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join link on link.document = asked.id
-    cross join document as target on target.collection = asked.collection and target.key = link.key
+    cross join document as target
+        on target.owner = :owner and target.collection = asked.collection and target.key = link.key
     join chunk as first on first.document = target.id and first.position = 0
 where target.id <> asked.id group by 1, 2, 3
 order by 1, 2, 3"""
@@ -45,18 +46,19 @@ order by 1, 2, 3"""
 LINKED_TO = """
 with asked as (
     select chunk.uid, document.id, document.collection, document.key
-    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value
+    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
         join document on document.id = chunk.document
 )
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join identifier on identifier.document = asked.id
     cross join link on link.key = identifier.scheme || ':' || identifier.value
-    join chunk as first on first.document = link.document and first.position = 0
+    join chunk as first on first.document = link.document and first.position = 0 and first.owner = :owner
 where link.document <> asked.id group by 1, 2, 3
 union
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join link on link.key = asked.key
-    join document as source on source.id = link.document and source.collection = asked.collection
+    join document as source
+        on source.id = link.document and source.owner = :owner and source.collection = asked.collection
     join chunk as first on first.document = source.id and first.position = 0
 where source.id <> asked.id group by 1, 2, 3
 order by 1, 2, 3"""
@@ -64,23 +66,25 @@ order by 1, 2, 3"""
 CITATIONS = """
 select uid, count(distinct source) from (
     select chunk.uid as uid, link.document as source
-    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value
+    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
         cross join identifier on identifier.document = chunk.document
         cross join link on link.key = identifier.scheme || ':' || identifier.value
+        join document as source on source.id = link.document and source.owner = :owner
     where link.kind = :kind and link.document <> chunk.document
     union
     select chunk.uid, link.document
-    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value
+    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
         join document on document.id = chunk.document
         cross join link on link.key = document.key
-        join document as source on source.id = link.document and source.collection = document.collection
+        join document as source
+            on source.id = link.document and source.owner = :owner and source.collection = document.collection
     where link.kind = :kind and link.document <> chunk.document
 )
 group by uid"""
 
 TAGS_OF = """
 select chunk.uid, tag.scheme, tag.value
-from json_each(?) as wanted cross join chunk on chunk.uid = wanted.value
+from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
     cross join tag on tag.document = chunk.document
 order by 1, 2, 3"""
 
@@ -98,23 +102,23 @@ class Graph(View):
     def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
         """The (collection, key) of the documents that each identifier names; unknown ones are left out."""
         found: dict[str, list[tuple[str, str]]] = {}
-        for name, collection, key in self._engine.rows(IDENTIFIED, (json.dumps(list(names)),)):
+        for name, collection, key in self._rows(IDENTIFIED, {"names": json.dumps(list(names))}):
             found.setdefault(name, []).append((collection, key))
         return found
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
         """The documents that those of some chunks link to, or are linked from, each by its first chunk."""
         statement = LINKED_TO if incoming else LINKED_FROM
-        return [Edge(*row) for row in self._engine.rows(statement, {"ids": json.dumps(ids.tolist())})]
+        return [Edge(*row) for row in self._rows(statement, {"ids": json.dumps(ids.tolist())})]
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
         """How many documents link to that of each chunk; chunks whose document has no such link are left out."""
-        return dict(self._engine.rows(CITATIONS, {"ids": json.dumps(ids.tolist()), "kind": kind}))
+        return dict(self._rows(CITATIONS, {"ids": json.dumps(ids.tolist()), "kind": kind}))
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
         """The subject tags of each chunk's document; chunks without any are left out."""
         found: dict[int, list[Tag]] = {}
-        for id, scheme, value in self._engine.rows(TAGS_OF, (json.dumps(ids.tolist()),)):
+        for id, scheme, value in self._rows(TAGS_OF, {"ids": json.dumps(ids.tolist())}):
             found.setdefault(id, []).append(Tag(scheme, value))
         return found
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import apsw
 import numpy as np
 
 from rifflux.store.base import FieldWeights
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.reading import Reading
-from rifflux.store.sqlite.terms import all_of, any_of, expression
+from rifflux.store.sqlite.scoring import Bm25, Statistics
+from rifflux.store.sqlite.terms import Terms
 from rifflux.store.sqlite.vectors import Matrix
 from rifflux.types import Ids, Query, Ranking
 
 __all__ = ["Ranks"]
 
+_SCORE = "bm25(chunk_terms, :title, :headings, :body)"
+_OWN_SCORE = "owner_bm25(owned_terms, :scoring)"
 # FTS5 breaks ties at the cut by row number; reading a few more lets the chunk id decide.
 _TIE_MARGIN = 32
 
@@ -26,10 +30,10 @@ class Ranks(Reading):
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
         """Rank chunks by BM25 over the query's terms; scores are the negated values of SQLite's bm25()."""
-        statement, bound = _matching(sql.MATCH, query, weights)
+        statement, bound = self._matching(sql.MATCH, query, weights)
         if not bound["terms"]:
             return Ranking.empty()
-        rows = self._engine.rows(statement, bound | {"limit": limit + _TIE_MARGIN})[:limit]
+        rows = self._rows(statement, bound | {"limit": limit + _TIE_MARGIN})[:limit]
         return Ranking(
             np.fromiter((row[0] for row in rows), np.int64, len(rows)),
             np.fromiter((-row[1] for row in rows), np.float64, len(rows)),
@@ -37,15 +41,15 @@ class Ranks(Reading):
 
     def match_place(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[int, int, float] | None:
         """The best of some chunks among all that `match` could rank: its id, rank and score; None if none matches."""
-        statement, bound = _matching(sql.MATCH_AMONG, query, weights)
+        statement, bound = self._matching(sql.MATCH_AMONG, query, weights)
         if not bound["terms"]:
             return None
-        found = self._engine.rows(statement, bound | {"ids": json.dumps(ids.tolist())})
+        found = self._rows(statement, bound | {"ids": json.dumps(ids.tolist())})
         if not found:
             return None
         ((id, best),) = found
-        statement, bound = _matching(sql.MATCHED_BEFORE, query, weights)
-        ((before,),) = self._engine.rows(statement, bound | {"best": best, "id": id})
+        statement, bound = self._matching(sql.MATCHED_BEFORE, query, weights)
+        ((before,),) = self._rows(statement, bound | {"best": best, "id": id})
         return id, before + 1, -best
 
     def nearest(self, query: Query, limit: int) -> Ranking:
@@ -58,28 +62,50 @@ class Ranks(Reading):
         """The rows that the filter and the query's required and excluded words leave, or None for all."""
         condition, bound = where(query.filter)
         conditions = [condition] if condition else []
-        for name, terms, sense in (("required", all_of(query), "in"), ("excluded", any_of(query), "not in")):
-            if terms:
-                conditions.append(f"chunk.id {sense} (select rowid from chunk_terms where chunk_terms match :{name})")
-                bound[name] = terms
+        terms = self._terms()
+        for name, wanted, sense in (
+            ("required", terms.all_of(query), "in"),
+            ("excluded", terms.any_of(query), "not in"),
+        ):
+            if wanted:
+                conditions.append(sql.HOLDING_ALL.format(sense=sense, table=terms.table, name=name))
+                bound[name] = wanted
         if not conditions:
             return None
-        rows = self._engine.rows(sql.ALLOWED.format(condition=" and ".join(conditions)), bound)
+        rows = self._rows(sql.ALLOWED.format(condition=" and ".join(conditions)), bound)
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def _vectors(self) -> Matrix:
-        with self._engine.reading() as connection:
-            generation = self._engine.generation()
-            if self._engine.matrix is None or self._engine.matrix.generation != generation:
-                model = self.model()
-                self._engine.matrix = Matrix.read(connection, generation, model.dimension if model else 1)
-            return self._engine.matrix
+        model = self.model()
+        dimension = model.dimension if model else 1
+        with self._reading() as (connection, owner):
+            state = (self._generation(connection, owner), model and model.fingerprint)
+            return self._engine.matrices.get(owner, state, lambda: Matrix.read(connection, owner, dimension))
+
+    def _matching(self, statement: str, query: Query, weights: FieldWeights) -> tuple[str, dict[str, Any]]:
+        """A statement over the chunks that match, and what is bound to it; `terms` are empty if none can match."""
+        terms = self._terms()
+        condition, bound = where(query.filter)
+        # The plus keeps SQLite from asking the word index once for every allowed row.
+        narrowed = f"and +rowid in ({sql.ALLOWED.format(condition=condition)})" if condition else ""
+        if terms.owner:
+            bound["scoring"] = apsw.pyobject(self._scoring(terms, query, weights))
+        else:
+            bound |= {"title": weights.title, "headings": weights.headings, "body": weights.body}
+        score = _OWN_SCORE if terms.owner else _SCORE
+        statement = statement.format(table=terms.table, score=score, narrowed=narrowed)
+        return statement, bound | {"terms": terms.expression(query)}
+
+    def _scoring(self, terms: Terms, query: Query, weights: FieldWeights) -> Bm25:
+        """How to score by the statistics of this owner alone."""
+        statement = sql.MATCHING.format(table=terms.table)
+        with self._reading() as (connection, owner):
+            state = self._generation(connection, owner)
+            statistics = self._engine.statistics.get(owner, state, lambda: _statistics(connection, owner))
+            frequencies = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
+        return Bm25.of(statistics, frequencies, (weights.title, weights.headings, weights.body))
 
 
-def _matching(statement: str, query: Query, weights: FieldWeights) -> tuple[str, dict[str, Any]]:
-    """A statement over the chunks that match a query, and what is bound to it; `terms` are empty if none can match."""
-    condition, bound = where(query.filter)
-    # The plus keeps SQLite from asking the word index once for every allowed row.
-    narrowed = f"and +rowid in ({sql.ALLOWED.format(condition=condition)})" if condition else ""
-    bound |= {"title": weights.title, "headings": weights.headings, "body": weights.body}
-    return statement.format(narrowed=narrowed), bound | {"terms": expression(query)}
+def _statistics(connection: apsw.Connection, owner: int) -> Statistics:
+    row: Any = connection.execute(sql.STATISTICS, {"owner": owner}).fetchone()
+    return Statistics(*row)

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import apsw
 import numpy as np
 
 from rifflux.store.base import Event, FileState, ModelInfo, Pending
 from rifflux.store.sqlite import sql
-from rifflux.store.sqlite.engine import View
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.graph import names_of
-from rifflux.store.sqlite.terms import phrase
+from rifflux.store.sqlite.terms import Terms
+from rifflux.store.sqlite.view import View
 from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Ranking, Vectors
 
 __all__ = ["Reading"]
@@ -42,20 +43,20 @@ class Reading(View):
         return next(iter(self._hits("chunk.uid = :uid", {"uid": uid})), None)
 
     def _hits(self, which: str, bound: Mapping[str, Any]) -> list[Hit]:
-        return [_hit(row) for row in self._engine.rows(sql.HYDRATE.format(which=which), bound)]
+        return [_hit(row) for row in self._rows(sql.HYDRATE.format(which=which), bound)]
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         """The (collection, key) of every document with this key, path or absolute path."""
         splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
-        return self._engine.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
+        return self._rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
 
     def document(self, collection: str, key: str) -> Document | None:
         """One document with its whole text."""
-        found = self._engine.rows(sql.DOCUMENT, (collection, key))
+        found = self._rows(sql.DOCUMENT, {"collection": collection, "key": key})
         if not found:
             return None
         id, key, text, title, kind, created, updated, metadata, licence = found[0]
-        links = self._engine.rows(sql.LINKS, (id,))
+        links = self._rows(sql.LINKS, {"document": id})
         with self._engine.reading() as connection:
             names = names_of(connection, id)
         return Document(
@@ -78,17 +79,17 @@ class Reading(View):
 
     def files(self, root: str) -> dict[str, FileState]:
         """What is remembered of a root's files, by path."""
-        return {row[0]: FileState(*row) for row in self._engine.rows(sql.FILES, (root,))}
+        return {row[0]: FileState(*row) for row in self._rows(sql.FILES, {"root": root})}
 
     def roots(self) -> list[str]:
         """The folders that were synced."""
-        return [root for (root,) in self._engine.rows("select distinct root from file order by root")]
+        return [root for (root,) in self._rows(sql.ROOTS)]
 
     def pending(self, batch: int) -> Iterator[list[Pending]]:
         """The chunks without a vector, in batches by row number; safe to write to the store meanwhile."""
         after = 0
         while True:
-            rows = self._engine.rows(sql.PENDING, {"after": after, "batch": batch})
+            rows = self._rows(sql.PENDING, {"after": after, "batch": batch})
             if not rows:
                 return
             after = rows[-1][0]
@@ -98,75 +99,85 @@ class Reading(View):
 
     def vectors_by_hash(self, hashes: Sequence[int]) -> Mapping[int, Vectors]:
         """Vectors already stored for the same embedded text."""
-        rows = self._engine.rows(sql.VECTORS_BY_HASH, (json.dumps(list(hashes)),))
+        rows = self._rows(sql.VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes))})
         return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
 
     def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
         """The vector of each chunk, by its id; chunks without one are left out."""
-        rows = self._engine.rows(sql.VECTORS_OF, (json.dumps(ids.tolist()),))
+        rows = self._rows(sql.VECTORS_OF, {"ids": json.dumps(ids.tolist())})
         return {id: np.frombuffer(data, np.float32) for id, data in rows}
 
     def model(self) -> ModelInfo | None:
         """The model whose vectors are stored, or None while there are none."""
-        return next((ModelInfo(*row) for row in self._engine.rows(sql.ACTIVE_MODEL)), None)
+        return next((ModelInfo(*row) for row in self._rows(sql.ACTIVE_MODEL)), None)
 
     def kinds(self, ids: Ids) -> Mapping[int, str]:
         """The kind of each chunk's document; chunks that are gone are left out."""
-        return dict(self._engine.rows(sql.KINDS, (json.dumps(ids.tolist()),)))
+        return dict(self._rows(sql.KINDS, {"ids": json.dumps(ids.tolist())}))
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
         """The title and the headings of each chunk; chunks that are gone are left out."""
-        rows = self._engine.rows(sql.NAMES, (json.dumps(ids.tolist()),))
+        rows = self._rows(sql.NAMES, {"ids": json.dumps(ids.tolist())})
         return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         """Those of the chunks whose document a filter lets through."""
         condition, bound = where(filter)
         statement = sql.PASSING.format(condition=condition or "true")
-        rows = self._engine.rows(statement, bound | {"ids": json.dumps(ids.tolist())})
+        rows = self._rows(statement, bound | {"ids": json.dumps(ids.tolist())})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""
-        rows = self._engine.rows(sql.HOLDING, {"ids": json.dumps(ids.tolist()), "terms": phrase(clause)})
+        terms = self._terms()
+        statement = sql.HOLDING.format(table=terms.table)
+        rows = self._rows(statement, {"ids": json.dumps(ids.tolist()), "terms": terms.phrase(clause)})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """In how many chunks each term occurs; terms that occur in none are left out."""
-        with self._engine.reading() as connection:
-            connection.execute(sql.TERM_COUNTS)
-            rows: list[Any] = connection.execute(sql.DOCUMENT_FREQUENCIES, (json.dumps(list(terms)),)).fetchall()
-            return dict(rows)
+        return self._counted(sql.DOCUMENT_FREQUENCIES, {"terms": json.dumps(list(terms))})
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
         """The terms that begin with `start` and have so many characters, with the number of chunks that hold each."""
         bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
-        with self._engine.reading() as connection:
-            connection.execute(sql.TERM_COUNTS)
-            rows: list[Any] = connection.execute(sql.VOCABULARY, bound).fetchall()
+        return self._counted(sql.VOCABULARY, bound)
+
+    def _counted(self, statement: str, bound: Mapping[str, Any]) -> Mapping[str, int]:
+        """Terms with the number of chunks that hold each."""
+        with self._reading() as (connection, owner):
+            terms = Terms(owner)
+            connection.execute(sql.TERM_COUNTS.format(table=terms.table))
+            rows: list[Any] = connection.execute(
+                statement.format(table=terms.table), {**bound, "prefix": terms.prefix}
+            ).fetchall()
             return dict(rows)
 
     def counts(self) -> Mapping[str, int]:
         """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
-        with self._engine.reading() as connection:
-            # Counting goes through whole tables. Within a transaction the generation has not moved yet.
-            generation = -1 if connection.in_transaction else self._engine.generation()
-            counted = self._engine.counted
-            if counted is None or counted[0] != generation or generation < 0:
-                row: Any = connection.execute(sql.COUNTS).fetchone()
-                names = ("documents", "chunks", "embedded_chunks", "files")
-                self._engine.counted = counted = generation, dict(zip(names, row, strict=True))
-            return counted[1]
+        with self._reading() as (connection, owner):
+            # Counting goes through all rows of the owner.
+            return self._engine.counted.get(
+                owner, self._generation(connection, owner), lambda: _count(connection, owner)
+            )
 
     def setting(self, name: str) -> str | None:
         """A setting's value, or None."""
-        return next(
-            (value for (value,) in self._engine.rows("select value from setting where name = ?", (name,))), None
-        )
+        statement = sql.OWN_SETTING if self.owner else sql.SETTING
+        return next((value for (value,) in self._rows(statement, {"name": name})), None)
+
+    def policy(self, name: str) -> str | None:
+        """A setting of the whole index, which every owner may read; None where it is not set."""
+        return next((value for (value,) in self._rows(sql.SETTING, {"name": name})), None)
 
     def events(self, kind: str | None = None) -> list[Event]:
         """The recorded events of a kind, or all, in the order of recording."""
-        return [Event(*row) for row in self._engine.rows(sql.EVENTS, {"kind": kind})]
+        return [Event(*row) for row in self._rows(sql.EVENTS, {"kind": kind})]
+
+
+def _count(connection: apsw.Connection, owner: int) -> Mapping[str, int]:
+    row: Any = connection.execute(sql.COUNTS, {"owner": owner}).fetchone()
+    return dict(zip(("documents", "chunks", "embedded_chunks", "files"), row, strict=True))
 
 
 def _hit(row: Sequence[Any]) -> Hit:

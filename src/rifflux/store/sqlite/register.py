@@ -43,7 +43,7 @@ class SqliteRegister:
 
     def put_token(self, token: Token, digest: bytes) -> None:
         """Remember a new token by the digest of its secret."""
-        with self._engine.writing(content=False) as connection:
+        with self._engine.writing("", content=False) as (connection, _):
             connection.execute(_PUT_TOKEN, (*astuple(token), digest))
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
@@ -56,18 +56,18 @@ class SqliteRegister:
 
     def mark_used(self, id: str, time: float) -> None:
         """Remember when a token was last used."""
-        with self._engine.writing(content=False) as connection:
+        with self._engine.writing("", content=False) as (connection, _):
             connection.execute(_MARK_USED, (time, id))
 
     def revoke(self, id: str, time: float) -> bool:
         """Make a token useless for ever; False if there is none that is valid."""
-        with self._engine.writing(content=False) as connection:
+        with self._engine.writing("", content=False) as (connection, _):
             connection.execute(_REVOKE, (time, id))
             return connection.changes() > 0
 
     def spend(self, spendings: Sequence[Spending]) -> None:
         """Append to the record of spendings."""
-        with self._engine.writing(content=False) as connection:
+        with self._engine.writing("", content=False) as (connection, _):
             connection.executemany(_SPEND, [astuple(each) for each in spendings])
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:

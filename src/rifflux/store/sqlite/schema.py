@@ -227,5 +227,89 @@ create index usage_user on usage (user, time);
 create index usage_time on usage (time);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER)
+# Who the rows belong to. Owner 0, of the empty name, is who uses an index alone. Numbers are never used again, because
+# they are part of the terms: those of all other owners live in a table of their own, each with its owner's number in
+# front, so that nobody's posting lists and statistics hold what is another's. Tables whose keys change are made anew.
+_OWNERS = f"""
+create table owner (
+    id integer primary key autoincrement,
+    name text not null unique,
+    generation integer not null default 0
+);
+insert into owner (id, name) values (0, '');
+
+create table owner_setting (
+    owner integer not null references owner (id) on delete cascade,
+    name text not null,
+    value text not null,
+    primary key (owner, name)
+) without rowid;
+
+create table new_file (
+    id integer primary key,
+    owner integer not null references owner (id),
+    root text not null,
+    path text not null,
+    size integer not null,
+    mtime_ns integer not null,
+    hash text not null,
+    problem text,
+    unique (owner, root, path)
+);
+insert into new_file select id, 0, root, path, size, mtime_ns, hash, problem from file;
+drop table file;
+alter table new_file rename to file;
+
+create table new_document (
+    id integer primary key,
+    owner integer not null references owner (id),
+    collection text not null,
+    key text not null,
+    file integer references file (id) on delete cascade,
+    path text not null,
+    kind text not null,
+    title text not null,
+    created_at text,
+    updated_at text,
+    time real,
+    metadata text not null default '{{}}',
+    licence text,
+    unique (owner, collection, key)
+);
+insert into new_document
+select id, 0, collection, key, file, path, kind, title, created_at, updated_at, time, metadata, licence from document;
+drop table document;
+alter table new_document rename to document;
+create index document_file on document (file);
+create index document_key on document (owner, key);
+create index document_path on document (owner, path);
+create index document_time on document (owner, time);
+
+-- The owner of the document, once more: counting and reading all of somebody's must not look at anybody else's rows.
+-- length is the number of terms in all fields; 0 for chunks of owner 0 that were made before it was kept.
+alter table chunk add column owner integer not null default 0;
+alter table chunk add column length integer not null default 0;
+create index chunk_owner on chunk (owner, id, length);
+alter table vector add column owner integer not null default 0;
+create index vector_owner on vector (owner, model);
+drop index vector_hash;
+create index vector_hash on vector (owner, hash);
+
+alter table event add column owner integer not null default 0;
+drop index event_kind;
+create index event_kind on event (owner, kind);
+
+create virtual table owned_terms using fts5 (
+    title, headings, body,
+    content = '', contentless_delete = 1,
+    tokenize = "ascii tokenchars '{_TERM_CHARACTERS}'"
+);
+drop trigger chunk_gone;
+create trigger chunk_gone after delete on chunk begin
+    delete from chunk_terms where rowid = old.id;
+    delete from owned_terms where rowid = old.id;
+end;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -14,25 +14,24 @@ __all__ = ["Matrix", "best"]
 
 _ALL = """
 select vector.chunk, chunk.uid, vector.data
-from vector join model on model.id = vector.model and model.state = 'active' join chunk on chunk.id = vector.chunk"""
+from vector join model on model.id = vector.model and model.state = 'active' join chunk on chunk.id = vector.chunk
+where vector.owner = :owner"""
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Unit vectors by row with their chunk's row number and id; `generation` is the store's when they were read."""
+    """Unit vectors by row with their chunk's row number and id."""
 
-    generation: int
     rows: Ids
     ids: Ids
     vectors: Vectors
 
     @classmethod
-    def read(cls, connection: apsw.Connection, generation: int, dimension: int) -> Matrix:
-        """All vectors of the active model. They are stored at unit length, so a product is a cosine."""
-        found: list[Any] = connection.execute(_ALL).fetchall()
+    def read(cls, connection: apsw.Connection, owner: int | None, dimension: int) -> Matrix:
+        """All of an owner's vectors of the active model. They are stored at unit length, so a product is a cosine."""
+        found: list[Any] = connection.execute(_ALL, {"owner": owner}).fetchall()
         data = b"".join(row[2] for row in found)
         return cls(
-            generation,
             np.fromiter((row[0] for row in found), np.int64, len(found)),
             np.fromiter((row[1] for row in found), np.int64, len(found)),
             np.frombuffer(data, np.float32).reshape(len(found), dimension),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +25,7 @@ class Writing(Reading):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Group the writes inside: all of them happen, or none. Nested ones join the outermost."""
-        with self._engine.writing():
+        with self._writing():
             yield
 
     def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
@@ -32,73 +34,76 @@ class Writing(Reading):
 
     def put_all(self, documents: Iterable[Placed]) -> None:
         """Add or replace documents as `put` does, but many at once; of two with the same name the later counts."""
-        with self._engine.writing() as connection:
-            put_documents(connection, documents)
+        with self._writing() as (connection, owner):
+            put_documents(connection, owner, documents)
 
     def remove(self, collection: str, keys: Sequence[str]) -> int:
         """Remove documents by key and return how many there were."""
-        with self._engine.writing() as connection:
+        with self._writing() as (connection, owner):
             removed = 0
             for key in keys:
-                connection.execute(sql.DROP_DOCUMENT, (collection, key))
+                connection.execute(sql.DROP_DOCUMENT, {"owner": owner, "collection": collection, "key": key})
                 removed += connection.changes()
             return removed
 
     def put_file(self, root: str, state: FileState, keep: Sequence[str] | None) -> int:
         """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
-        with self._engine.writing() as connection:
-            row = (root, state.path, state.size, state.mtime_ns, state.hash, state.problem)
-            connection.execute(sql.PUT_FILE, row)
+        with self._writing() as (connection, owner):
+            file = _file(owner, root, state.path)
+            connection.execute(sql.PUT_FILE, asdict(state) | file)
             if keep is None:
                 return 0
             kept = set(keep)
-            held = connection.execute(sql.HELD_BY_FILE, (root, state.path)).fetchall()
-            gone = [(collection, key) for collection, key in held if key not in kept]
+            held = connection.execute(sql.HELD_BY_FILE, file).fetchall()
+            gone = [
+                {"owner": owner, "collection": collection, "key": key} for collection, key in held if key not in kept
+            ]
             connection.executemany(sql.DROP_DOCUMENT, gone)
             return len(gone)
 
     def remove_files(self, root: str, paths: Sequence[str]) -> int:
         """Forget files and all their documents; returns how many documents went."""
-        with self._engine.writing() as connection:
-            held = sum(len(connection.execute(sql.HELD_BY_FILE, (root, path)).fetchall()) for path in paths)
-            connection.executemany(sql.DROP_FILE, [(root, path) for path in paths])
+        with self._writing() as (connection, owner):
+            files = [_file(owner, root, path) for path in paths]
+            held = sum(len(connection.execute(sql.HELD_BY_FILE, file).fetchall()) for file in files)
+            connection.executemany(sql.DROP_FILE, files)
             return held
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors) -> int:
         """Store vectors for chunks that still have the given hash; returns how many did."""
         stored = 0
-        with self._engine.writing() as connection:
+        with self._writing() as (connection, owner):
             for id, hash, vector in zip(ids, hashes, vectors, strict=True):
-                connection.execute(sql.PUT_VECTOR, (vector.astype(np.float32).tobytes(), id, hash))
+                row = {"owner": owner, "id": id, "hash": hash, "vector": vector.astype(np.float32).tobytes()}
+                connection.execute(sql.PUT_VECTOR, row)
                 stored += connection.changes()
         return stored
 
     def use_model(self, model: ModelInfo) -> None:
         """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
-        known = self.model() or self._first_model(model)
-        if known.fingerprint != model.fingerprint:
+        known = self.model()
+        if known is None:
+            with self._writing() as (connection, _):
+                connection.execute(
+                    sql.PUT_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec)
+                )
+        elif known.fingerprint != model.fingerprint:
             raise ModelMismatch(
                 f"the index holds vectors of {known.name} ({known.spec}), not of {model.name}: open it with "
                 f"model={known.spec!r}, or make a new index for {model.name}"
             )
 
-    def _first_model(self, model: ModelInfo) -> ModelInfo:
-        """Record a model unless another process was faster; returns the one that is recorded then."""
-        with self._engine.writing() as connection:
-            known = self.model()
-            if known is None:
-                connection.execute(
-                    sql.PUT_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec)
-                )
-            return known or model
-
     def record(self, event: Event) -> None:
         """Append an event to the record; its document need not exist."""
-        row = (event.time, event.kind, event.query, event.collection, event.key, event.chunk, event.grade, event.user)
-        with self._engine.writing(content=False) as connection:
-            connection.execute(sql.PUT_EVENT, row)
+        with self._writing(content=False) as (connection, owner):
+            connection.execute(sql.PUT_EVENT, asdict(event) | {"owner": owner})
 
     def set(self, name: str, value: str) -> None:
         """Store a setting."""
-        with self._engine.writing() as connection:
-            connection.execute("insert or replace into setting values (?, ?)", (name, value))
+        with self._writing() as (connection, owner):
+            statement = sql.PUT_OWN_SETTING if owner else sql.PUT_SETTING
+            connection.execute(statement, {"owner": owner, "name": name, "value": value})
+
+
+def _file(owner: int, root: str, path: str) -> dict[str, Any]:
+    return {"owner": owner, "root": root, "path": path}

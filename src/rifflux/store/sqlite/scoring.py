@@ -1,0 +1,67 @@
+"""BM25 with the statistics of one owner, for a table of terms that holds many owners'.
+
+FTS5's own bm25() counts the rows of the whole table. Scores would then change with what others store, and tell of it,
+and rare words would count hardly more than common ones. The formula and its constants are those of bm25().
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+__all__ = ["Bm25", "Statistics", "bm25"]
+
+K1, B = 1.2, 0.75
+#: What FTS5 gives a term that more than half of all chunks hold.
+LEAST_IDF = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """How many chunks there are, and the terms in all of them together."""
+
+    chunks: int
+    terms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """How to score by a query: the idf of each of its phrases, the mean length of a chunk, a weight for each field."""
+
+    idf: Sequence[float]
+    mean_length: float
+    weights: Sequence[float]
+
+    @classmethod
+    def of(cls, statistics: Statistics, frequencies: Sequence[int], weights: Sequence[float]) -> Bm25:
+        """From the number of chunks that hold each phrase."""
+        return cls(
+            [_idf(statistics.chunks, frequency) for frequency in frequencies],
+            statistics.terms / max(statistics.chunks, 1) or 1.0,
+            weights,
+        )
+
+
+def _idf(chunks: int, frequency: int) -> float:
+    if 2 * frequency >= chunks:
+        return LEAST_IDF
+    return math.log((chunks - frequency + 0.5) / (frequency + 0.5))
+
+
+def bm25(row: apsw.FTS5ExtensionApi, /, *given: Any) -> float:
+    """The score of a matched row as an auxiliary function of FTS5, given a `Bm25`: negated, as bm25() has it."""
+    query: Bm25 = given[0]
+    norm = K1 * (1 - B + B * row.column_size() / query.mean_length)
+    score = 0.0
+    for phrase, idf in enumerate(query.idf):
+        frequency = 0.0
+        for weight, places in zip(query.weights, row.phrase_locations(phrase), strict=False):
+            if places:
+                frequency += weight * len(places)
+        if frequency:
+            score -= idf * frequency * (K1 + 1) / (frequency + norm)
+    return score
