@@ -21,7 +21,7 @@ from rifflux.profiles import profile as find_profile
 from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.store import open_store
-from rifflux.store.base import ModelInfo, Problem, Store
+from rifflux.store.base import DocumentChange, ModelInfo, Problem, Store
 from rifflux.text.analyser import analyser
 from rifflux.types import (
     Document,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rifflux.ingest.find import Finder
     from rifflux.ingest.prepare import Preparer
     from rifflux.ingest.sync import Tally, Target
+    from rifflux.ingest.turns import Turns
     from rifflux.models import Embedder
     from rifflux.retrieve.rerank import RerankSettings
 
@@ -181,10 +182,10 @@ class Index(Asking):
         the report and the run goes on. Interrupted, everything up to the last file is kept and the next run goes on
         from there.
         """
-        from rifflux.ingest.embed import embed_pending
         from rifflux.ingest.find import Finder
         from rifflux.ingest.roots import absorb, remember
         from rifflux.ingest.sync import Sync, Tally
+        from rifflux.ingest.turns import READ, Turns
 
         start = time.perf_counter()
         documents = [checked_document(item) for item in items if isinstance(item, Document)]
@@ -193,14 +194,14 @@ class Index(Asking):
         if embed:
             self.store.use_model(self._info())
         sync = Sync(self.store, finder or Finder(), self._preparer(), force, prune)
-        for target in todo:
-            sync(target, tally, progress)
-            remember(self.store, target)
-        if documents:
-            self._put(documents, tally)
-        embedded = 0
-        for view in self.store.views() if embed else ():
-            embedded += embed_pending(view, self.embedder, progress)
+        turns = Turns(self.store)
+        if todo:
+            with turns(READ):
+                for target in todo:
+                    sync(target, tally, progress)
+                    remember(self.store, target)
+        changes = self._put(documents, tally) if documents else []
+        embedded = self._embed_stored(changes, turns, progress, wait=bool(todo)) if embed else 0
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
             absorb(self.store, target)
@@ -216,6 +217,7 @@ class Index(Asking):
             embedding_model=self.embedder.name,
             embedding_backend=self.embedder.backend,
             seconds=round(time.perf_counter() - start, 3),
+            waited_for=tuple(turns.waited_for),
         )
 
     def update(
@@ -255,16 +257,29 @@ class Index(Asking):
                 tally.deleted += forgotten
         return found
 
-    def _put(self, documents: Iterable[Document], tally: Tally) -> None:
+    def _put(self, documents: Iterable[Document], tally: Tally) -> list[DocumentChange]:
         from rifflux.ingest.chunk import blocks_of
 
         prepare = self._preparer()
+        changes = [prepare(DOCUMENTS, document, blocks_of(document), document.key) for document in documents]
         with self.store.transaction():
-            for document in documents:
-                change = prepare(DOCUMENTS, document, blocks_of(document), document.key)
+            for change in changes:
                 self.store.put(DOCUMENTS, change)
                 tally.chunks += len(change.chunks)
                 tally.indexed += 1
+        return changes
+
+    def _embed_stored(
+        self, changes: Iterable[DocumentChange], turns: Turns, progress: Progress | None, *, wait: bool
+    ) -> int:
+        """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
+        from rifflux.ingest.embed import embed_changes, embed_pending
+        from rifflux.ingest.turns import EMBED
+
+        with turns(EMBED) if wait else self.store.claim(EMBED) as mine:
+            if mine:
+                return sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
+            return embed_changes(self.store, self.embedder, changes)
 
     def _preparer(self) -> Preparer:
         from rifflux.ingest.prepare import Preparer

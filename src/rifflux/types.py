@@ -445,7 +445,8 @@ class IndexReport:
     """What a run of indexing did.
 
     `skipped_files` counts the unchanged files and those left out on purpose (too large, binary); the latter are
-    listed in `skipped` with the reason. `failed` lists the files that could not be read.
+    listed in `skipped` with the reason. `failed` lists the files that could not be read. `waited_for` tells which other
+    processes were at the same work and had to finish first.
     """
 
     indexed_files: int = 0
@@ -459,6 +460,7 @@ class IndexReport:
     embedding_model: str = ""
     embedding_backend: str = ""
     seconds: float = 0.0
+    waited_for: tuple[str, ...] = ()
 
 
 #: Told the stage (`read`, `embed`), how many are done and how many there are (None while that is unknown).

@@ -23,7 +23,7 @@ from rifflux.errors import (
 )
 from rifflux.store import open_store
 from rifflux.store.base import Event, FieldWeights, FileState, Store
-from rifflux.store.sqlite import SqliteStore, connect
+from rifflux.store.sqlite import SqliteStore, patience
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
 from rifflux.testing import StoreContract, change, words
 
@@ -183,7 +183,7 @@ def test_a_read_only_file_can_be_searched_but_not_written(path: Path, monkeypatc
 
 
 def test_a_writer_that_waits_too_long_is_told_who_to_wait_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr(patience, "BUSY_TIMEOUT_MS", 50)
     first, second = SqliteStore.open(str(path)), SqliteStore.open(str(path))
     with first.transaction(), pytest.raises(Busy, match="another process"):
         second.put("c", change("b", "more"))

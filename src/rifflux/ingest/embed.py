@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from rifflux.ingest.chunk import embedding_text
 from rifflux.models.base import Embedder
-from rifflux.store.base import Pending, Store
+from rifflux.store.base import DocumentChange, Pending, Store
 from rifflux.types import Progress
 
-__all__ = ["embed_pending"]
+__all__ = ["embed_changes", "embed_pending"]
 
 #: Read this many waiting chunks at a time: enough that sorting by length leaves little padding.
 WINDOW = 1024
@@ -31,6 +31,23 @@ def embed_pending(store: Store, embedder: Embedder, progress: Progress | None = 
             if progress:
                 progress("embed", done, total)
     return done
+
+
+def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentChange]) -> int:
+    """Embed the chunks of documents that were just stored, and no others; returns how many got a vector."""
+    waiting = [
+        Pending(
+            each.chunk.id,
+            each.hash,
+            change.document.title,
+            each.chunk.headings,
+            each.chunk.text * (each.chunk.span[1] > 0),
+        )
+        for change in changes
+        for each in change.chunks
+    ]
+    batches = (waiting[start : start + BATCH] for start in range(0, len(waiting), BATCH))
+    return sum(_embed(store, embedder, batch) for batch in batches)
 
 
 def _embed(store: Store, embedder: Embedder, batch: Sequence[Pending]) -> int:

@@ -33,8 +33,11 @@ def sources(store: Store) -> list[str]:
 
 def remember(store: Store, target: Target) -> None:
     """Keep that a folder was asked for whole."""
-    if target.within == target.root and str(target.root) not in (known := folders(store)):
-        _keep(store, [*known, str(target.root)])
+    root = str(target.root)
+    if target.within == target.root and root not in folders(store):
+        # Read again within the transaction: another process may be adding its own.
+        with store.transaction():
+            _keep(store, {*folders(store), root})
 
 
 def absorb(store: Store, target: Target) -> None:
@@ -47,22 +50,22 @@ def absorb(store: Store, target: Target) -> None:
         below = inner.relative_to(target.root).as_posix()
         held = store.files(root)
         taken = [path for path in held if f"{below}/{path}" in mine]
-        store.remove_files(root, taken)
-        if len(taken) == len(held):
+        with store.transaction():
+            store.remove_files(root, taken)
+            if len(taken) < len(held):
+                continue
             _keep(store, [folder for folder in folders(store) if folder != root])
 
 
 def forget(store: Store, path: Path) -> int | None:
     """Drop every file at or below a path that is gone; returns how many, None if nothing was known there."""
     gone = {root: [name for name in store.files(root) if _at(path, Path(root, name))] for root in store.roots()}
-    whole = folders(store)
-    left = [folder for folder in whole if not _at(path, Path(folder))]
-    if not any(gone.values()) and left == whole:
+    if not any(gone.values()) and not any(_at(path, Path(folder)) for folder in folders(store)):
         return None
     with store.transaction():
         for root, names in gone.items():
             store.remove_files(root, names)
-        _keep(store, left)
+        _keep(store, [folder for folder in folders(store) if not _at(path, Path(folder))])
     return sum(map(len, gone.values()))
 
 

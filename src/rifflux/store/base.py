@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -163,6 +163,14 @@ class Store(Protocol):
 
     def transaction(self) -> AbstractContextManager[None]:
         """Group the writes inside: all of them happen, or none."""
+        ...
+
+    def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
+        """Have a task to oneself, such as `embed`, until the block or the process ends.
+
+        If another process has it, `waiting` is told which and it is waited for; without `waiting`, the block gets
+        False at once. Nothing else is kept out by it.
+        """
         ...
 
     # Writing

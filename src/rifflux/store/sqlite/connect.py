@@ -11,21 +11,24 @@ from urllib.parse import quote
 import apsw
 
 from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, UnusableIndex
+from rifflux.store.sqlite.patience import Mover, Patience, patiently
 from rifflux.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 from rifflux.store.sqlite.scoring import bm25
 
-__all__ = ["connect", "translated"]
+__all__ = ["MEMORY", "connect", "translated"]
 
-BUSY_TIMEOUT_MS = 10_000
+#: What a log that was once longer is cut down to, in bytes.
+LOG_BYTES = 64 << 20
 _MAGIC = b"SQLite format 3\0"
-_MEMORY = ":memory:"
+#: The location of an index that vanishes when closed.
+MEMORY = ":memory:"
 
 
 def connect(location: str, *, create: bool) -> tuple[apsw.Connection, bool]:
     """Open or create an index and bring its schema up to date; returns the connection and whether it is read-only."""
     with translated(location):
-        if location == _MEMORY:
-            return _prepared(apsw.Connection(_MEMORY), create=True), False
+        if location == MEMORY:
+            return _prepared(apsw.Connection(MEMORY), create=True), False
         path = Path(location).expanduser()
         _check_file(path, create=create)
         connection, read_only = _open(path)
@@ -52,37 +55,81 @@ def _check_file(path: Path, *, create: bool) -> None:
 
 
 def _open(path: Path) -> tuple[apsw.Connection, bool]:
+    """Open for writing where that is possible, else for reading; the first way that works, each for its own case."""
     writable = os.access(path if path.exists() else path.parent, os.W_OK) and os.access(path.parent, os.W_OK)
-    if writable:
-        return apsw.Connection(str(path)), False
-    try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        connection.execute("select 1 from sqlite_master").fetchall()
-    except (apsw.CantOpenError, apsw.ReadOnlyError):
-        # Read-only media cannot hold the shared-memory file of a WAL database; nobody can write there either.
-        uri = f"file:{quote(str(path.absolute()))}?immutable=1"
-        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-    return connection, True
+    ways = (_for_writing, _for_reading, _unshared)[0 if writable else 1 :]
+    for way in ways:
+        connection = way(path)
+        try:
+            connection.set_busy_handler(Patience())
+            connection.execute("select 1 from sqlite_master").fetchall()
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            connection.close()
+            if way is ways[-1]:
+                raise
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            # Root may open anything for writing, and is told later that the disk is read-only.
+            return connection, way is not _for_writing or connection.readonly("main")
+    raise AssertionError("the last way returns or raises")
+
+
+def _for_writing(path: Path) -> apsw.Connection:
+    return apsw.Connection(str(path))
+
+
+def _for_reading(path: Path) -> apsw.Connection:
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+
+
+def _unshared(path: Path) -> apsw.Connection:
+    """Read what nobody can write, such as read-only media, where the file that readers and writers share can't be made.
+
+    A log that was left beside the database is read too: what it holds may be half of what the database needs.
+    """
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        # Without locks, the log's index is kept in memory if nobody else is to see it.
+        vfs = "win32-none" if os.name == "nt" else "unix-none"
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.pragma("locking_mode", "exclusive")
+        return connection
+    uri = f"file:{quote(str(path.absolute()))}?immutable=1"
+    return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 
 def _prepared(
     connection: apsw.Connection, *, create: bool, read_only: bool = False, path: Path | None = None
 ) -> apsw.Connection:
-    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    connection.execute("pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -32000")
+    connection.set_busy_handler(Patience())
+    # One statement a call: of several, those after the first that returns a row would not run.
+    for setting in ("foreign_keys = on", "temp_store = memory", "cache_size = -32000"):
+        connection.execute(f"pragma {setting}")
     if _is_empty(connection):
         if not create or read_only:
             raise NotAnIndex(f"{path} is empty, not a Rifflux index: make one with 'rifflux index FOLDER'")
-        connection.execute("pragma page_size = 8192")
+        connection.pragma("page_size", 8192)
     else:
         _check_owner(connection, path)
     if not read_only:
-        connection.execute("pragma journal_mode = wal; pragma synchronous = normal")
+        _keep_log(connection)
         _migrate(connection)
     elif _version(connection) < SCHEMA_VERSION:
         raise UnusableIndex(f"{path} is read-only and of an older version: copy it to a place where it can be upgraded")
     connection.register_fts5_function("owner_bm25", bm25)
     return connection
+
+
+def _keep_log(connection: apsw.Connection) -> None:
+    """Write changes to a log first, so that readers and a writer do not wait for each other."""
+    patiently(lambda: connection.pragma("journal_mode", "wal"))
+    # What was reported as done survives a power cut too; a commit holds many files, so that this costs little.
+    connection.pragma("synchronous", "full")
+    connection.pragma("journal_size_limit", LOG_BYTES)
+    connection.set_wal_hook(Mover())
 
 
 def _is_empty(connection: apsw.Connection) -> bool:

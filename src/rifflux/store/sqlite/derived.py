@@ -22,10 +22,8 @@ stamp covers; where there is no fitting copy, it answers from the tables and has
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -35,7 +33,9 @@ from typing import Any
 
 import apsw
 
-__all__ = ["STAMP_BYTES", "Current", "Stamp", "Unfit", "current", "held", "location_of", "rebuild", "touched"]
+from rifflux.store.sqlite.locks import held
+
+__all__ = ["STAMP_BYTES", "Current", "Stamp", "Unfit", "current", "location_of", "rebuild", "touched"]
 
 #: A stamp takes this much at the start of a file, so that what follows begins on a page of memory.
 STAMP_BYTES = 4096
@@ -177,45 +177,3 @@ def _transaction(connection: apsw.Connection, begin: str) -> Iterator[None]:
     finally:
         if connection.in_transaction:
             connection.execute("rollback")
-
-
-@contextmanager
-def held(path: Path) -> Iterator[bool]:
-    """Hold a lock file without waiting; False if somebody else does. It is free again when its owner ends, however."""
-    with path.open("ab") as file:
-        if not _locked(file.fileno()):
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            _unlock(file.fileno())
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _locked(number: int) -> bool:
-        try:
-            os.lseek(number, 0, os.SEEK_SET)
-            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _unlock(number: int) -> None:
-        os.lseek(number, 0, os.SEEK_SET)
-        msvcrt.locking(number, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _locked(number: int) -> bool:
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _unlock(number: int) -> None:
-        fcntl.flock(number, fcntl.LOCK_UN)

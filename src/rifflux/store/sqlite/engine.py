@@ -7,6 +7,7 @@ reads through a connection of its own (`Readers`) and sees what was committed be
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import apsw
 
 from rifflux.store.sqlite.connect import translated
+from rifflux.store.sqlite.patience import stand_aside
 from rifflux.store.sqlite.readers import Readers
 from rifflux.store.sqlite.scoring import Statistics
 from rifflux.store.sqlite.vectors import Matrix
@@ -113,6 +115,7 @@ class Engine:
                 return
             self._touched.clear()
             connection.execute("begin immediate")
+            begun = time.monotonic()
             try:
                 yield connection, self._number(connection, owner, content)
                 if self._touched:
@@ -122,6 +125,7 @@ class Engine:
                 connection.execute("commit")
             finally:
                 _end(connection)
+        stand_aside(begun)
 
     def _number(self, connection: apsw.Connection, owner: str, content: bool) -> int:
         number = 0

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
 from rifflux.errors import OutOfScope
 from rifflux.store.base import Problem
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.check import check
-from rifflux.store.sqlite.connect import connect
+from rifflux.store.sqlite.connect import MEMORY, connect
 from rifflux.store.sqlite.engine import Engine
 from rifflux.store.sqlite.graph import Graph
+from rifflux.store.sqlite.locks import held
 from rifflux.store.sqlite.ranking import Ranks
 from rifflux.store.sqlite.register import SqliteRegister
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
@@ -61,6 +66,13 @@ class SqliteStore(Ranks, Graph, Writing):
         """Close the database, for all views; that of a named owner only ends itself."""
         if not self.owner:
             self._engine.close()
+
+    def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
+        """Have a task to oneself until the block or the process ends; a store in memory is nobody else's."""
+        if self._engine.location == MEMORY:
+            return nullcontext(True)
+        path = Path(self._engine.location).expanduser()
+        return held(path.with_name(f"{path.name}.{task}.lock"), waiting)
 
     def check(self) -> list[Problem]:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors.

@@ -81,17 +81,22 @@ class Writing(Reading):
 
     def use_model(self, model: ModelInfo) -> None:
         """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
-        known = self.model()
-        if known is None:
-            with self._writing() as (connection, _):
-                connection.execute(
-                    sql.PUT_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec)
-                )
-        elif known.fingerprint != model.fingerprint:
+        known = self.model() or self._first_model(model)
+        if known.fingerprint != model.fingerprint:
             raise ModelMismatch(
                 f"the index holds vectors of {known.name} ({known.spec}), not of {model.name}: open it with "
                 f"model={known.spec!r}, or make a new index for {model.name}"
             )
+
+    def _first_model(self, model: ModelInfo) -> ModelInfo:
+        """Record a model unless another process was faster; returns the one that is recorded then."""
+        with self._writing() as (connection, _):
+            known = self.model()
+            if known is None:
+                connection.execute(
+                    sql.PUT_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec)
+                )
+            return known or model
 
     def record(self, event: Event) -> None:
         """Append an event to the record; its document need not exist."""

@@ -1,0 +1,186 @@
+"""Many processes on one index: nobody fails, nothing is lost, and who has to wait is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rifflux
+from rifflux import Document
+from rifflux.errors import ModelMismatch
+from rifflux.ingest.roots import folders, remember
+from rifflux.ingest.sync import Target
+from rifflux.store.base import FieldWeights, ModelInfo
+from rifflux.store.sqlite import SqliteStore, patience
+from rifflux.testing import change, words
+
+WRITERS = READERS = 8
+TURNS, DOCUMENTS = 3, 2
+
+WRITER = f"""
+import sys, rifflux
+with rifflux.open(sys.argv[1], model="hash:16") as index:
+    for turn in range({TURNS}):
+        keys = [f"{{sys.argv[2]}}-{{turn}}-{{number}}" for number in range({DOCUMENTS})]
+        index.add(*(rifflux.Document(key, f"The heron {{key}} stands in the river.") for key in keys))
+"""
+READER = """
+import sys, rifflux
+with rifflux.open(sys.argv[1], model="hash:16") as index:
+    for _ in range(15):
+        assert all("heron" in hit.content for hit in index.search("heron in the river"))
+"""
+HOLDER = """
+import sys, time
+from rifflux.store import open_store
+with open_store(sys.argv[1]).claim("read") as mine:
+    print(mine, flush=True)
+    time.sleep(60)
+"""
+
+
+def start(program: str, *arguments: object) -> subprocess.Popen[str]:
+    """A process of its own."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    environment = {"PYTHONPATH": str(Path(rifflux.__file__).parents[1])}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_writers_and_readers_work_at_once_from_the_first_moment(tmp_path: Path) -> None:
+    db = tmp_path / "index.db"
+    started = [start(WRITER, db, number) for number in range(WRITERS)] + [start(READER, db) for _ in range(READERS)]
+    for process in started:
+        _, errors = process.communicate(timeout=120)
+        assert (process.returncode, errors) == (0, "")
+    with rifflux.open(db) as index:
+        status = index.status()
+        assert status.documents == WRITERS * TURNS * DOCUMENTS
+        assert status.embedded_chunks == status.chunks == status.documents
+        assert index.check() == []
+
+
+def test_a_second_indexer_waits_and_says_for_whom(tmp_path: Path, run: Any) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("The heron stands in the river.")
+    db = tmp_path / "index.db"
+    holder = start(HOLDER, db)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "True\n"
+    second = subprocess.Popen(
+        run.command("index", "notes", "--db", db, "--json"),
+        cwd=tmp_path, env=run.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert second.stderr is not None
+    assert f"process {holder.pid} reads files into this index: waiting" in second.stderr.readline()
+    assert second.poll() is None
+    holder.kill()  # and with it goes its lock
+    out, _ = second.communicate(timeout=60)
+    holder.communicate()
+    assert second.returncode == 0
+    assert f'"process {holder.pid} reads files into this index"' in out
+
+
+def test_a_claim_is_had_by_one_at_a_time_and_free_after_an_error(tmp_path: Path) -> None:
+    first, second = (SqliteStore.open(str(tmp_path / "index.db")) for _ in range(2))
+
+    def fail() -> None:
+        with first.claim("read") as mine, second.claim("read") as too, second.claim("embed") as other:
+            assert (mine, too, other) == (True, False, True)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    with second.claim("read") as mine:
+        assert mine
+
+
+def test_documents_are_added_and_embedded_while_another_process_embeds(tmp_path: Path) -> None:
+    db = tmp_path / "index.db"
+    with rifflux.open(db, model="hash") as index, rifflux.open(db, model="hash") as other:
+        index.add(Document("old", "An owl."), embed=False)
+        with other.store.claim("embed"):
+            report = index.add(Document("a", "The heron stands in the river."))
+        assert (report.embedded_chunks, report.waited_for) == (1, ())
+        assert index.search("heron", mode="semantic")[0].document == "a"
+        assert index.status().chunks - index.status().embedded_chunks == 1
+
+
+def test_roots_that_are_added_at_once_are_all_remembered(tmp_path: Path) -> None:
+    stores = [SqliteStore.open(str(tmp_path / "index.db")) for _ in range(WRITERS)]
+    targets = [Target(tmp_path / str(number), tmp_path / str(number)) for number in range(WRITERS)]
+    with ThreadPoolExecutor(WRITERS) as threads:
+        list(threads.map(remember, stores, targets))
+    assert folders(stores[0]) == sorted(str(target.root) for target in targets)
+
+
+def test_two_that_embed_first_agree_on_one_model(tmp_path: Path) -> None:
+    stores = [SqliteStore.open(str(tmp_path / "index.db")) for _ in range(WRITERS)]
+    models = [ModelInfo(f"m{number}", "hash", 2, f"f{number}", "hash:2") for number in range(WRITERS)]
+
+    def use(store: SqliteStore, model: ModelInfo) -> bool:
+        try:
+            store.use_model(model)
+        except ModelMismatch:
+            return False
+        return True
+
+    with ThreadPoolExecutor(WRITERS) as threads:
+        used = list(threads.map(use, stores, models))
+    assert [model for model, mine in zip(models, used, strict=True) if mine] == [stores[0].model()]
+
+
+class TestLog:
+    @pytest.fixture
+    def writer(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
+        """A store whose log counts as long soon."""
+        monkeypatch.setattr(patience, "MOVE_FROM", 10)
+        monkeypatch.setattr(patience, "WAIT_FROM", 40)
+        monkeypatch.setattr(patience, "READERS_TIMEOUT_MS", 20)
+        return SqliteStore.open(str(tmp_path / "index.db"))
+
+    def write(self, store: SqliteStore, transactions: int) -> None:
+        for number in range(transactions):
+            store.put("c", change(f"d{number}", f"words {number} " * 200))
+
+    def test_a_reader_that_never_ends_stops_no_writer_and_afterwards_the_log_starts_anew(
+        self, writer: SqliteStore, tmp_path: Path
+    ) -> None:
+        reader = SqliteStore.open(str(tmp_path / "index.db"))
+        log = tmp_path / "index.db-wal"
+        with reader._engine.reading() as connection:
+            connection.execute("begin")
+            assert connection.execute("select count(*) from chunk").get == 0
+            self.write(writer, 40)
+            grown = log.stat().st_size
+            assert grown > 40 * 8192
+            connection.execute("rollback")
+        self.write(writer, 40)
+        assert log.stat().st_size <= 1.2 * grown, "it was begun anew"
+        assert len(reader.match(words("words"), 1000, FieldWeights())) == 40
+
+    def test_readers_who_leave_no_gap_do_not_keep_it_growing(self, writer: SqliteStore, tmp_path: Path) -> None:
+        done = threading.Event()
+
+        def read() -> None:
+            now, then = (SqliteStore.open(str(tmp_path / "index.db"))._engine.connection for _ in range(2))
+            while not done.is_set():
+                then.execute("begin")
+                then.execute("select count(*) from chunk").fetchall()
+                if now.in_transaction:
+                    now.execute("rollback")
+                now, then = then, now
+                time.sleep(0.002)
+
+        with ThreadPoolExecutor() as threads:
+            reading = threads.submit(read)
+            self.write(writer, 150)
+            done.set()
+            reading.result()
+        assert (tmp_path / "index.db-wal").stat().st_size < 150 * 8192
