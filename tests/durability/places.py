@@ -33,6 +33,20 @@ def make_read_only(place: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
 
 
+@contextmanager
+def read_only_view(folder: Path, place: Path) -> Iterator[Path]:
+    """The same folder, seen from a place where nobody can write; skips the test where none may be mounted."""
+    place.mkdir()
+    bind = ["mount", "--bind", str(folder), str(place)]
+    if sys.platform != "linux" or subprocess.run(bind, capture_output=True, check=False).returncode:
+        pytest.skip("no folder may be mounted here")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(place)], check=True)
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
 def as_somebody_else(work: Callable[[], None]) -> None:
     """Do something with the rights of a user who owns nothing; what it raises fails the test."""
     if os.name != "posix":

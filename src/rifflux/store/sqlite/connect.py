@@ -15,8 +15,10 @@ from rifflux.store.sqlite.patience import Mover, Patience, patiently
 from rifflux.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 from rifflux.store.sqlite.scoring import bm25
 
-__all__ = ["MEMORY", "connect", "translated"]
+__all__ = ["MEMORY", "connect", "frozen", "translated"]
 
+#: The engine's way to files without locks.
+UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
 #: What a log that was once longer is cut down to, in bytes.
 LOG_BYTES = 64 << 20
 _MAGIC = b"SQLite format 3\0"
@@ -89,16 +91,31 @@ def _unshared(path: Path) -> apsw.Connection:
 
     A log that was left beside the database is read too: what it holds may be half of what the database needs.
     """
-    log = path.with_name(path.name + "-wal")
-    if log.exists() and log.stat().st_size:
-        # Without locks, the log's index is kept in memory if nobody else is to see it.
-        vfs = "win32-none" if os.name == "nt" else "unix-none"
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
+    # Without locks, the log's index may be kept in memory: nobody else is to see it.
+    if _has_log(path):
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=UNLOCKED)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.pragma("locking_mode", "exclusive")
         return connection
     uri = f"file:{quote(str(path.absolute()))}?immutable=1"
-    return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=UNLOCKED)
+
+
+def _has_log(path: Path) -> bool:
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def frozen(connection: apsw.Connection) -> tuple[int, ...] | None:
+    """How the files behind a connection look that reads them as unchangeable; None for any other connection.
+
+    If that differs later, somebody did change them, and the connection sees a mixture: open another.
+    """
+    if connection.open_vfs != UNLOCKED:
+        return None
+    files = (Path(connection.filename), Path(connection.filename_wal))
+    states = [file.stat() for file in files if file.exists()]
+    return tuple(number for state in states for number in (state.st_ino, state.st_size, state.st_mtime_ns))
 
 
 def _prepared(

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import apsw
 
-from rifflux.store.sqlite.connect import translated
+from rifflux.store.sqlite.connect import connect, frozen, translated
 from rifflux.store.sqlite.patience import stand_aside
 from rifflux.store.sqlite.readers import Readers
 from rifflux.store.sqlite.scoring import Statistics
@@ -72,6 +72,7 @@ class Engine:
         self.counted = Remembered[Mapping[str, int]](MOST_OWNERS)
         self.statistics = Remembered[Statistics](MOST_OWNERS)
         self._touched: set[int] = set()
+        self._frozen = frozen(connection)
 
     def close(self) -> None:
         """Close the database; pending work was committed or is rolled back."""
@@ -84,6 +85,8 @@ class Engine:
     def reading(self) -> Iterator[apsw.Connection]:
         """A connection to read from, until the block ends: within a transaction the one that sees its changes."""
         with translated(self.location):
+            if self._frozen:
+                self._look_again()
             if self.lock.acquire(blocking=False):
                 try:
                     yield self.connection
@@ -96,6 +99,14 @@ class Engine:
                     return
             with self.lock:
                 yield self.connection
+
+    def _look_again(self) -> None:
+        """Open a file anew that was read as unchangeable, if its owner changed it nevertheless."""
+        with self.lock:
+            if frozen(self.connection) != self._frozen:
+                self.connection.close()
+                self.connection, self.read_only = connect(self.location, create=False)
+                self._frozen = frozen(self.connection)
 
     def rows(self, statement: str, bound: apsw.Bindings = ()) -> list[Any]:
         """All rows that a statement finds."""
