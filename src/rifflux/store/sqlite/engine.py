@@ -86,7 +86,10 @@ class Engine:
         """A connection to read from, until the block ends: within a transaction the one that sees its changes."""
         with translated(self.location):
             if self._frozen:
-                self._look_again()
+                with self.lock:
+                    self._look_again()
+                    yield self.connection
+                return
             if self.lock.acquire(blocking=False):
                 try:
                     yield self.connection
@@ -102,11 +105,10 @@ class Engine:
 
     def _look_again(self) -> None:
         """Open a file anew that was read as unchangeable, if its owner changed it nevertheless."""
-        with self.lock:
-            if frozen(self.connection) != self._frozen:
-                self.connection.close()
-                self.connection, self.read_only = connect(self.location, create=False)
-                self._frozen = frozen(self.connection)
+        if frozen(self.connection) != self._frozen:
+            self.connection.close()
+            self.connection, self.read_only = connect(self.location, create=False)
+            self._frozen = frozen(self.connection)
 
     def rows(self, statement: str, bound: apsw.Bindings = ()) -> list[Any]:
         """All rows that a statement finds."""
