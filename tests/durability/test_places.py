@@ -162,4 +162,3 @@ class TestFullDisk:
             (disk / "filler").write_bytes(bytes(16 << 10))
             with pytest.raises(UnusableIndex, match="full"):
                 rifflux.open(disk / "index.db")
-
