@@ -133,12 +133,16 @@ class TestReadOnly:
 class TestFullDisk:
     def grow(self, path: Path) -> int:
         """Add documents until the disk is full; returns how many were reported as added."""
-        added = 0
-        with rifflux.open(path, model="hash:16") as index, pytest.raises(UnusableIndex, match="full"):
+        added: list[int] = []
+
+        def fill_up() -> None:
             for number in range(10_000):
                 index.add(Document(f"d{number}", f"Heron {number} stands in the river. " * 60))
-                added += 1
-        return added
+                added.append(number)
+
+        with rifflux.open(path, model="hash:16") as index, pytest.raises(UnusableIndex, match="full"):
+            fill_up()
+        return len(added)
 
     def test_what_was_reported_is_kept_and_work_goes_on_when_there_is_space(self, tmp_path: Path) -> None:
         with small_disk(tmp_path / "disk", 3000) as disk:
