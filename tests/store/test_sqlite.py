@@ -25,7 +25,7 @@ from rifflux.store import open_store
 from rifflux.store.base import Event, FieldWeights, FileState, Store
 from rifflux.store.sqlite import SqliteStore, patience
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
-from rifflux.testing import StoreContract, change, words
+from rifflux.testing import OwnerContract, StoreContract, change, words
 
 
 class TestSqliteFile(StoreContract):
@@ -62,6 +62,15 @@ def crowd(store: Store, first_id: int) -> None:
         first_id += 10
         store.record(Event("judgement", "how long", "c", key))
         store.put_file("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None)
+
+
+class TestSqliteOwners(OwnerContract):
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore.open(str(tmp_path / "index.db"))
+        yield store
+        assert store.check() == []
+        store.close()
 
 
 class TestSqliteMemory(StoreContract):

@@ -1,62 +1,25 @@
-"""The contract suites that a new store must pass: subclass one in a test and give it a fixture.
-
-class TestMyStore(StoreContract):
-    @pytest.fixture
-    def store(self, tmp_path): ...
-"""
+"""What every store does."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 import numpy as np
 import pytest
 
 from rifflux.errors import ModelMismatch
 from rifflux.store.base import (
-    AnalysedChunk,
-    DocumentChange,
     Edge,
     Event,
-    FieldWeights,
     FileState,
     ModelInfo,
     Placed,
     Store,
 )
-from rifflux.text.analyser import analyser
-from rifflux.types import Chunk, Document, Filter, Identifier, Link, Part, Query, Ranking, Tag, Vectors
+from rifflux.testing.making import MODEL, WEIGHTS, change, vector_of, words
+from rifflux.types import Filter, Identifier, Link, Part, Query, Ranking, Tag
 
-__all__ = ["StoreContract", "change", "words"]
-
-MODEL = ModelInfo("tiny", "hash", 2, "f1", "tiny")
-WEIGHTS = FieldWeights()
-
-
-def change(key: str, *texts: str, title: str = "", first_id: int | None = None, **fields: object) -> DocumentChange:
-    """A document with one chunk a text; chunk ids count up from `first_id`, or come from the texts."""
-    document = Document(key, "\n\n".join(texts), title, **fields)  # type: ignore[arg-type]
-    chunks = []
-    for position, text in enumerate(texts):
-        id = _number(key, text) if first_id is None else first_id + position
-        terms = analyser().joined
-        chunk = Chunk(id, position, text, (0, len(text)))
-        chunks.append(AnalysedChunk(chunk, terms(title), "", terms(text), _number(title, text)))
-    return DocumentChange(document, key, tuple(chunks))
-
-
-def _number(*parts: str) -> int:
-    return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=7).digest())
-
-
-def words(text: str, **fields: object) -> Query:
-    """A query for any of the words of `text`."""
-    return Query(text, tuple((term,) for term in analyser().terms(text)), **fields)  # type: ignore[arg-type]
-
-
-def _vector(*values: float) -> Vectors:
-    return np.array(values, np.float32)
+__all__ = ["StoreContract"]
 
 
 def _keys(store: Store, ranking: Ranking) -> list[str]:
@@ -79,7 +42,7 @@ class StoreContract:
         for number, (key, vector) in enumerate(vectors.items()):
             put = change(key, f"text of {key}", first_id=100 + number)
             store.put("c", put)
-            store.put_vectors([put.chunks[0].chunk.id], [put.chunks[0].hash], _vector(*vector)[None])
+            store.put_vectors([put.chunks[0].chunk.id], [put.chunks[0].hash], vector_of(*vector)[None])
 
     def test_what_is_put_is_found_by_its_words(self, store: Store) -> None:
         store.put("c", change("a", "the cache expires"))
@@ -135,7 +98,7 @@ class StoreContract:
     def test_vectors_of_an_outdated_text_are_refused(self, store: Store) -> None:
         store.use_model(MODEL)
         store.put("c", change("a", "text", first_id=1))
-        assert store.put_vectors([1], [12345], _vector(1, 0)[None]) == 0
+        assert store.put_vectors([1], [12345], vector_of(1, 0)[None]) == 0
 
     def test_equal_keys_in_two_collections_are_two_documents(self, store: Store) -> None:
         store.put("one", change("README.md", "first words", first_id=1))
@@ -158,11 +121,11 @@ class StoreContract:
         self._embedded(store, {"a": (1, 0), "b": (0, 1)})
         assert store.remove("c", ["a", "unknown"]) == 1
         assert self._match(store, "text") == ["b"]
-        assert _keys(store, store.nearest(Query("", vector=_vector(1, 0)), 10)) == ["b"]
+        assert _keys(store, store.nearest(Query("", vector=vector_of(1, 0)), 10)) == ["b"]
 
     def test_nearest_ranks_by_cosine_whatever_the_length(self, store: Store) -> None:
         self._embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
-        ranking = store.nearest(Query("", vector=_vector(5, 0)), 10)
+        ranking = store.nearest(Query("", vector=vector_of(5, 0)), 10)
         assert _keys(store, ranking) == ["east", "between", "north"]
         assert ranking.scores == pytest.approx([1, 0.6, 0], abs=1e-6)
 
@@ -171,7 +134,7 @@ class StoreContract:
         self, store: Store, vector: tuple[float, float] | None
     ) -> None:
         self._embedded(store, {"a": (1, 0)})
-        query = Query("", vector=None if vector is None else _vector(*vector))
+        query = Query("", vector=None if vector is None else vector_of(*vector))
         assert len(store.nearest(query, 10)) == 0
 
     def test_filters_narrow_before_ranking(self, store: Store) -> None:
@@ -207,15 +170,15 @@ class StoreContract:
 
     def test_filters_narrow_vectors_too(self, store: Store) -> None:
         self._embedded(store, {"a": (1, 0), "b": (0.9, 0.1)})
-        query = Query("", vector=_vector(1, 0), filter=Filter(documents=("b",)))
+        query = Query("", vector=vector_of(1, 0), filter=Filter(documents=("b",)))
         assert _keys(store, store.nearest(query, 1)) == ["b"]
 
     def test_phrases_and_exclusions_hold_in_both_channels(self, store: Store) -> None:
         self._embedded(store, {"alpha": (1, 0), "beta": (0, 1)})
-        only_beta = Query("", excluded=(("alpha",),), vector=_vector(1, 0), clauses=(("text",),))
+        only_beta = Query("", excluded=(("alpha",),), vector=vector_of(1, 0), clauses=(("text",),))
         assert _keys(store, store.nearest(only_beta, 10)) == ["beta"]
         assert _keys(store, store.match(only_beta, 10, WEIGHTS)) == ["beta"]
-        must = Query("", required=(("beta",),), vector=_vector(1, 0))
+        must = Query("", required=(("beta",),), vector=vector_of(1, 0))
         assert _keys(store, store.nearest(must, 10)) == ["beta"]
         assert _keys(store, store.match(must, 10, WEIGHTS)) == ["beta"]
 
@@ -358,7 +321,7 @@ class StoreContract:
         assert {id: pytest.approx(vector.tolist()) for id, vector in known.items()} == {100: [0.6, 0.8], 101: [0, 1]}
         assert store.vectors_of(np.empty(0, np.int64)) == {}
 
-    def test_a_text_that_is_known_elsewhere_takes_over_its_vector(self, store: Store) -> None:
+    def test_a_text_that_is_known_elsewhere_takes_over_itsvector_of(self, store: Store) -> None:
         self._embedded(store, {"a": (0.6, 0.8)})
         same = change("a", "text of a", first_id=500)
         store.put("moved", same)

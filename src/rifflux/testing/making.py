@@ -1,0 +1,43 @@
+"""Documents, queries and vectors to fill a store with."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+
+from rifflux.store.base import AnalysedChunk, DocumentChange, FieldWeights, ModelInfo
+from rifflux.text.analyser import analyser
+from rifflux.types import Chunk, Document, Query, Vectors
+
+__all__ = ["MODEL", "WEIGHTS", "change", "number_of", "vector_of", "words"]
+
+MODEL = ModelInfo("tiny", "hash", 2, "f1", "tiny")
+WEIGHTS = FieldWeights()
+
+
+def change(key: str, *texts: str, title: str = "", first_id: int | None = None, **fields: object) -> DocumentChange:
+    """A document with one chunk a text; chunk ids count up from `first_id`, or come from the texts."""
+    document = Document(key, "\n\n".join(texts), title, **fields)  # type: ignore[arg-type]
+    chunks = []
+    for position, text in enumerate(texts):
+        id = number_of(key, text) if first_id is None else first_id + position
+        terms = analyser().joined
+        chunk = Chunk(id, position, text, (0, len(text)))
+        chunks.append(AnalysedChunk(chunk, terms(title), "", terms(text), number_of(title, text)))
+    return DocumentChange(document, key, tuple(chunks))
+
+
+def number_of(*parts: str) -> int:
+    """A number that stands for these texts."""
+    return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=7).digest())
+
+
+def words(text: str, **fields: object) -> Query:
+    """A query for any of the words of `text`."""
+    return Query(text, tuple((term,) for term in analyser().terms(text)), **fields)  # type: ignore[arg-type]
+
+
+def vector_of(*values: float) -> Vectors:
+    """A vector of these values."""
+    return np.array(values, np.float32)

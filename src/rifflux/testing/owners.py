@@ -1,0 +1,208 @@
+"""What owners are promised: a view behaves as if nobody else were there, whatever anybody does or asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rifflux.errors import OutOfScope
+from rifflux.store.base import Event, FileState, Placed, Store
+from rifflux.testing.making import MODEL, WEIGHTS, change, vector_of, words
+from rifflux.types import Filter, Identifier, Ids, Link, Query, Ranking, Tag
+
+__all__ = ["OwnerContract", "everything", "filled"]
+
+_WORD = "kingfisher"
+_KEYS = ("a", "b", "a.txt", "/root/a.txt")
+
+#: Every method that reads, asked with everybody's ids and keys. A new one belongs here, or among those below.
+_READ: Mapping[str, Callable[[Store, Ids], Any]] = {
+    "owner": lambda store, ids: store.owner,
+    "match": lambda store, ids: [_listed(store.match(query, 50, WEIGHTS)) for query in _queries()],
+    "match_place": lambda store, ids: [store.match_place(query, ids, WEIGHTS) for query in _queries()],
+    "nearest": lambda store, ids: [_listed(store.nearest(query, 50)) for query in _queries()],
+    "hydrate": lambda store, ids: store.hydrate(Ranking(ids, np.ones(len(ids)))),
+    "chunk": lambda store, ids: [store.chunk(f"{id:016x}") for id in ids.tolist()],
+    "find_documents": lambda store, ids: [store.find_documents(key) for key in _KEYS],
+    "document": lambda store, ids: [store.document("c", key) for key in _KEYS],
+    "chunks_of": lambda store, ids: [store.chunks_of("c", key) for key in _KEYS],
+    "files": lambda store, ids: store.files("/root"),
+    "roots": lambda store, ids: store.roots(),
+    "pending": lambda store, ids: [chunk for batch in store.pending(3) for chunk in batch],
+    "vectors_by_hash": lambda store, ids: _plain(store.vectors_by_hash(_hashes())),
+    "vectors_of": lambda store, ids: _plain(store.vectors_of(ids)),
+    "kinds": lambda store, ids: dict(store.kinds(ids)),
+    "names": lambda store, ids: dict(store.names(ids)),
+    "passing": lambda store, ids: store.passing(Filter(since="2024"), ids).tolist(),
+    "identified": lambda store, ids: dict(store.identified(["doi:10.1/a"])),
+    "linked": lambda store, ids: [store.linked(ids), store.linked(ids, incoming=True)],
+    "citations": lambda store, ids: dict(store.citations(ids)),
+    "tags_of": lambda store, ids: dict(store.tags_of(ids)),
+    "holding": lambda store, ids: sorted(store.holding((_WORD,), ids).tolist()),
+    "document_frequencies": lambda store, ids: dict(store.document_frequencies([_WORD, "cach", "river"])),
+    "vocabulary": lambda store, ids: [dict(store.vocabulary(start, 1, 20)) for start in ("", "k", "c", "|", "1")],
+    "counts": lambda store, ids: dict(store.counts()),
+    "setting": lambda store, ids: store.setting("mine"),
+    "events": lambda store, ids: store.events(),
+}
+#: Those that write are called by `filled` and `test_no_write_reaches_anothers_rows`.
+_WRITE = frozenset(
+    ("transaction", "put", "put_all", "remove", "put_file", "remove_files", "put_vectors", "record", "set")
+)
+#: These are the same for everybody, are refused to a named owner, or are about views themselves.
+_SHARED = frozenset(
+    (
+        "of",
+        "views",
+        "model",
+        "use_model",
+        "policy",
+        "claim",
+        "check",
+        "register",
+        "schema_version",
+        "read_only",
+        "close",
+    )
+)
+
+
+def _queries() -> list[Query]:
+    vector = vector_of(0.6, 0.8)
+    return [
+        words("cache rivers", vector=vector),
+        words(f"cache {_WORD}", vector=vector, filter=Filter(kinds=("note",))),
+        Query("", required=(("red", "car"),), excluded=((_WORD,),), prefixes=("riv", "1"), vector=vector),
+        Query("", (("|1|cach",), ("|2|cach",), ('x" OR "|1|cach',)), vector=vector),
+    ]
+
+
+def _listed(ranking: Ranking) -> list[tuple[int, float]]:
+    return list(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True))
+
+
+def _plain(vectors: Mapping[int, Any]) -> dict[int, list[float]]:
+    return {id: vector.tolist() for id, vector in vectors.items()}
+
+
+def _hashes() -> list[int]:
+    return [each.hash for each in change("a", *_texts("")).chunks]
+
+
+def _texts(own: str) -> tuple[str, ...]:
+    return ("red car, the cache of rivers", "cache cache and river banks", f"text {own}")
+
+
+def everything(store: Store, ids: Sequence[int]) -> dict[str, Any]:
+    """What each method of a view tells, asked about these chunk ids and about keys that everybody has."""
+    asked = np.array(ids, np.int64)
+    return {name: read(store, asked) for name, read in _READ.items()}
+
+
+def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[int]:
+    """Give a view documents with the keys, texts, files, names and vectors that others have too; returns chunk ids."""
+    ids: list[int] = []
+    store.use_model(MODEL)
+    for number in range(times):
+        key = ("a", "b")[number] if number < 2 else f"{own}{number}"
+        put = change(
+            key, *_texts(own), title="cache", first_id=first_id + 10 * number, kind="note", created_at="2024-05-01",
+            identifiers=(Identifier("doi", "10.1/a"),), tags=(Tag("s", own or "t"),),
+            links=(Link("doi:10.1/a"), Link("b")),
+        )  # fmt: skip
+        store.put_file("/root", FileState(f"{key}.txt", 1, number, own), keep=None)
+        store.put_all([Placed("c", put, ("/root", f"{key}.txt"))])
+        store.record(Event("judgement", f"query {own}", "c", key))
+        store.set("mine", own)
+        chunks = [each.chunk.id for each in put.chunks]
+        if number != 1:
+            vectors = np.stack([vector_of(0.6, 0.8), vector_of(0, 1), vector_of(1, number)])
+            store.put_vectors(chunks, [each.hash for each in put.chunks], vectors)
+        ids += chunks
+    return ids
+
+
+class OwnerContract:
+    """What the views of a store promise. Needs a fixture `opened`: an empty, writable store as it was opened."""
+
+    @pytest.fixture
+    def opened(self) -> Store:
+        """An empty, writable store, not a view of it."""
+        raise NotImplementedError("give a fixture named opened")
+
+    def test_every_method_has_its_promise(self) -> None:
+        methods = {name for name in vars(Store) if not name.startswith("_")}
+        assert methods == set(_READ) | _WRITE | _SHARED
+
+    @pytest.mark.parametrize(("mine", "others"), [("ann", ("", "bob")), ("", ("ann", "bob"))])
+    def test_a_view_tells_the_same_whatever_others_store_and_drop(
+        self, opened: Store, mine: str, others: tuple[str, ...]
+    ) -> None:
+        ann = opened.of(mine)
+        ids = [*filled(ann, 1), *range(10_000, 10_040), *range(20_000, 20_040)]
+        before = everything(ann, ids)
+        assert before["counts"]["embedded_chunks"]
+        assert all(len(ranking) for ranking in before["match"][:3])
+        for number, other in enumerate(others, 1):
+            filled(opened.of(other), number * 10_000, _WORD, times=4)
+            assert everything(ann, ids) == before
+        for other in others:
+            opened.of(other).remove("c", ["a"])
+            opened.of(other).remove_files("/root", ["b.txt"])
+            assert everything(ann, ids) == before
+
+    def test_no_write_reaches_anothers_rows(self, opened: Store) -> None:
+        ann, bob = opened.of("ann"), opened.of("bob")
+        ids, hashes = filled(ann, 1), _hashes()
+        before = everything(ann, ids)
+        with bob.transaction():
+            assert bob.remove("c", ["a", "b"]) == 0
+            assert bob.remove_files("/root", ["a.txt", "b.txt"]) == 0
+            assert bob.put_vectors(ids[:2], hashes[:2], np.eye(2, dtype=np.float32)) == 0
+            assert bob.put_file("/root", FileState("a.txt", 9, 9, "other"), keep=[]) == 0
+            bob.put("c", change("a", "other", first_id=500))
+            bob.set("mine", "other")
+        assert everything(ann, ids) == before
+
+    def test_equal_texts_of_two_owners_share_no_vector(self, opened: Store) -> None:
+        filled(opened.of("ann"), 1)
+        bob = opened.of("bob")
+        bob.put("c", change("a", *_texts(""), title="cache", first_id=100))
+        assert bob.counts()["embedded_chunks"] == 0
+        assert len([chunk for batch in bob.pending(10) for chunk in batch]) == 3
+
+    def test_a_named_view_leads_to_no_other(self, opened: Store) -> None:
+        ann = opened.of("ann")
+        assert ann.of("ann").owner == "ann"
+        for forbidden in (lambda: ann.of("bob"), lambda: ann.of(""), ann.check, lambda: ann.register):
+            with pytest.raises(OutOfScope):
+                forbidden()
+        assert [view.owner for view in ann.views()] == ["ann"]
+
+    def test_the_opened_store_knows_the_views_that_hold_something(self, opened: Store) -> None:
+        assert opened.of("nobody").counts()["chunks"] == 0
+        filled(opened.of("ann"), 1)
+        assert [view.owner for view in opened.views()] == ["", "ann"]
+
+    def test_a_policy_is_read_by_all_and_set_where_the_store_was_opened(self, opened: Store) -> None:
+        ann = opened.of("ann")
+        ann.set("rule", "mine")
+        assert ann.policy("rule") is None
+        opened.set("rule", "ours")
+        assert (ann.policy("rule"), ann.setting("rule"), opened.setting("rule")) == ("ours", "mine", "ours")
+
+    def test_closing_a_view_closes_nothing(self, opened: Store) -> None:
+        opened.of("ann").close()
+        filled(opened, 1)
+        assert opened.counts()["documents"] == 3
+
+    def test_scores_are_those_of_a_store_of_ones_own(self, opened: Store) -> None:
+        ids = filled(opened.of("ann"), 1)
+        filled(opened.of("bob"), 1_000, _WORD, times=9)
+        alone = everything(opened.of("ann"), ids)["match"]
+        filled(opened, 2_000)
+        plain = [[(id - 1_999, score) for id, score in found] for found in everything(opened, ids)["match"]]
+        assert alone[:3] == [[(id, pytest.approx(score)) for id, score in found] for found in plain[:3]]
