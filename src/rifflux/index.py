@@ -16,6 +16,7 @@ from rifflux._arguments import (
 )
 from rifflux.asking import Asking
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.library import Library
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
 from rifflux.retrieve.expand import Synonyms, read_synonyms
@@ -219,6 +220,17 @@ class Index(Asking):
             seconds=round(time.perf_counter() - start, 3),
             waited_for=tuple(turns.waited_for),
         )
+
+    @property
+    def works(self) -> Library:
+        """The research works of the index: importing them, looking them up, and likely duplicates."""
+        return Library(self.store, self._preparer, self._embed_all)
+
+    def _embed_all(self, progress: Progress | None) -> int:
+        from rifflux.ingest.turns import Turns
+
+        self.store.use_model(self._info())
+        return self._embed_stored((), Turns(self.store), progress, wait=True)
 
     def update(
         self,

@@ -311,5 +311,15 @@ create trigger chunk_gone after delete on chunk begin
 end;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS)
+# What each of several sources told of a document: a source that is read again replaces what it told, and no more.
+_RECORDS = """
+create table record (
+    document integer not null references document (id) on delete cascade,
+    name text not null,
+    data text not null,
+    unique (document, name)
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _RECORDS)
 SCHEMA_VERSION = len(MIGRATIONS)
