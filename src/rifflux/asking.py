@@ -154,7 +154,8 @@ class Asking:
         clock = Stopwatch()
         with clock("understand"):
             asked, understanding, expanded = self._understood(query, checked_filter(filter))
-            asked = replace(asked, limit=fuse.depth(pool) if fuse else pool, deadline=deadline)
+            depth = fuse.depth(pool) if fuse else pool
+            asked = replace(asked, limit=depth, deadline=deadline, exact=self.profile.exact)
         asked, channels, degraded, notes = self._channels(asked, mode, clock)
         available = sources(self.store, self.profile.weights)
         pipeline = Pipeline(

@@ -219,7 +219,8 @@ class Query:
     phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
     `variants` are further alternatives that were not asked for: other spellings and synonyms.
     `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
-    `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for.
+    `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for. `exact` asks for the
+    scores of SQLite's bm25() to the last digit, whatever is faster.
     """
 
     text: str
@@ -235,6 +236,7 @@ class Query:
     filter: Filter = field(default_factory=Filter)
     limit: int = 20
     deadline: float | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

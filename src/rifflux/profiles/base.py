@@ -31,7 +31,8 @@ class Profile:
     each channel gives for a page of `top_k`. With `anchors`, what a question names to the letter lifts the hits
     that hold it; with `shortcut`, a question that is one identifier is searched by words alone; with `expand`, words
     that occur nowhere are searched in other spellings too, and the user's synonyms are. `diversity` is what keeps a
-    page from repeating itself; with `relevance`, each hit of a page gets its own.
+    page from repeating itself; with `relevance`, each hit of a page gets its own. With `exact`, scores by
+    words are SQLite's own to the last digit, however large the index is.
     """
 
     name: str
@@ -46,3 +47,4 @@ class Profile:
     expand: bool = True
     diversity: Diversity = field(default_factory=Diversity)
     relevance: bool = True
+    exact: bool = False

@@ -203,10 +203,6 @@ class Store(Protocol):
         """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
         ...
 
-    def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
-        """Keep what each source told of a document, by their names, instead of what was kept."""
-        ...
-
     def record(self, event: Event) -> None:
         """Append an event to the record; its document need not exist."""
         ...
@@ -303,10 +299,6 @@ class Store(Protocol):
         """The subject tags of each chunk's document; chunks without any are left out."""
         ...
 
-    def records(self, collection: str, key: str) -> Mapping[str, str]:
-        """What was kept of a document's sources, by their names; it goes when the document does."""
-        ...
-
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""
         ...
@@ -337,6 +329,10 @@ class Store(Protocol):
 
     def events(self, kind: str | None = None) -> list[Event]:
         """The recorded events of a kind, or all, in the order of recording."""
+        ...
+
+    def accelerate(self) -> None:
+        """Build or bring up to date what makes a large index fast, if the engine has such; returns when it is there."""
         ...
 
     def check(self) -> list[Problem]:

@@ -37,6 +37,7 @@ class SearchService:
             expand=False,
             diversity=Diversity(),
             relevance=False,
+            exact=True,
         )
         self._index = index.using(profile)
 

@@ -61,6 +61,7 @@ _SHARED = frozenset(
         "use_model",
         "policy",
         "claim",
+        "accelerate",
         "check",
         "register",
         "schema_version",

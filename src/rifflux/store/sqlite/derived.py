@@ -35,7 +35,7 @@ import apsw
 
 from rifflux.store.sqlite.locks import held
 
-__all__ = ["STAMP_BYTES", "Current", "Stamp", "Unfit", "current", "location_of", "rebuild", "touched"]
+__all__ = ["STAMP_BYTES", "Current", "Stamp", "Unfit", "advance", "current", "location_of", "rebuild", "touched"]
 
 #: A stamp takes this much at the start of a file, so that what follows begins on a page of memory.
 STAMP_BYTES = 4096
@@ -150,6 +150,30 @@ def rebuild(
             connection.execute(_TRIM, bound)
             _replace(new, place, old)
         _sweep(old)
+        return True
+
+
+def advance(
+    connection: apsw.Connection, place: Path, name: str, format: int, change: Callable[[Path, Stamp], None]
+) -> bool:
+    """Have the copy in place follow the log; False if another process or thread is at it.
+
+    `change(path, stamp)` is as in `rebuild`, but changes what is there, in one step that happens or does not. Where it
+    happens and this is killed before the database knows, the copy is not taken for its own: it is built anew.
+    """
+    with held(place.with_name(place.name + ".lock")) as mine:
+        if not mine:
+            return False
+        token = secrets.token_hex(16)
+        with _transaction(connection, "begin"):
+            known = current(connection, name)
+            if known is None:
+                raise Unfit("none was ever built")
+            change(place, Stamp(name, format, token, known.latest))
+        with _transaction(connection, "begin immediate"):
+            bound = {"name": name, "token": token, "covered": known.latest}
+            connection.execute(_COVER, bound)
+            connection.execute(_TRIM, bound)
         return True
 
 

@@ -67,6 +67,7 @@ class _Rows:
     contents: list[tuple[int, Document]] = field(default_factory=list)
     chunks: list[_Row] = field(default_factory=list)
     terms: list[_Row] = field(default_factory=list)
+    known_terms: list[_Row] = field(default_factory=list)
 
     def insert(self, connection: apsw.Connection) -> None:
         """Insert them all, parents first."""
@@ -79,6 +80,8 @@ class _Rows:
         put_names(connection, self.contents)
         connection.executemany(sql.PUT_CHUNK, self.chunks)
         connection.executemany(sql.PUT_TERMS.format(table=Terms(self.owner).table), self.terms)
+        if not self.owner and connection.execute(sql.ANY_WORD_INDEX).get:
+            connection.executemany(sql.PUT_FRESH_TERMS, [*self.terms, *self.known_terms])
         if connection.execute(sql.ANY_VECTOR, (self.owner,)).get:
             # A file that was moved, or a text that is elsewhere too, needs no new vector.
             taking = [{"owner": self.owner, "chunk": row[0], "hash": row[-2]} for row in self.chunks]
@@ -115,6 +118,7 @@ def _add_chunks(
             id, hash = held[chunk.id]
             connection.execute(sql.MOVE_CHUNK, (*row, id))
             if hash == each.hash:
+                rows.known_terms.append((id, *fields))
                 continue
             connection.execute(sql.DROP_STALE_VECTOR, (id,))
             connection.execute(sql.DROP_TERMS.format(table=terms.table), (id,))

@@ -15,11 +15,12 @@ from typing import Any, Generic, TypeVar
 
 import apsw
 
-from rifflux.store.sqlite.connect import connect, frozen, translated
+from rifflux.store.sqlite.connect import MEMORY, connect, frozen, translated
 from rifflux.store.sqlite.patience import stand_aside
 from rifflux.store.sqlite.readers import Readers
 from rifflux.store.sqlite.scoring import Statistics
 from rifflux.store.sqlite.vectors import Matrix
+from rifflux.store.sqlite.words import Words
 
 __all__ = ["Engine", "Remembered"]
 
@@ -73,9 +74,12 @@ class Engine:
         self.statistics = Remembered[Statistics](MOST_OWNERS)
         self._touched: set[int] = set()
         self._frozen = frozen(connection)
+        self.words = Words(location, read_only=read_only) if location != MEMORY else None
 
     def close(self) -> None:
         """Close the database; pending work was committed or is rolled back."""
+        if self.words:
+            self.words.close()
         with self.lock:
             # The last connection to be closed tidies up, and only one that may write can.
             self.readers.close()
@@ -138,6 +142,8 @@ class Engine:
                 connection.execute("commit")
             finally:
                 _end(connection)
+            if self._touched and self.words:
+                self.words.changed(connection)
         stand_aside(begun)
 
     def _number(self, connection: apsw.Connection, owner: str, content: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -10,6 +11,7 @@ import numpy as np
 
 from rifflux.store.base import FieldWeights
 from rifflux.store.sqlite import sql
+from rifflux.store.sqlite.derived import Unfit
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.reading import Reading
 from rifflux.store.sqlite.scoring import Bm25, Statistics
@@ -29,8 +31,38 @@ class Ranks(Reading):
     """Ranks chunk ids for a query; nothing is fetched."""
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
-        """Rank chunks by BM25 over the query's terms; scores are the negated values of SQLite's bm25()."""
-        statement, bound = self._matching(sql.MATCH, query, weights)
+        """Rank chunks by BM25 over the query's terms, as SQLite's bm25() does, negated.
+
+        Where the word index answers, scores are nearly those; a query that is `exact` gets SQLite's own.
+        """
+        found = self._by_words(query, limit, weights)
+        return self._by_tables(query, limit, weights) if found is None else found
+
+    def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
+        """What the word index beside the database finds, with what it does not cover yet; None if it cannot answer."""
+        words = self._engine.words
+        if words is None or query.exact or weights != words.weights:
+            return None
+        with self._reading() as (connection, owner):
+            log = None if owner else words.log(connection)
+        snapshot = words.at(log)
+        if log is None or snapshot is None:
+            return None
+        try:
+            found = snapshot.find(query, limit + _TIE_MARGIN + len(log.fresh))
+        except Unfit as error:
+            words.refuse(log, error)
+            return None
+        if found is None:
+            return None
+        fresh = self._by_tables(query, limit, weights, log.fresh) if log.fresh else None
+        return found.without(log.fresh).ranked(limit, fresh)
+
+    def _by_tables(
+        self, query: Query, limit: int, weights: FieldWeights, among: Sequence[int] | None = None
+    ) -> Ranking:
+        """What the full-text tables find, `among` some rows or all."""
+        statement, bound = self._matching(sql.MATCH, query, weights, among)
         if not bound["terms"]:
             return Ranking.empty()
         rows = self._rows(statement, bound | {"limit": limit + _TIE_MARGIN})[:limit]
@@ -41,6 +73,9 @@ class Ranks(Reading):
 
     def match_place(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[int, int, float] | None:
         """The best of some chunks among all that `match` could rank: its id, rank and score; None if none matches."""
+        ranking = self._by_words(query, self.counts()["chunks"], weights)
+        if ranking is not None:
+            return _place(ranking, ids)
         statement, bound = self._matching(sql.MATCH_AMONG, query, weights)
         if not bound["terms"]:
             return None
@@ -82,12 +117,17 @@ class Ranks(Reading):
             state = (self._generation(connection, owner), model and model.fingerprint)
             return self._engine.matrices.get(owner, state, lambda: Matrix.read(connection, owner, dimension))
 
-    def _matching(self, statement: str, query: Query, weights: FieldWeights) -> tuple[str, dict[str, Any]]:
+    def _matching(
+        self, statement: str, query: Query, weights: FieldWeights, among: Sequence[int] | None = None
+    ) -> tuple[str, dict[str, Any]]:
         """A statement over the chunks that match, and what is bound to it; `terms` are empty if none can match."""
         terms = self._terms()
         condition, bound = where(query.filter)
         # The plus keeps SQLite from asking the word index once for every allowed row.
         narrowed = f"and +rowid in ({sql.ALLOWED.format(condition=condition)})" if condition else ""
+        if among is not None:
+            narrowed += " and +rowid in (select value from json_each(:among))"
+            bound["among"] = json.dumps(list(among))
         if terms.owner:
             bound["scoring"] = apsw.pyobject(self._scoring(terms, query, weights))
         else:
@@ -104,6 +144,15 @@ class Ranks(Reading):
             statistics = self._engine.statistics.get(owner, state, lambda: _statistics(connection, owner))
             frequencies = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
         return Bm25.of(statistics, frequencies, (weights.title, weights.headings, weights.body))
+
+
+def _place(ranking: Ranking, ids: Ids) -> tuple[int, int, float] | None:
+    """The best of some chunks in a ranking: its id, its rank and its score."""
+    places = np.flatnonzero(np.isin(ranking.ids, ids))
+    if not len(places):
+        return None
+    best = int(places[0])
+    return int(ranking.ids[best]), best + 1, float(ranking.scores[best])
 
 
 def _statistics(connection: apsw.Connection, owner: int) -> Statistics:

@@ -311,15 +311,38 @@ create trigger chunk_gone after delete on chunk begin
 end;
 """
 
-# What each of several sources told of a document: a source that is read again replaces what it told, and no more.
-_RECORDS = """
-create table record (
-    document integer not null references document (id) on delete cascade,
-    name text not null,
-    data text not null,
-    unique (document, name)
+# The word index beside the database (see `words`) holds the chunks of owner 0. The full-text table keeps no terms by
+# chunk, so those of chunks that it does not cover yet wait here. What its filters ask for is logged too.
+_FRESH_TERMS = """
+create table fresh_terms (
+    chunk integer primary key references chunk (id) on delete cascade,
+    title text not null,
+    headings text not null,
+    body text not null
 );
+
+drop trigger chunk_put_logged;
+create trigger chunk_put_logged after insert on chunk
+when new.owner = 0 and exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (new.id, 'words'); end;
+
+drop trigger chunk_changed_logged;
+create trigger chunk_changed_logged after update of hash on chunk
+when new.owner = 0 and old.hash <> new.hash and exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (new.id, 'words'); end;
+
+drop trigger chunk_dropped_logged;
+create trigger chunk_dropped_logged after delete on chunk
+when old.owner = 0 and exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (old.id, 'words'); end;
+
+create trigger document_changed_logged after update of path, kind, time, metadata on document
+when new.owner = 0 and (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata)
+    and exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) select id, 'words' from chunk where document = new.id; end;
+
+create index touched_what on touched (what, seq, chunk);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _RECORDS)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _FRESH_TERMS)
 SCHEMA_VERSION = len(MIGRATIONS)

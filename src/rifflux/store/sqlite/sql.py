@@ -125,6 +125,10 @@ update chunk set position = ?, headings = ?, text = ?, span_start = ?, span_end 
 where id = ?"""
 
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
+# What the word index beside the database needs to follow; without one nothing is kept.
+ANY_WORD_INDEX = "select 1 from derived where name = 'words'"
+PUT_FRESH_TERMS = "insert or replace into fresh_terms (chunk, title, headings, body) values (?, ?, ?, ?)"
+
 DROP_TERMS = "delete from {table} where rowid = ?"
 DROP_CHUNK = "delete from chunk where id = ?"
 DROP_STALE_VECTOR = "delete from vector where chunk = ?"

@@ -74,6 +74,11 @@ class SqliteStore(Ranks, Graph, Writing):
         path = Path(self._engine.location).expanduser()
         return held(path.with_name(f"{path.name}.{task}.lock"), waiting)
 
+    def accelerate(self) -> None:
+        """Build, or bring up to date, what makes a large index fast; returns when it is there."""
+        if self._engine.words:
+            self._engine.words.build()
+
     def check(self) -> list[Problem]:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors.
 

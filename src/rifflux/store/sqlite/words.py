@@ -1,0 +1,236 @@
+"""The word index of a database, as this process has it open: Tantivy in place of FTS5, while it is there and sound."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import numpy as np
+
+from rifflux.store.base import FieldWeights
+from rifflux.store.sqlite.derived import Current, Stamp, Unfit, location_of
+from rifflux.store.sqlite.keeper import PAUSE, Keeper
+from rifflux.types import Ids, Query, Ranking, Scores
+
+if TYPE_CHECKING:
+    import tantivy
+
+__all__ = ["LEAST_CHUNKS", "NAME", "Found", "Log", "Snapshot", "Words"]
+
+
+#: From so many chunks on it is built without being asked for.
+LEAST_CHUNKS = 20_000
+#: Where more chunks are not covered, the full-text tables answer alone.
+MOST_FRESH = 2000
+#: The derived file's name.
+NAME = "words"
+
+_LOG = """
+select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token, (
+    select json_group_array(chunk) from (
+        select distinct chunk from touched where what = 'words' and seq > covered limit :most
+    )
+)
+from derived where name = 'words'"""
+_ANY = "select 1 from derived where name = 'words'"
+_HIGHEST = "select coalesce(max(id), 0) from chunk"
+
+
+@dataclass(frozen=True, slots=True)
+class Log(Current):
+    """What the database says of its word index; `fresh` are the rows of the chunks that it does not cover."""
+
+    fresh: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Chunks that match, best first: their rows, their ids and their scores."""
+
+    rows: Ids
+    ids: Ids
+    scores: Scores
+
+    def without(self, rows: Sequence[int]) -> Found:
+        """All but those of the given rows."""
+        if not rows:
+            return self
+        keep = ~np.isin(self.rows, np.fromiter(rows, np.int64, len(rows)))
+        return Found(self.rows[keep], self.ids[keep], self.scores[keep])
+
+    def ranked(self, limit: int, others: Ranking | None = None) -> Ranking:
+        """The best, ties by id; `others` are merged by their scores."""
+        ids, scores = self.ids, self.scores
+        if others is not None and len(others):
+            ids, scores = np.concatenate([ids, others.ids]), np.concatenate([scores, others.scores])
+        order = np.lexsort((ids, -scores))[:limit]
+        return Ranking(ids[order], scores[order])
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One state of the word index. `stamp` says which."""
+
+    index: tantivy.Index
+    searcher: tantivy.Searcher
+    stamp: Stamp
+
+    @classmethod
+    def open(cls, place: Path, expected: Current) -> Snapshot:
+        """Open the copy at a place; raises `Unfit` if it is not there, is damaged, or is not of this database."""
+        import tantivy
+
+        from rifflux.store.sqlite.words_schema import FORMAT
+
+        with _sound():
+            index = tantivy.Index.open(str(place))
+            searcher = index.searcher()
+            stamp = _stamp(searcher, index.schema)
+        stamp.check(expected, NAME, FORMAT)
+        return cls(index, searcher, stamp)
+
+    def find(self, query: Query, limit: int) -> Found | None:
+        """The best matches; None if it takes SQL to tell. Raises `Unfit`."""
+        from rifflux.store.sqlite.words_query import NotHere, Parser
+        from rifflux.store.sqlite.words_schema import ID, ROW
+
+        with _sound():
+            try:
+                parsed = Parser(self.searcher, self.index.schema)(query)
+            except NotHere:
+                return None
+            if parsed is None:
+                return Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+            hits = self.searcher.search(parsed, limit, count=False).hits
+            places = [place for _, place in hits]
+            rows = np.array(self.searcher.fast_field_values(ROW, places), np.int64)
+            ids = np.array(self.searcher.fast_field_values(ID, places), np.int64)
+        return Found(rows, ids, np.array([score for score, _ in hits], np.float64))
+
+    def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """In how many chunks each term occurs; terms that occur in none are left out. Raises `Unfit`."""
+        from rifflux.store.sqlite.words_query import Parser
+        from rifflux.store.sqlite.words_schema import TERMS
+
+        parser = Parser(self.searcher, self.index.schema)
+        with _sound():
+            known = [term for term in terms if self.searcher.doc_freq(TERMS, term)]
+            counts = {term: parser.count(parser.term(term)) for term in known}
+        return {term: count for term, count in counts.items() if count}
+
+    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
+        """The terms with a beginning and of some length, and about how many chunks hold each. Raises `Unfit`."""
+        from rifflux.store.sqlite.words_schema import TERMS
+
+        with _sound():
+            found = self.searcher.terms_with_prefix(TERMS, start)
+        return {term: count for term, count in found if shortest <= len(term) <= longest}
+
+
+def _stamp(searcher: tantivy.Searcher, schema: tantivy.Schema) -> Stamp:
+    import tantivy
+
+    from rifflux.store.sqlite.words_schema import FACET, STAMP
+
+    found = searcher.search(tantivy.Query.term_query(schema, FACET, STAMP, "basic"), 1).hits
+    if not found:
+        raise Unfit("its stamp is missing")
+    return Stamp(**json.loads(searcher.doc(found[0][1])[STAMP][0]))
+
+
+@contextmanager
+def _sound() -> Iterator[None]:
+    """Turn whatever damage does into `Unfit`: Tantivy's errors are of several kinds, its panics no `Exception`."""
+    try:
+        yield
+    except Unfit:
+        raise
+    except BaseException as error:
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise Unfit(f"it is damaged ({str(error).splitlines()[0][:200]})") from error
+        raise
+
+
+class Words:
+    """Opens the word index of the database at `location` when asked, and has it built and kept up to date."""
+
+    #: What it can rank by.
+    weights = FieldWeights()
+
+    def __init__(self, location: str, *, read_only: bool = False) -> None:
+        self.place = location_of(location, NAME)
+        self._lock = threading.Lock()
+        self._open: Snapshot | None = None
+        self._refused: tuple[str, str] | None = None
+        self._keeper = None if read_only else Keeper(location, self._keep)
+
+    def _keep(self, connection: apsw.Connection) -> bool:
+        from rifflux.store.sqlite.words_build import keep
+
+        return keep(connection, self.place)
+
+    def log(self, connection: apsw.Connection) -> Log | None:
+        """What the database says of its word index; None if there is none, or far too much that it does not cover."""
+        row: Any = connection.execute(_LOG, {"most": MOST_FRESH + 1}).fetchone()
+        if row is None or not row[2]:
+            if self._keeper and _is_worth_it(connection):
+                self._keeper.wish()
+            return None
+        latest, covered, token, listed = row
+        fresh = tuple(json.loads(listed))
+        if fresh and self._keeper:
+            self._keeper.wish()
+        return Log(latest, covered, token, fresh) if len(fresh) <= MOST_FRESH else None
+
+    def at(self, log: Log | None) -> Snapshot | None:
+        """The state that the database knows, or None; why there is none although one was built, `trouble` tells."""
+        if log is None:
+            return None
+        with self._lock:
+            if self._open and self._open.stamp.token == log.token:
+                return self._open
+            if self._refused and self._refused[0] == log.token:
+                return None
+            try:
+                self._open, self._refused = Snapshot.open(self.place, log), None
+            except Unfit as error:
+                self.refuse(log, error)
+            return self._open
+
+    def refuse(self, log: Log, error: Unfit) -> None:
+        """Do not use this state any more, and have it built anew."""
+        self._open, self._refused = None, (log.token, str(error))
+        if self._keeper:
+            self._keeper.wish()
+
+    def changed(self, connection: apsw.Connection) -> None:
+        """Have the word index follow what was just committed."""
+        if self._keeper and (connection.execute(_ANY).get or _is_worth_it(connection)):
+            self._keeper.owe()
+
+    def build(self) -> None:
+        """Bring the word index up to date now, or make it."""
+        while self._keeper and not self._keeper.once():
+            time.sleep(PAUSE)
+
+    def close(self) -> None:
+        """End what goes on in the background."""
+        if self._keeper:
+            self._keeper.close()
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the word index is not used although there should be one."""
+        return self._refused[1] if self._refused else None
+
+
+def _is_worth_it(connection: apsw.Connection) -> bool:
+    """Whether the index is so large that a word index pays; told by the highest row, which costs nothing."""
+    return bool(connection.execute(_HIGHEST).get >= LEAST_CHUNKS)

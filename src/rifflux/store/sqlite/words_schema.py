@@ -1,0 +1,122 @@
+"""The fields of the word index, and how a chunk becomes an entry of it.
+
+Terms are ready-made: Tantivy splits them at spaces and does nothing else. All fields of a chunk are one field here, the
+title as often as it counts, because BM25 over several fields would weigh words by how rare they are in each. Facets are
+what filters ask for, one exact value each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from hashlib import blake2b
+from typing import Any
+
+import tantivy
+
+from rifflux.store.sqlite.derived import Stamp
+
+__all__ = [
+    "FACET",
+    "FORMAT",
+    "ID",
+    "ROW",
+    "STAMP",
+    "TERMS",
+    "TIME",
+    "encoded",
+    "entry",
+    "facets",
+    "own",
+    "schema",
+    "stamp_entry",
+]
+
+#: The version of what is written here.
+FORMAT = 1
+TERMS, FACET, TIME, ID, ROW, STAMP = "terms", "facet", "time", "id", "row", "stamp"
+#: How often each word of a title is entered: the weight that `Words.weights` has for it.
+TITLE_TIMES = 2
+#: Longer values of facets are hashed.
+LONGEST_VALUE = 200
+
+
+def schema() -> tantivy.Schema:
+    """What is kept of each chunk."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field(TERMS, tokenizer_name="whitespace", index_option="position")
+    builder.add_text_field(FACET, tokenizer_name="raw", index_option="basic")
+    builder.add_float_field(TIME, fast=True)
+    builder.add_unsigned_field(ID, fast=True)
+    builder.add_unsigned_field(ROW, fast=True, indexed=True)
+    builder.add_text_field(STAMP, stored=True, tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
+def entry(row: int, id: int, terms: Sequence[str], held: Sequence[str], time: float | None) -> tantivy.Document:
+    """A chunk, from its row, its id, the terms of its title, headings and body, its facets and its date."""
+    document = tantivy.Document()
+    title, *others = terms
+    # Values of their own, so that no phrase begins in one field and ends in the next.
+    for text in (*[title] * TITLE_TIMES, *others):
+        if text:
+            document.add_text(TERMS, text)
+    for facet in held:
+        document.add_text(FACET, facet)
+    if time is not None:
+        document.add_float(TIME, time)
+    document.add_unsigned(ID, id)
+    document.add_unsigned(ROW, row)
+    return document
+
+
+def stamp_entry(stamp: Stamp) -> tantivy.Document:
+    """The one entry that is no chunk: it says which state of the database the others show."""
+    document = tantivy.Document()
+    document.add_text(FACET, STAMP)
+    document.add_text(STAMP, json.dumps(asdict(stamp)))
+    return document
+
+
+def facets(kind: str, key: str, path: str, metadata: Mapping[str, Any]) -> list[str]:
+    """All that a document can be filtered by, except its date."""
+    found = [encoded("kind", kind), encoded("document", key), encoded("path", path)]
+    found += [encoded("folder", path[: place + 1]) for place, char in enumerate(path) if char == "/"]
+    if "." in path:
+        found.append(encoded("suffix", path[path.rindex(".") :]))
+    found += [encoded(own(name), value) for name, held in metadata.items() for value in _items(held)]
+    return [each for each in dict.fromkeys(found) if each is not None]
+
+
+def own(name: str) -> str:
+    """The name of a facet that is a field of the metadata."""
+    return "=" + name
+
+
+def _items(held: object) -> Iterator[object]:
+    """What SQLite's json_each lists: the items of an array, the values of an object, else the value itself."""
+    if isinstance(held, Mapping):
+        held = list(held.values())
+    yield from (_flat(each) for each in (held if isinstance(held, list) else [held]))
+
+
+def _flat(value: object) -> object:
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return value
+
+
+def encoded(name: str, value: object) -> str | None:
+    """A facet as one string, equal for values that are equal in SQL; None for null, which equals nothing."""
+    if isinstance(value, str):
+        text = "'" + value
+    elif isinstance(value, float) and not (value.is_integer() and abs(value) < 1 << 63):
+        text = repr(value)
+    elif isinstance(value, int | float):
+        text = repr(int(value)) if abs(value) < 1 << 63 else repr(float(value))
+    else:
+        return None
+    if len(text) > LONGEST_VALUE:
+        text = "#" + blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return f"{name}\0{text}"
