@@ -67,3 +67,9 @@ class CommandLine:
 def run(tmp_path: Path) -> CommandLine:
     """The command line, in an empty folder."""
     return CommandLine(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def command_line() -> type[CommandLine]:
+    """The command line for a folder of one's own choice, for what outlives a test."""
+    return CommandLine

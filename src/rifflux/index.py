@@ -16,6 +16,7 @@ from rifflux._arguments import (
 )
 from rifflux.asking import Asking
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.library import Library
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
 from rifflux.retrieve.expand import Synonyms, read_synonyms
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from rifflux.ingest.sync import Tally, Target
     from rifflux.ingest.turns import Turns
     from rifflux.models import Embedder
+    from rifflux.models.guarded import Guard
     from rifflux.retrieve.rerank import RerankSettings
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
@@ -122,6 +124,18 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
     return replace(profile, language=language, facets=tuple(facets.split(",")) if facets else profile.facets)
 
 
+def _no_rerankers() -> RerankSettings:
+    from rifflux.retrieve.rerank import RerankSettings
+
+    return RerankSettings()
+
+
+def _guarded(embedder: Embedder, guard: Guard) -> Embedder:
+    from rifflux.models.guarded import GuardedEmbedder
+
+    return GuardedEmbedder(embedder, guard)
+
+
 class Index(Asking):
     """An open index. A context manager; safe to share between threads."""
 
@@ -163,6 +177,12 @@ class Index(Asking):
             raise InvalidArgument(f"a scope is needed, such as Scope('ann'), not {scope!r}")
         store = self.store.of(scope.user_id)
         return Index(store, self.profile, self.path, self._load, self._reranking, self._synonyms)
+
+    def guarded(self, guard: Guard) -> Index:
+        """This same index with every call of a model passing a guard: counted, refused, given up when late."""
+        rerankers = replace(self._reranking or _no_rerankers(), guard=guard)
+        load = cache(lambda: _guarded(self._load(), guard))
+        return Index(self.store, self.profile, self.path, load, rerankers, self._synonyms)
 
     # Adding and removing
 
@@ -219,6 +239,17 @@ class Index(Asking):
             seconds=round(time.perf_counter() - start, 3),
             waited_for=tuple(turns.waited_for),
         )
+
+    @property
+    def works(self) -> Library:
+        """The research works of the index: importing them, looking them up, and likely duplicates."""
+        return Library(self.store, self._preparer, self._embed_all)
+
+    def _embed_all(self, progress: Progress | None) -> int:
+        from rifflux.ingest.turns import Turns
+
+        self.store.use_model(self._info())
+        return self._embed_stored((), Turns(self.store), progress, wait=True)
 
     def update(
         self,

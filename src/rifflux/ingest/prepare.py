@@ -45,12 +45,14 @@ class Preparer:
         text = "" if chunk.span == (0, 0) else chunk.text
         # A breadcrumb that starts with the title adds nothing to the title field by saying it again.
         headings = chunk.headings[1:] if chunk.headings[:1] == (document.title,) else chunk.headings
+        subjects = [tag.value for tag in document.tags]
         return AnalysedChunk(
             chunk=chunk,
             title=title,
-            headings=self.analyser.joined(" \n".join(headings)),
+            headings=self.analyser.joined(" \n".join([*headings, *subjects])),
             body=self.analyser.joined(text),
-            hash=_hash(embedding_text(document.title, chunk.headings, text)),
+            # Equal hashes stand for equal terms, so subjects count though they are not embedded.
+            hash=_hash("\n".join([embedding_text(document.title, chunk.headings, text), *subjects])),
         )
 
 

@@ -203,6 +203,10 @@ class Store(Protocol):
         """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
         ...
 
+    def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
+        """Keep what each source told of a document, by their names, instead of what was kept."""
+        ...
+
     def record(self, event: Event) -> None:
         """Append an event to the record; its document need not exist."""
         ...
@@ -297,6 +301,10 @@ class Store(Protocol):
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
         """The subject tags of each chunk's document; chunks without any are left out."""
+        ...
+
+    def records(self, collection: str, key: str) -> Mapping[str, str]:
+        """What was kept of a document's sources, by their names; it goes when the document does."""
         ...
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:

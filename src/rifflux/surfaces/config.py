@@ -45,6 +45,8 @@ class Settings:
     hidden: bool = field(default=False, metadata={"help": "index hidden files too"})
     exclude: tuple[str, ...] = field(default=(), metadata={"help": "more patterns to leave out, as in .gitignore"})
     facets: tuple[str, ...] = field(default=(), metadata={"help": "metadata fields that queries may name"})
+    prices: tuple[str, ...] = field(default=(), metadata={"help": "MODEL=PRICE of a million tokens, for usage"})
+    budget: float = field(default=0.0, metadata={"help": "what a user may spend in a month over HTTP; 0: any amount"})
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def index_path(self, *, create: bool = False) -> Path:

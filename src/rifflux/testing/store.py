@@ -265,6 +265,16 @@ class StoreContract:
         assert dict(store.citations(np.array([2, 10]))) == {2: 2}
         assert dict(store.citations(np.array([2]), "refers")) == {2: 1}
 
+    def test_records_of_sources_are_kept_until_the_document_goes(self, store: Store) -> None:
+        store.put("c", change("a", "text"))
+        store.keep_records("c", "a", {"one": "1", "two": "2"})
+        store.keep_records("c", "a", {"two": "3", "six": "6"})
+        store.put("c", change("a", "other"))
+        assert dict(store.records("c", "a")) == {"six": "6", "two": "3"}
+        store.remove("c", ["a"])
+        store.put("c", change("a", "text"))
+        assert dict(store.records("c", "a")) == {}
+
     def test_links_are_found_whichever_end_is_stored_first(self, store: Store) -> None:
         store.put("c", change("citing", "x", first_id=1, links=(Link("doi:10.1/t"),)))
         assert store.linked(np.array([1])) == []

@@ -1,8 +1,9 @@
 """A research work, and the document it is stored as.
 
 The document's text is the abstract and the passages, one after the other, and its parts say which is which. Title,
-dates, identifiers, tags, links and licence are the document's own; authors, year and venue are in its metadata, so that
-they can be asked for as facets.
+dates, identifiers, tags, links and licence are the document's own; authors, year, venue and sources are in its
+metadata, so that they can be asked for as facets. Among the identifiers is the beginning of the title, to find
+duplicates by.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rifflux.types import Document, Identifier, Link, Part, Tag
+from rifflux.works.titles import TITLE, title_key
 
 __all__ = ["ABSTRACT", "WORK", "Passage", "Work", "document_of", "work_of"]
 
@@ -19,7 +21,7 @@ __all__ = ["ABSTRACT", "WORK", "Passage", "Work", "document_of", "work_of"]
 WORK = "work"
 ABSTRACT = "abstract"
 _BETWEEN = "\n\n"
-_FACTS = ("authors", "year", "venue")
+_FACTS = ("authors", "year", "venue", "sources")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Work:
     kind: str = WORK
     date: str | None = None
     updated: str | None = None
+    sources: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def identifier(self, scheme: str) -> str | None:
@@ -66,7 +69,14 @@ class Work:
 def document_of(work: Work, key: str) -> Document:
     """The document that a work is stored as, under `key`."""
     text, parts = _composed(work)
-    facts = {"authors": list(work.authors), "year": work.year, "venue": work.venue}
+    facts = {
+        "authors": list(work.authors),
+        "year": work.year,
+        "venue": work.venue,
+        "sources": list(work.sources),
+    }
+    title = title_key(work.title)
+    names = {*work.identifiers, *([Identifier(TITLE, title)] if title else ())}
     return Document(
         key=key,
         text=text,
@@ -77,7 +87,7 @@ def document_of(work: Work, key: str) -> Document:
         metadata={**work.metadata, **{name: value for name, value in facts.items() if value}},
         links=tuple(sorted(_strongest(work.citations), key=lambda link: (link.key, link.kind))),
         licence=work.licence,
-        identifiers=tuple(sorted(set(work.identifiers), key=lambda each: (each.scheme, each.value))),
+        identifiers=tuple(sorted(names, key=lambda each: (each.scheme, each.value))),
         tags=tuple(sorted(set(work.tags))),
         parts=parts,
     )
@@ -95,7 +105,7 @@ def work_of(document: Document) -> Work:
         authors=tuple(facts.get("authors", ())),
         year=year if isinstance(year, int) else None,
         venue=str(facts.get("venue", "")),
-        identifiers=tuple(document.identifiers),
+        identifiers=tuple(each for each in document.identifiers if each.scheme != TITLE),
         tags=tuple(document.tags),
         passages=tuple(each for each in passages if each.kind != ABSTRACT),
         citations=tuple(document.links),
@@ -103,6 +113,7 @@ def work_of(document: Document) -> Work:
         kind=document.kind,
         date=document.created_at,
         updated=document.updated_at,
+        sources=tuple(facts.get("sources", ())),
         metadata={name: value for name, value in facts.items() if name not in _FACTS},
     )
 

@@ -15,8 +15,9 @@ from rifflux.types import Identifier, Tag
 
 __all__ = ["STRONG", "TAG_SCHEMES", "identify", "parse_identifier", "tagged"]
 
-#: Schemes whose identifiers mean the same work wherever they occur, the most telling first.
-STRONG = ("arxiv", "doi", "openalex", "mr", "zbl", "pmid", "isbn")
+#: Schemes whose identifiers mean the same work wherever they occur, the most telling first. An ISBN does not: chapters
+#: of a book share it.
+STRONG = ("arxiv", "doi", "openalex", "mr", "zbl", "pmid")
 
 _DOI = re.compile(r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
 _ARXIV = re.compile(

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from reranking import asked, hit
 
 from rifflux.errors import InvalidArgument, ModelError
+from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.rerank import Rerank, Scored
-from rifflux.retrieve.rerank.workers import Late, Workers
 
 SCORES = st.floats(-1e6, 1e6)
 
@@ -158,7 +158,7 @@ def test_hanging_work_is_bounded_and_starts_again_when_it_ends():
 def test_the_interpreter_does_not_wait_for_what_hangs():
     script = """if True:
         import threading, time
-        from rifflux.retrieve.rerank.workers import Late, Workers
+        from rifflux.models.workers import Late, Workers
         try:
             Workers()(threading.Event().wait, time.perf_counter() + 0.01)
         except Late:

@@ -37,16 +37,20 @@ class Llm:
 
     The score of a hit is 1 / its rank. Passages are cut to `characters` each, and fenced with a boundary made anew for
     each question, which no passage can know. Whatever the model answers, the result has every hit once: numbers that
-    are repeated or unknown are ignored, and hits it left out follow in the order they had.
+    are repeated or unknown are ignored, and hits it left out follow in the order they had. `refusal` gives a reason not
+    to ask it now, or None.
     """
 
     chat: ChatModel
     characters: int = 1200
+    refusal: Callable[[], str | None] = field(default=lambda: None, repr=False, compare=False)
     boundary: Callable[[], str] = field(default=lambda: secrets.token_hex(8), repr=False, compare=False)
     name: str = "llm"
 
     def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
         """Score the hits; raises `NotApplied` for an answer without an order in it."""
+        if reason := self.refusal():
+            raise NotApplied(f"{self.name} was left out: {reason}")
         fence = self.boundary()
         timeout = None if query.deadline is None else query.deadline - time.perf_counter()
         system, user = INSTRUCTIONS.format(fence=fence), self._question(query.text, hits, fence)
@@ -92,4 +96,5 @@ def reranker(resources: Resources) -> Rerank:
         raise InvalidArgument(
             "the reranker llm needs an endpoint: set llm_url and llm_model (and llm_key, if it has one)"
         )
-    return Rerank(Llm(ChatModel(settings.llm_model, settings.llm_url, settings.llm_key or None)), deadline_ms=10_000)
+    chat = ChatModel(settings.llm_model, settings.llm_url, settings.llm_key or None, spent=settings.guard.spent)
+    return Rerank(Llm(chat, refusal=settings.guard.refusal), deadline_ms=10_000)

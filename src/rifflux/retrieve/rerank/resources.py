@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rifflux.models.base import Embedder
+from rifflux.models.guarded import Guard
 from rifflux.text.analyser import Analyser
 
 __all__ = ["RerankSettings", "Resources"]
@@ -15,12 +16,16 @@ __all__ = ["RerankSettings", "Resources"]
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """Where the models of rerankers are: a cross-encoder's folder or name, an LLM's endpoint, name and key."""
+    """Where the models of rerankers are: a cross-encoder's folder or name, an LLM's endpoint, name and key.
+
+    `guard` is what calls of the LLM pass: they are counted, and may be refused.
+    """
 
     cross_encoder: str = ""
     llm_url: str = ""
     llm_model: str = ""
     llm_key: str = field(default="", repr=False)
+    guard: Guard = field(default_factory=Guard)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from rifflux.errors import InvalidArgument
+from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import NotApplied
-from rifflux.retrieve.rerank.workers import Late, Workers
 from rifflux.types import Hit, Query, Scores
 
 __all__ = ["Rerank", "Scored", "Scorer"]

@@ -88,6 +88,17 @@ from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and 
     cross join tag on tag.document = chunk.document
 order by 1, 2, 3"""
 
+RECORDS = """
+select record.name, record.data from record join document on document.id = record.document
+where document.owner = :owner and document.collection = :collection and document.key = :key order by record.name"""
+
+DROP_RECORDS = """
+delete from record where document in (select id from document where owner = ? and collection = ? and key = ?)"""
+
+PUT_RECORD = """
+insert into record (document, name, data)
+select id, ?, ? from document where owner = ? and collection = ? and key = ?"""
+
 PUT_IDENTIFIER = "insert or ignore into identifier values (?, ?, ?)"
 PUT_TAG = "insert or ignore into tag values (?, ?, ?)"
 PUT_PART = "insert into part values (?, ?, ?, ?, ?, ?, ?)"
@@ -121,6 +132,16 @@ class Graph(View):
         for id, scheme, value in self._rows(TAGS_OF, {"ids": json.dumps(ids.tolist())}):
             found.setdefault(id, []).append(Tag(scheme, value))
         return found
+
+    def records(self, collection: str, key: str) -> Mapping[str, str]:
+        """What was kept of a document's sources, by their names."""
+        return dict(self._rows(RECORDS, {"collection": collection, "key": key}))
+
+    def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
+        """Keep what each source told of a document, by their names, instead of what was kept."""
+        with self._writing(content=False) as (connection, owner):
+            connection.execute(DROP_RECORDS, (owner, collection, key))
+            connection.executemany(PUT_RECORD, [(*each, owner, collection, key) for each in records.items()])
 
 
 Names = tuple[tuple[Identifier, ...], tuple[Tag, ...], tuple[Part, ...]]

@@ -311,6 +311,16 @@ create trigger chunk_gone after delete on chunk begin
 end;
 """
 
+# What each of several sources told of a document: a source that is read again replaces what it told, and no more.
+_RECORDS = """
+create table record (
+    document integer not null references document (id) on delete cascade,
+    name text not null,
+    data text not null,
+    unique (document, name)
+);
+"""
+
 # The word index beside the database (see `words`) holds the chunks of owner 0. The full-text table keeps no terms by
 # chunk, so those of chunks that it does not cover yet wait here. What its filters ask for is logged too.
 _FRESH_TERMS = """
@@ -344,5 +354,5 @@ begin insert into touched (chunk, what) select id, 'words' from chunk where docu
 create index touched_what on touched (what, seq, chunk);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _FRESH_TERMS)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _RECORDS, _FRESH_TERMS)
 SCHEMA_VERSION = len(MIGRATIONS)

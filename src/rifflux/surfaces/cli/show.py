@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rifflux.surfaces.config import Settings
     from rifflux.text.analyser import Analyser
 
-__all__ = ["config", "item", "problems", "report", "results", "status", "verdict"]
+__all__ = ["config", "item", "problems", "report", "results", "secret", "status", "table", "verdict"]
 
 EXCERPT = 420
 MOST_LISTED = 20
@@ -216,3 +217,42 @@ def _table(rows: Iterable[tuple[str, str]]) -> None:
     console = _console()
     for name, value in rows:
         console.print(Text.assemble((f"{name:<12}", "bold"), _safe(value)))
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, nothing: str, as_json: bool) -> None:
+    """Rows under their columns' names; `nothing` is said where there are none."""
+    if as_json:
+        _json([dict(row) for row in rows])
+        return
+    if not rows:
+        _console(error=True).print(nothing)
+        return
+    from rich.table import Table
+
+    found = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        found.add_column(name.removesuffix("_at"), justify="right" if _is_number(rows[0].get(name)) else "left")
+    for row in rows:
+        found.add_row(*(_cell(name, row.get(name)) for name in columns))
+    _console().print(found)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name.endswith("_at") and _is_number(value):
+        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d %H:%M")
+    return f"{value:,.4f}" if isinstance(value, float) else _safe(str(value))
+
+
+def secret(text: str, about: Mapping[str, Any], *, as_json: bool) -> None:
+    """A secret that is shown this once."""
+    if as_json:
+        _json({"token": text, **about})
+        return
+    print(text)  # noqa: T201
+    _console(error=True).print("keep it safe: it cannot be shown again", style="yellow")

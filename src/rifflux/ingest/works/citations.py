@@ -1,0 +1,93 @@
+"""The citations of an import, looked at as a whole: what leads nowhere, and what goes round in a circle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rifflux.store.base import Store
+from rifflux.types import Failure
+from rifflux.works import Work
+
+__all__ = ["Citations", "circles"]
+
+#: Names that are looked up at a time.
+BATCH = 2000
+#: Members of a circle that are named.
+MOST_NAMED = 6
+
+
+@dataclass
+class Citations:
+    """Collects who cites what while works of `source` are imported."""
+
+    source: str
+    _places: dict[str, str] = field(default_factory=dict)
+    _cited: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, place: str, name: str, work: Work) -> None:
+        """Note the citations of a work that the source calls `name` (`source:key`)."""
+        self._places[name] = place
+        if cited := [link.key for link in work.citations if link.kind == "cites"]:
+            self._cited[name] = cited
+
+    def dangling(self, store: Store) -> tuple[int, list[Failure]]:
+        """How many citations lead to no work of the index, and a failure for each that names a key of its own source.
+
+        A work cites more than anybody has; but a key that its own source lacks is a slip.
+        """
+        wanted = sorted({key for cited in self._cited.values() for key in cited})
+        known: set[str] = set()
+        for start in range(0, len(wanted), BATCH):
+            known.update(store.identified(wanted[start : start + BATCH]))
+        lost = [(name, key) for name, cited in self._cited.items() for key in cited if key not in known]
+        own = [(name, key.removeprefix(f"{self.source}:")) for name, key in lost if key.startswith(f"{self.source}:")]
+        return len(lost), [Failure(self._places[name], f"it cites {key!r}, which is not there") for name, key in own]
+
+    def circles(self) -> Iterator[Failure]:
+        """A failure for each circle: works that cite each other, directly or through others."""
+        for circle in circles(self._cited):
+            shown = " → ".join(name.partition(":")[2] for name in circle[:MOST_NAMED])
+            more = f" and {len(circle) - MOST_NAMED} more" if len(circle) > MOST_NAMED else ""
+            yield Failure(self._places[circle[0]], f"they cite each other in a circle: {shown}{more}")
+
+
+def circles(cited: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """The strongly connected components of more than one node, each in the order of the mapping.
+
+    Tarjan, "Depth-first search and linear graph algorithms", 1972; with a stack of its own, as chains are long.
+    """
+    found: list[list[str]] = []
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    waiting: dict[str, None] = {}
+    for start in cited:
+        if start in number:
+            continue
+        path = [(start, iter(cited[start]))]
+        number[start] = lowest[start] = len(number)
+        waiting[start] = None
+        while path:
+            node, rest = path[-1]
+            following = next((each for each in rest if each in cited and (each not in number or each in waiting)), None)
+            if following is None:
+                path.pop()
+                if path:
+                    lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[node])
+                if lowest[node] == number[node]:
+                    found.append(_component(waiting, node))
+            elif following in number:
+                lowest[node] = min(lowest[node], number[following])
+            else:
+                path.append((following, iter(cited[following])))
+                number[following] = lowest[following] = len(number)
+                waiting[following] = None
+    order = {name: place for place, name in enumerate(cited)}
+    return [sorted(each, key=order.__getitem__) for each in found if len(each) > 1]
+
+
+def _component(waiting: dict[str, None], root: str) -> list[str]:
+    component: list[str] = []
+    while not component or component[-1] != root:
+        component.append(waiting.popitem()[0])
+    return component

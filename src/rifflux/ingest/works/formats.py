@@ -1,0 +1,64 @@
+"""Which importer reads a file: a table by format, found by the file's suffix, or by the fields of its first record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+
+from rifflux.errors import InvalidArgument, Unreadable
+from rifflux.ingest.works.base import Entry, Reader, Record, Source
+from rifflux.ingest.works.records import records
+from rifflux.types import Failure
+
+__all__ = ["FORMATS", "SUFFIXES", "is_known", "read_works"]
+
+FORMATS = {
+    "jsonl": "jsonl:read",
+}
+#: By suffix; JSON is told apart by what it holds.
+SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".json": "json"}
+
+#: By which fields a record shows its format, the most telling first; other records are `jsonl`.
+_SHAPES: Mapping[str, Callable[[Record], bool]] = {}
+
+
+def read_works(source: Source, format: str | None = None) -> Iterator[Entry | Failure]:
+    """The works of a file, and a `Failure` for what could not be read; the file as a whole counts as one.
+
+    `format` is a name of `FORMATS`; without one, it is found out. Raises `InvalidArgument` for an unknown format.
+    """
+    if format is not None and format not in FORMATS:
+        raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
+    try:
+        yield from _reader(format or _format_of(source.path))(source)
+    except Unreadable as error:
+        yield Failure(str(source.path), str(error))
+
+
+def is_known(path: Path) -> bool:
+    """Whether an importer takes files of this name."""
+    return _suffix(path) in SUFFIXES
+
+
+def _suffix(path: Path) -> str:
+    return (path.with_suffix("") if path.suffix == ".gz" else path).suffix.lower()
+
+
+def _format_of(path: Path) -> str:
+    known = SUFFIXES.get(_suffix(path))
+    if known is None:
+        raise Unreadable(f"is no list of works: give one of {', '.join(SUFFIXES)}, or name its format")
+    return _shape(path) if known == "json" else known
+
+
+def _shape(path: Path) -> str:
+    """The format of a JSON file, by its first record."""
+    first = next((each for each in records(path) if not isinstance(each, Failure)), None)
+    return next((name for name, shows in _SHAPES.items() if first and shows(first[1])), "jsonl")
+
+
+def _reader(format: str) -> Reader:
+    module, _, name = FORMATS[format].partition(":")
+    reader: Reader = getattr(import_module(f"rifflux.ingest.works.{module}"), name)
+    return reader

@@ -1,0 +1,83 @@
+"""An embedder whose questions are counted, may be refused, and must be answered in time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rifflux.errors import ModelError
+from rifflux.models.base import Embedder
+from rifflux.models.workers import Late, Workers
+from rifflux.types import Vectors
+
+__all__ = ["Guard", "GuardedEmbedder"]
+
+
+def _nothing(*_: object) -> None:
+    """Note nothing, refuse nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What is asked and told around each call of a model.
+
+    `refusal` gives the reason why no model may be called now, or None; `spent` is told the model and how many tokens it
+    read; `failed` is told the sort of a failure (`refused`, `late`, `error`) and its message. A question that is
+    not embedded within `seconds` (None: however long it takes) is given up; `workers` are shared by those who share a
+    model, so that a model that hangs does not gather threads.
+    """
+
+    refusal: Callable[[], str | None] = _nothing
+    spent: Callable[[str, int], None] = _nothing
+    failed: Callable[[str, str], None] = _nothing
+    seconds: float | None = None
+    workers: Workers = field(default_factory=Workers, compare=False, repr=False)
+
+
+class GuardedEmbedder:
+    """The embedder `inner`, and every call of it passes a guard."""
+
+    def __init__(self, inner: Embedder, guard: Guard) -> None:
+        self.inner = inner
+        self.guard = guard
+        self.name, self.backend = inner.name, inner.backend
+        self.dimension, self.max_tokens = inner.dimension, inner.max_tokens
+        self.fingerprint = inner.fingerprint
+        self.spec = getattr(inner, "spec", inner.name)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of texts; counted, never refused: what is stored shall be findable."""
+        vectors = self.inner.embed_documents(texts)
+        self.guard.spent(self.name, sum(map(self.inner.count_tokens, texts)))
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector of a question. Raises `ModelError` where it is refused, late or fails."""
+        guard = self.guard
+        if reason := guard.refusal():
+            guard.failed("refused", reason)
+            raise ModelError(reason)
+        deadline = None if guard.seconds is None else time.perf_counter() + guard.seconds
+        try:
+            vector = guard.workers(lambda: self.inner.embed_query(text), deadline, "embed")
+        except Late as late:
+            guard.failed("late", str(late))
+            raise ModelError(f"{self.name} was given up: {late}") from None
+        except ModelError as error:
+            guard.failed("error", str(error))
+            raise
+        guard.spent(self.name, self.inner.count_tokens(text))
+        return vector
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens the text has."""
+        return self.inner.count_tokens(text)
+
+    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        """The vectors of single tokens, if the embedder gives them. Raises `ModelError`."""
+        inner = getattr(self.inner, "token_vectors", None)
+        if inner is None:
+            raise ModelError(f"{self.name} gives vectors of texts only, not of their tokens")
+        vectors: list[Vectors] = inner(texts)
+        return vectors

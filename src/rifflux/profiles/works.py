@@ -1,0 +1,7 @@
+"""Research works: papers, books and statements, with their authors, years, venues and the lists that told of them."""
+
+from rifflux.profiles.base import Profile
+
+__all__ = ["WORKS"]
+
+WORKS = Profile("works", facets=("authors", "year", "venue", "sources"))

@@ -1,0 +1,77 @@
+"""Who sends a request: a bearer token names a user and a role. Nothing in a path, query or body can."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from rifflux.accounts import ADMIN
+from rifflux.surfaces.http.service import Caller, Service
+
+__all__ = ["Admin", "Asked", "Refused", "User", "service_of"]
+
+_bearer = HTTPBearer(auto_error=False, description="A token made with `rifflux tokens create`")
+
+
+class Refused(Exception):
+    """Raised for a request that may not be answered; `status`, `code` and `message` are the answer."""
+
+    def __init__(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.headers = status, code, message, headers
+
+
+def service_of(request: Request) -> Service:
+    """The service that the application runs."""
+    service: Service = request.app.state.service
+    return service
+
+
+Asked = Annotated[Service, Depends(service_of)]
+
+
+def caller(
+    request: Request,
+    service: Asked,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None,
+) -> Caller:
+    """The caller, within the rate they may ask at."""
+    found = _caller(service, credentials)
+    # Guesses are counted by address: whoever has no token has no bucket of their own.
+    name = f"token:{found.token}" if found else f"address:{request.client.host if request.client else ''}"
+    wait = service.buckets.take(name)
+    if wait:
+        seconds = str(math.ceil(wait))
+        raise Refused(429, "too_many_requests", f"too many requests: wait {seconds} s", {"Retry-After": seconds})
+    if found is None:
+        raise Refused(
+            401,
+            "no_token",
+            "send a valid token: 'Authorization: Bearer rfx_...', made with 'rifflux tokens create'",
+            {"WWW-Authenticate": "Bearer"},
+        )
+    request.state.caller = found
+    return found
+
+
+def _caller(service: Service, credentials: HTTPAuthorizationCredentials | None) -> Caller | None:
+    if credentials is None:
+        return Caller("", ADMIN) if service.settings.open else None
+    token = service.accounts.check(credentials.credentials)
+    return Caller(token.user, token.role, token.id) if token else None
+
+
+User = Annotated[Caller, Depends(caller)]
+
+
+def administrator(caller: User) -> Caller:
+    """The caller, if they are an administrator."""
+    if not caller.is_admin:
+        raise Refused(403, "admin_only", "this needs a token of an administrator")
+    return caller
+
+
+Admin = Annotated[Caller, Depends(administrator)]

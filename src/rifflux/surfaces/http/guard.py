@@ -1,0 +1,145 @@
+"""What every request passes first: whom it is addressed to, where it comes from, how large it is, how long it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+
+from rifflux.surfaces.http.problems import problem
+from rifflux.surfaces.http.service import Service
+
+__all__ = ["Guard", "Observe"]
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+log = structlog.get_logger("rifflux.http")
+
+
+class _TooLarge(Exception):
+    """The body goes on beyond its limit."""
+
+
+class Guard:
+    """Refuses requests for other hosts, from other web pages, and those that are too large or take too long.
+
+    The check of Host keeps a web page from reaching a local service under a name of its own (DNS rebinding).
+    """
+
+    def __init__(self, app: App, service: Service) -> None:
+        self.app = app
+        self.service = service
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal:
+            await problem(*refusal)(scope, receive, send)
+            return
+        await self._within_limits(scope, receive, send)
+
+    def _refusal(self, scope: Message) -> tuple[int, str, str] | None:
+        settings = self.service.settings
+        headers = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1")
+        if _name(host) not in settings.called:
+            return 421, "wrong_host", "this server does not go by that name: add it with --allow-host"
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        if origin and origin not in settings.origins and urlsplit(origin).netloc != host:
+            return 403, "wrong_origin", "this web page may not call the service: add it with --allow-origin"
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > settings.max_target_bytes:
+            return 414, "too_large", f"the address is longer than {settings.max_target_bytes} bytes"
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > settings.max_body_bytes:
+            return 413, "too_large", f"the body is larger than {settings.max_body_bytes} bytes: send less at a time"
+        return None
+
+    async def _within_limits(self, scope: Message, receive: Receive, send: Send) -> None:
+        settings = self.service.settings
+        read, started, refusal = 0, False, None
+
+        async def counted() -> Message:
+            nonlocal read, refusal
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > settings.max_body_bytes:
+                refusal = problem(413, "too_large", f"the body is larger than {settings.max_body_bytes} bytes")
+                raise _TooLarge
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal started
+            if refusal is None or started:  # else it is the application's word on a body that it got half of
+                started = True
+                await send(message)
+
+        try:
+            async with asyncio.timeout(settings.timeout_s):
+                await self.app(scope, counted, noted)
+        except (TimeoutError, _TooLarge):
+            refusal = refusal or problem(
+                503, "timeout", f"no answer within {settings.timeout_s:g} s: ask for less, or again later"
+            )
+        if refusal and not started:
+            await refusal(scope, receive, send)
+
+
+class Observe:
+    """Counts and logs every request by its route: never what it asked, nor for which id."""
+
+    def __init__(self, app: App, service: Service) -> None:
+        self.app = app
+        self.service = service
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Pass a request on, and note how it went."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, status, request_id = time.perf_counter(), 500, uuid.uuid4().hex[:16]
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            self._note(scope, status, time.perf_counter() - start, request_id)
+
+    def _note(self, scope: Message, status: int, seconds: float, request_id: str) -> None:
+        route = getattr(scope.get("route"), "path", "(none)")
+        metrics = self.service.metrics
+        metrics.requests.labels(scope["method"], route, str(status)).inc()
+        metrics.seconds.labels(route).observe(seconds)
+        caller = scope.get("state", {}).get("caller")
+        log.info(
+            "request",
+            id=request_id,
+            method=scope["method"],
+            route=route,
+            status=status,
+            ms=round(seconds * 1000, 2),
+            token=caller.token if caller else None,
+        )
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()

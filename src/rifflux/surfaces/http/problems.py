@@ -1,0 +1,41 @@
+"""Errors as answers: one shape, with the message that names the cure."""
+
+from __future__ import annotations
+
+from fastapi.responses import JSONResponse
+
+from rifflux.errors import (
+    Busy,
+    InvalidArgument,
+    MissingExtra,
+    ModelError,
+    NotFound,
+    OutsideRoots,
+    RiffluxError,
+    UnusableIndex,
+)
+
+__all__ = ["problem", "problem_of"]
+
+#: The nearest class of an error decides.
+_STATUS: tuple[tuple[type[RiffluxError], int, str], ...] = (
+    (OutsideRoots, 403, "forbidden"),
+    (InvalidArgument, 422, "invalid"),
+    (NotFound, 404, "not_found"),
+    (Busy, 503, "busy"),
+    (MissingExtra, 501, "not_installed"),
+    (ModelError, 502, "model"),
+    (UnusableIndex, 503, "unusable_index"),
+    (RiffluxError, 500, "error"),
+)
+
+
+def problem(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """An error as every route answers it."""
+    return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
+
+
+def problem_of(error: RiffluxError) -> JSONResponse:
+    """What an error of ours is answered with."""
+    status, code = next((status, code) for kind, status, code in _STATUS if isinstance(error, kind))
+    return problem(status, code, str(error), {"Retry-After": "1"} if status == 503 else None)

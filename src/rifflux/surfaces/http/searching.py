@@ -1,0 +1,55 @@
+"""Searching, reading and judging what belongs to the caller."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from rifflux.errors import NotFound
+from rifflux.surfaces.http import shapes
+from rifflux.surfaces.http.auth import Asked, User
+from rifflux.types import Hit
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["search"])
+
+
+@router.post("/search", summary="Find the best passages for a question")
+def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.SearchOut:
+    """Search by words and by meaning at once; each result can tell why it ranked where it did."""
+    results = service.of(caller).search(
+        asked.query,
+        top_k=asked.top_k,
+        mode=asked.mode,
+        rerank=asked.rerank,
+        filter=asked.filter.filter() if asked.filter else None,
+        deadline_ms=asked.deadline_ms,
+        min_score=asked.min_score,
+        group="document" if asked.one_per_document else None,
+    )
+    service.metrics.searched(results.trace)
+    return shapes.SearchOut.of(results, explain=asked.explain)
+
+
+@router.get("/chunks/{chunk_id}", summary="Read a passage again")
+def chunk(chunk_id: str, service: Asked, caller: User) -> shapes.ChunkOut:
+    """A passage by the id that a search gave."""
+    hit = service.of(caller).store.chunk(chunk_id)
+    if not isinstance(hit, Hit):
+        raise NotFound("no such passage: take a chunk_id from the results of a search")
+    return shapes.ChunkOut.of(hit)
+
+
+@router.get("/documents/{key:path}", summary="Read a whole document")
+def document(key: str, service: Asked, caller: User) -> shapes.DocumentOut:
+    """A document by its key or path."""
+    found = service.of(caller).document(key)
+    values = {name: getattr(found, name) for name in shapes.DocumentOut.model_fields}
+    return shapes.DocumentOut(**values | {"metadata": dict(found.metadata)})
+
+
+@router.post("/feedback", status_code=204, summary="Tell what was done with a result")
+def feedback(told: shapes.FeedbackIn, service: Asked, caller: User) -> None:
+    """Recorded for measuring and tuning: clicks, saves, exports, judgements."""
+    service.of(caller).note(told.kind, told.query, told.document, told.grade, user=caller.user)
+    service.metrics.events.labels(told.kind).inc()

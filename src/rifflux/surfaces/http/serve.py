@@ -1,0 +1,83 @@
+"""Running the service: one process, or several workers that share an index and a port."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import structlog
+import uvicorn
+
+from rifflux.surfaces.config import load
+from rifflux.surfaces.http.metrics import SHARED
+from rifflux.surfaces.http.service import Service, ServiceSettings
+from rifflux.surfaces.opening import open_configured
+from rifflux.usage import read_prices
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+__all__ = ["SETTINGS", "serve", "worker"]
+
+#: How the workers are told what the service is: the environment is all that a new process gets.
+SETTINGS = "_RIFFLUX_SERVICE"
+#: Seconds that requests under way may take to end when the service is stopped.
+GRACE_S = 20
+
+
+def serve(settings: ServiceSettings) -> None:
+    """Serve until SIGINT or SIGTERM; requests under way are answered first."""
+    with tempfile.TemporaryDirectory(prefix="rifflux-") as shared:
+        settings = replace(settings, shared=shared)
+        os.environ[SETTINGS] = settings.dumped()
+        if settings.workers > 1:
+            os.environ[SHARED] = shared
+        uvicorn.run(
+            "rifflux.surfaces.http.serve:worker",
+            factory=True,
+            host=settings.host,
+            port=settings.port,
+            workers=settings.workers if settings.workers > 1 else None,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=GRACE_S,
+            limit_concurrency=None,
+        )
+
+
+def worker() -> FastAPI:
+    """The application of one process, from what the environment says."""
+    from rifflux.surfaces.http.app import create_app
+
+    log_as_json()
+    settings = ServiceSettings.loaded(os.environ[SETTINGS])
+    environment = {name: value for name, value in os.environ.items() if name != SETTINGS}
+    configured = load(environment, **dict(settings.options))
+    index = open_configured(configured, create=True)
+    return create_app(Service(settings, index, read_prices(configured.prices), configured.budget))
+
+
+def log_as_json() -> None:
+    """One JSON object a line on standard error, our own and uvicorn's alike."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    render = structlog.processors.JSONRenderer()
+    handler = logging.StreamHandler()
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=render, foreign_pre_chain=shared))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO)
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        cache_logger_on_first_use=True,
+    )

@@ -1,0 +1,155 @@
+"""What the routes share: the open index, who may ask it, and the limits that hold for everybody."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import structlog
+
+from rifflux.accounts import ADMIN, Accounts
+from rifflux.errors import InvalidArgument
+from rifflux.index import Index
+from rifflux.models.guarded import Guard
+from rifflux.models.workers import Workers
+from rifflux.surfaces.http.limits import Buckets
+from rifflux.surfaces.http.metrics import Metrics
+from rifflux.types import Scope
+from rifflux.usage import Ledger, Meter, Prices
+
+log = structlog.get_logger("rifflux.http")
+
+#: Users whose view of the index is kept between requests, with the models of its rerankers.
+MOST_VIEWS = 256
+
+__all__ = ["Caller", "Service", "ServiceSettings", "is_loopback"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """How the service is run. `options` are settings of `surfaces.config` that the command line gave.
+
+    `open` lets everybody on this machine in without a token, as the administrator of the owner '' (what the command
+    line indexes). `hosts` are the names that a request may call this server by, and `origins` the web pages that may
+    call it, besides the address that it listens on. `rate` is requests a minute for each token (`burst` of them at
+    once), `timeout_s` how long a request may take, `embed_timeout_s` how long the vector of its question
+    may (then it is searched by words alone), `shared` a folder where the worker processes keep common counts.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8642
+    open: bool = False
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    rate: float = 600.0
+    burst: int = 60
+    max_body_bytes: int = 1_000_000
+    max_target_bytes: int = 8_192
+    timeout_s: float = 30.0
+    embed_timeout_s: float = 2.0
+    workers: int = 1
+    shared: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.open and not is_loopback(self.host):
+            raise InvalidArgument(
+                f"without tokens the service listens on this machine only, not on {self.host}: "
+                "leave out --open and make tokens with 'rifflux tokens create'"
+            )
+        for name in ("rate", "burst", "max_body_bytes", "max_target_bytes", "timeout_s", "workers"):
+            if not getattr(self, name) > 0:
+                raise InvalidArgument(f"{name} must be more than 0, not {getattr(self, name)}")
+
+    def dumped(self) -> str:
+        """The settings as text, for the worker processes."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def loaded(cls, text: str) -> ServiceSettings:
+        """The settings that `dumped` wrote."""
+        values: dict[str, Any] = json.loads(text)
+        return cls(**values | {name: tuple(values[name]) for name in ("hosts", "origins")})
+
+    @property
+    def called(self) -> frozenset[str]:
+        """The host names, without port, that a request may be addressed to."""
+        own = {"localhost", "127.0.0.1", "::1"} if is_loopback(self.host) else {self.host.lower()}
+        return frozenset(own | {host.lower() for host in self.hosts})
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request; `token` is the id of the token, empty where none is needed."""
+
+    user: str
+    role: str
+    token: str = ""
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether settings and other people's usage are theirs to see."""
+        return self.role == ADMIN
+
+
+class Service:
+    """An open index and what guards it."""
+
+    def __init__(
+        self, settings: ServiceSettings, index: Index, prices: Prices | None = None, budget: float = 0.0
+    ) -> None:
+        self.settings = settings
+        self.index = index
+        self.ledger = Ledger(index.store.register, prices, budget or math.inf)
+        self.accounts = Accounts(index.store.register)
+        self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
+        self.metrics = Metrics()
+        self._embedding = Workers()
+        self._failing: dict[str, str] = {}
+        self._views: OrderedDict[str, Index] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, caller: Caller) -> Index:
+        """The index as a caller sees it: what belongs to their user, and nothing else."""
+        with self._lock:
+            known = self._views.pop(caller.user, None) or self._view(caller.user)
+            self._views[caller.user] = known
+            while len(self._views) > MOST_VIEWS:
+                self._views.popitem(last=False)
+            return known
+
+    def _view(self, user: str) -> Index:
+        index = self.index.scoped(Scope(user)) if user else self.index
+        meter = Meter(self.ledger, user)
+        return index.guarded(
+            Guard(meter.refusal, meter.note, self._model_failed, self.settings.embed_timeout_s, self._embedding)
+        )
+
+    def _model_failed(self, sort: str, cause: str) -> None:
+        """Count a failure, and log its cause once for as long as it stays the same."""
+        self.metrics.embedder_failures.labels(sort).inc()
+        if self._failing.get(sort) != cause:
+            self._failing[sort] = cause
+            log.warning("embedder", sort=sort, cause=cause, answered="by words alone")
+
+    def close(self) -> None:
+        """Write what waits, and close the index and the counts."""
+        self.ledger.flush()
+        self.buckets.close()
+        self.index.close()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,72 @@
+"""A real service: a process of its own on a real port."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+
+__all__ = ["Running", "serving"]
+
+
+@dataclass(frozen=True)
+class Running:
+    """A service that runs."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def client(self, token: str = "", **options: Any) -> httpx.Client:
+        """What calls it with a token."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **options)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """What it logged so far."""
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+
+@contextmanager
+def serving(run: Any, *arguments: object) -> Iterator[Running]:
+    """`rifflux serve` on a free port until the block ends."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = run.folder / f"serve-{port}.log"
+    with log.open("wb") as sink:
+        process = subprocess.Popen(
+            run.command("serve", "--port", port, *arguments),
+            stdout=sink,
+            stderr=sink,
+            cwd=run.folder,
+            env=run.environment,
+        )
+    service = Running(f"http://127.0.0.1:{port}", process, log)
+    try:
+        _await(service)
+        yield service
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _await(service: Running) -> None:
+    for _ in range(300):
+        if service.process.poll() is not None:
+            break
+        try:
+            if httpx.get(f"{service.url}/health", timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise AssertionError(service.log.read_text())

@@ -1,0 +1,214 @@
+"""The service as its clients know it: a real process, real tokens, real requests."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from serving import Running, serving
+
+NOTES = {"cache.md": "# Caching\n\nCache entries live for ten minutes.\n", "fruit.md": "# Fruit\n\nApples ripen.\n"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Any:
+    """The command line in a folder with notes that are indexed."""
+    run = command_line(tmp_path_factory.mktemp("service"))
+    for name, text in NOTES.items():
+        (run.folder / name).write_text(text)
+    run.json("index", run.folder, "--db", "index.db")
+    return run
+
+
+@pytest.fixture(scope="module")
+def tokens(run: Any) -> dict[str, str]:
+    """A token of each sort."""
+    roles = {"ann": "user", "bob": "user", "root": "admin"}
+    return {
+        user: run.json("tokens", "create", "--user", user, "--role", role, "--db", "index.db")["token"]
+        for user, role in roles.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def service(run: Any, tokens: dict[str, str]) -> Iterator[Running]:
+    """A service with tokens."""
+    with serving(run, "--db", "index.db", "--rate", 100_000) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def open_service(run: Any) -> Iterator[Running]:
+    """A service that asks for no token."""
+    with serving(run, "--db", "index.db", "--open", "--rate", 100_000, "--max-body-kb", 4) as service:
+        yield service
+
+
+def ask(service: Running, **asked: Any) -> Any:
+    with service.client() as client:
+        return client.post("/search", json={"query": "how long do cache entries live", **asked})
+
+
+class TestSearch:
+    def test_finds_the_best_passage_first(self, open_service):
+        reply = ask(open_service).json()
+        assert reply["results"][0]["path"] == "cache.md"
+        assert reply["diagnostics"]["effective_mode"] == "hybrid"
+        assert reply["results"][0]["why"] is None
+
+    def test_explains_where_asked(self, open_service):
+        stages = [step["stage"] for step in ask(open_service, explain=True).json()["results"][0]["why"]]
+        assert stages[:2] == ["lexical", "semantic"]
+
+    def test_reads_what_it_found(self, open_service):
+        hit = ask(open_service).json()["results"][0]
+        with open_service.client() as client:
+            assert client.get(f"/chunks/{hit['chunk_id']}").json()["content"] == hit["content"]
+            assert client.get(f"/documents/{hit['document']}").json()["text"] == NOTES["cache.md"]
+
+    def test_feedback_is_kept(self, open_service, run):
+        with open_service.client() as client:
+            told = {"kind": "click", "query": "cache", "document": "cache.md"}
+            assert client.post("/feedback", json=told).status_code == 204
+            assert 'rifflux_feedback_events_total{kind="click"} 1.0' in client.get("/metrics").text
+
+    @pytest.mark.parametrize(
+        ("asked", "told"),
+        [
+            ({"query": ""}, "query"),
+            ({"query": "x" * 2001}, "query"),
+            ({"top_k": 0}, "top_k"),
+            ({"mode": "psychic"}, "mode"),
+            ({"wrong": 1}, "wrong"),
+            ({"filter": {"since": "yesterday"}}, "yesterday"),
+            ({"user": "bob"}, "user"),
+        ],
+    )
+    def test_what_cannot_be_meant_is_refused(self, open_service, asked, told):
+        reply = ask(open_service, **asked)
+        assert reply.status_code == 422
+        assert told in reply.json()["error"]["message"]
+
+    def test_what_is_not_there_is_not_found(self, open_service):
+        with open_service.client() as client:
+            for path in ("/chunks/0000000000000000", "/chunks/x", "/documents/none.md"):
+                assert client.get(path).status_code == 404
+
+
+class TestTokens:
+    def test_without_a_valid_token_nothing_is_told(self, service, tokens):
+        for token in ("", "rfx_0_0", tokens["ann"][:-1]):
+            with service.client(token) as client:
+                for reply in (
+                    client.post("/search", json={"query": "cache"}),
+                    client.get("/stats"),
+                    client.get("/documents/cache.md"),
+                    client.get("/metrics"),
+                ):
+                    assert reply.status_code == 401
+                    assert "rifflux tokens create" in reply.json()["error"]["message"]
+
+    def test_a_revoked_token_is_refused_at_once(self, service, run):
+        made = run.json("tokens", "create", "--user", "eve", "--db", "index.db")
+        with service.client(made["token"]) as client:
+            assert client.get("/stats").status_code == 200
+            assert run("tokens", "revoke", made["id"], "--db", "index.db").returncode == 0
+            assert client.get("/stats").status_code == 401
+
+    def test_metrics_are_the_administrators(self, service, tokens):
+        with service.client(tokens["ann"]) as client:
+            assert client.get("/metrics").status_code == 403
+        with service.client(tokens["root"]) as client:
+            assert "rifflux_request_seconds" in client.get("/metrics").text
+
+    def test_secrets_are_neither_listed_nor_logged(self, service, run, tokens):
+        listed = run("tokens", "list", "--db", "index.db").stdout
+        assert "ann" in listed
+        with service.client(tokens["ann"]) as client:
+            client.post("/search", json={"query": "a very private question"})
+        for text in (listed, service.log.read_text()):
+            assert not any(token in text or token.split("_", 2)[2] in text for token in tokens.values())
+            assert "private" not in text
+
+
+class TestUsers:
+    def test_each_sees_their_own(self, service, tokens, run):
+        with service.client(tokens["ann"]) as ann, service.client(tokens["root"]) as root:
+            for client in (ann, root):
+                assert client.post("/search", json={"query": "cache"}).json()["results"] == []
+                assert client.get("/documents/cache.md").status_code == 404
+                assert client.get("/stats").json() == {"documents": 0, "chunks": 0, "embedded_chunks": 0, "files": 0}
+
+    def test_usage_is_summed_and_private(self, open_service, service, tokens):
+        ask(open_service)
+        with open_service.client() as client:
+            (row,) = client.get("/usage", params={"by": "model"}).json()["rows"]
+        assert row["model"] == "hash"
+        assert row["tokens"] >= 6
+        with service.client(tokens["ann"]) as client:
+            assert client.get("/usage").json()["rows"] == []
+            for asked in ({"user": "bob"}, {"everybody": True}):
+                assert client.get("/usage", params=asked).status_code == 403
+            assert client.get("/usage", params={"by": "colour"}).status_code == 422
+
+    def test_a_spent_budget_leaves_the_words(self, run):
+        costly = run.__class__(run.folder, {"RIFFLUX_PRICES": "hash=1000000", "RIFFLUX_BUDGET": "1"})
+        with serving(costly, "--db", "index.db", "--open") as service:
+            first, second = ask(service).json(), ask(service).json()
+            with service.client() as client:
+                assert 'rifflux_embedder_failures_total{cause="refused"} 1.0' in client.get("/metrics").text
+            ask(service)
+        assert first["diagnostics"]["effective_mode"] == "hybrid"
+        assert second["diagnostics"]["effective_mode"] == "lexical"
+        assert any("budget" in reason for reason in second["diagnostics"]["degraded"])
+        assert second["results"][0]["path"] == "cache.md"
+        assert [line["sort"] for line in service.lines if line["event"] == "embedder"] == ["refused"]
+        assert "hash" in run("usage", "--by", "model", "--db", "index.db").stdout
+
+
+class TestLimits:
+    def test_other_hosts_and_pages_are_refused(self, open_service):
+        with open_service.client() as client:
+            assert client.get("/health", headers={"Host": "evil.example"}).status_code == 421
+            assert client.get("/stats", headers={"Origin": "https://evil.example"}).status_code == 403
+            assert client.get("/stats", headers={"Origin": open_service.url}).status_code == 200
+
+    def test_large_requests_are_refused(self, open_service):
+        def pieces() -> Iterator[bytes]:
+            yield b'{"query": "'
+            for _ in range(100):
+                yield b"x" * 100
+            yield b'"}'
+
+        with open_service.client() as client:
+            assert client.post("/search", content=b"x" * 4001).status_code == 413
+            assert client.post("/search", content=pieces()).status_code == 413
+            assert client.get("/documents/" + "x" * 9000).status_code == 414
+
+    def test_too_many_requests_wait(self, run, tokens):
+        with serving(run, "--db", "index.db", "--rate", 1) as service, service.client(tokens["bob"]) as client:
+            replies = [client.get("/stats") for _ in range(62)]
+        assert [reply.status_code for reply in replies[:60]] == [200] * 60
+        assert replies[-1].status_code == 429
+        assert 1 <= int(replies[-1].headers["Retry-After"]) <= 60
+
+    def test_open_services_stay_on_this_machine(self, run):
+        assert "this machine only" in run.refusal("serve", "--open", "--host", "0.0.0.0", "--db", "index.db")
+
+
+def test_every_request_is_logged_by_its_route(open_service):
+    with open_service.client() as client:
+        reply = client.get("/documents/cache.md")
+    (line,) = [line for line in open_service.lines if line.get("id") == reply.headers["X-Request-Id"]]
+    assert (line["route"], line["status"], line["event"]) == ("/documents/{key:path}", 200, "request")
+    assert "cache.md" not in str(line)
+
+
+def test_a_service_ends_when_it_is_told_to(run):
+    with serving(run, "--db", "index.db", "--open", "--workers", 2) as service:
+        assert ask(service).status_code == 200
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(30) in (0, -signal.SIGTERM)
