@@ -28,6 +28,7 @@ import numpy as np
 
 from rifflux.errors import ModelError
 from rifflux.models.base import Embedder
+from rifflux.retrieve.candidates import SEMANTIC
 from rifflux.retrieve.evidence import idf
 from rifflux.store.base import Store
 from rifflux.text.analyser import Analyser
@@ -126,32 +127,40 @@ class Relevance:
         if not hits:
             return []
         features = self.features(query, hits)
-        relevance = self.words(features)
-        if self.meaning:
-            relevance = np.where(np.isnan(features.cosine), relevance, self.meaning(features))
+        unseen = np.isnan(features.cosine)
+        relevance = self.meaning(features) if self.meaning else self.words(features)
+        if self.meaning and unseen.any():
+            relevance = np.where(unseen, self.words(features), relevance)
         rated = [round(value, 4) for value in relevance.tolist()]
-        return [replace(hit, relevance=value, quality=quality(value)) for hit, value in zip(hits, rated, strict=True)]
+        return [hit.rated(value, quality(value)) for hit, value in zip(hits, rated, strict=True)]
 
     def features(self, query: Query, hits: Sequence[Hit]) -> Features:
         """What each hit has in common with the question; the cosine is NaN where there is no vector."""
         texts = [_Text.of(hit, self.analyser) for hit in hits]
-        weights = self._weights(query)
+        weights, anchors = self._weights(query), dict.fromkeys(query.anchors, 1.0)
         asked = frozenset(term for clause in weights for term in clause)
         return Features(
             cosine=self._cosines(query, hits),
             coverage=np.array([_share(weights, text) for text in texts]),
             length=np.full(len(hits), math.log1p(len(weights))),
-            named=query.specificity * np.array([_share(dict.fromkeys(query.anchors, 1.0), text) for text in texts]),
+            named=query.specificity * np.array([_share(anchors, text) for text in texts]),
             title=np.array([float(bool(asked) and text.title == asked) for text in texts]),
         )
 
     def _cosines(self, query: Query, hits: Sequence[Hit]) -> Scores:
+        """The cosine that the semantic channel gave a hit, or else that of its vector."""
         if query.vector is None:
             return np.full(len(hits), np.nan)
-        ids = [int(hit.chunk_id, 16) for hit in hits]
-        known = self.store.vectors_of(np.array(ids, np.int64))
-        cosines = [float(known[id] @ query.vector) if id in known else math.nan for id in ids]
-        return np.asarray(np.maximum(np.array(cosines), 0.0))
+        cosines = [why.score if (why := hit.because(SEMANTIC)) else None for hit in hits]
+        if None in cosines:
+            ids = [int(hit.chunk_id, 16) for hit in hits]
+            missing = [id for id, cosine in zip(ids, cosines, strict=True) if cosine is None]
+            known = self.store.vectors_of(np.array(missing, np.int64))
+            others = {id: float(vector @ query.vector) for id, vector in known.items()}
+            cosines = [
+                others.get(id, math.nan) if each is None else each for id, each in zip(ids, cosines, strict=True)
+            ]
+        return np.maximum(np.array(cosines, np.float64), 0.0)
 
     def _weights(self, query: Query) -> Mapping[Clause, float]:
         """The idf of each clause of the question; a prefix stands for terms that are not known, and has none."""
@@ -170,25 +179,21 @@ def at_least(least: float, results: Results) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The terms of a hit: in reading order with gaps between its fields, each once, and those of its title."""
+    """The terms of a hit: in reading order with spaces around each and gaps between its fields, each once, its title's."""
 
-    order: tuple[str, ...]
+    order: str
     terms: frozenset[str]
     title: frozenset[str]
 
     @classmethod
     def of(cls, hit: Hit, analyser: Analyser) -> _Text:
-        title, headings, body = (analyser.terms(text) for text in (hit.title, hit.heading_path, hit.content))
-        order = (*title, "", *headings, "", *body)
-        return cls(order, frozenset(order), frozenset(title))
+        title, headings, body = map(analyser.joined, (hit.title, hit.heading_path, hit.content))
+        order = f" {title} \n {headings} \n {body} "
+        return cls(order, frozenset(order.split()), frozenset(title.split()))
 
     def holds(self, clause: Clause) -> bool:
         """Whether the terms of the clause stand in it, next to each other."""
-        if not self.terms.issuperset(clause):
-            return False
-        width = len(clause)
-        places = range(len(self.order) - width + 1) if width > 1 else ()
-        return width == 1 or any(self.order[place : place + width] == clause for place in places)
+        return clause[0] in self.terms and (len(clause) == 1 or f" {' '.join(clause)} " in self.order)
 
 
 def _share(weights: Mapping[Clause, float], text: _Text) -> float:
