@@ -45,8 +45,8 @@ class Anchors:
         if not found:
             return ranking, {}
         products = [min(self.cap, float(np.prod(list(found.get(id, {}).values())))) for id in ranking.ids.tolist()]
-        places = np.arange(1.0, len(ranking) + 1)
-        return ordered(ranking.ids, ranking.scores * np.array(products), places), found
+        lifted = ordered(ranking.ids, ranking.scores * np.array(products), lambda: np.arange(1.0, len(ranking) + 1))
+        return lifted, found
 
     def _factors(self, anchors: Sequence[Clause], asked: frozenset[str], ids: Ids) -> Factors:
         factors: dict[int, dict[str, float]] = {}

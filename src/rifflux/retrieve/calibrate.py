@@ -179,7 +179,7 @@ def at_least(least: float, results: Results) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The terms of a hit: in reading order with spaces around each and gaps between its fields, each once, its title's."""
+    """The terms of a hit: in reading order with spaces around and gaps between its fields, each once, its title's."""
 
     order: str
     terms: frozenset[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class StoreEvidence:
 
     store: Store
     query: Query
+    _kinds: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def coverage(self, ids: Ids) -> Scores:
         """The share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
@@ -37,8 +38,11 @@ class StoreEvidence:
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         """The kind of each chunk's document; empty for a chunk that is gone."""
-        known = self.store.kinds(ids)
-        return [known.get(id, "") for id in ids.tolist()]
+        wanted = ids.tolist()
+        if not self._kinds.keys() >= set(wanted):
+            # A fusion asks for the same ones again when it explains the page.
+            self._kinds.update({**dict.fromkeys(wanted, ""), **self.store.kinds(ids)})
+        return [self._kinds[id] for id in wanted]
 
     @property
     def specificity(self) -> float:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rifflux.retrieve.candidates import Source
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, ranks_of, scores_of
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, ranks_of
 from rifflux.types import Hit, Ids, Query, Ranking, Results, Trace, Why
 
 __all__ = ["Candidates", "NotApplied", "Pipeline", "Plan", "Stage", "Stopwatch"]
 
 Stage = Callable[[Query, Sequence[Hit]], Sequence[Hit]]
-Hydrate = Callable[[Ranking], list[Hit]]
+#: Reads the rows of a ranking and gives each hit its trail.
+Hydrate = Callable[[Ranking, Sequence[tuple[Why, ...]]], list[Hit]]
 #: Multiplies scores on the ids alone, and tells the factors by id.
 Factors = Mapping[int, Mapping[str, float]]
 Lift = Callable[[Query, Ranking], tuple[Ranking, Factors]]
@@ -134,26 +135,27 @@ class Pipeline:
 
     def explained(self, candidates: Candidates, survivors: Ranking) -> Sequence[Hit]:
         """Read hits, with their rank and score in every channel, what the fusion made of them, and what lifted them."""
-        hits = self.hydrate(survivors)
-        ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
+        ids = survivors.ids
         trails: list[Sequence[Why | None]] = [_seen(name, found, ids) for name, found in candidates.found.items()]
         if self.fuse:
             shares = self.fuse.contributions(candidates.found, ids, self.evidence)
-            details = [{name: float(share[place]) for name, share in shares.items()} for place in range(len(hits))]
+            addends = zip(*(share.tolist() for share in shares.values()), strict=True)
+            details = [dict(zip(shares, each, strict=True)) for each in addends]
             trails.append(_seen(self.fuse.name, candidates.fused, ids, details))
-        trails.append(_anchored(candidates, ids))
-        return [replace(hit, why=tuple(filter(None, whys))) for hit, *whys in zip(hits, *trails, strict=True)]
+        if candidates.factors:
+            trails.append(_anchored(candidates, ids))
+        return self.hydrate(survivors, [tuple(filter(None, whys)) for whys in zip(*trails, strict=True)])
 
 
-def _seen(stage: str, ranking: Ranking, ids: Ids, details: Sequence[Mapping[str, float]] | None = None) -> list[Why]:
+def _seen(stage: str, ranking: Ranking, ids: Ids, details: Sequence[Mapping[str, float]] = ()) -> list[Why]:
     """What a ranking says of each id."""
-    ranks, scores = ranks_of(ranking, ids), scores_of(ranking, ids)
-    return [
-        Why(stage, int(rank), float(score), details[place] if details else {})
-        if np.isfinite(rank)
-        else Why(stage, None, None)
-        for place, (rank, score) in enumerate(zip(ranks, scores, strict=True))
-    ]
+    ranks = ranks_of(ranking, ids)
+    known = np.isfinite(ranks)
+    scores = (
+        ranking.scores[np.where(known, ranks, 1).astype(np.int64) - 1].tolist() if len(ranking) else [0.0] * len(ids)
+    )
+    places = zip(ranks.tolist(), scores, known.tolist(), details or [{}] * len(ids), strict=True)
+    return [Why(stage, int(rank), score, detail) if seen else Why(stage) for rank, score, seen, detail in places]
 
 
 def _anchored(candidates: Candidates, ids: Ids) -> list[Why | None]:

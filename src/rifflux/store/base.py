@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rifflux.store.register import Register
-from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Query, Ranking, Tag, Vectors
+from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Query, Ranking, Tag, Vectors, Why
 
 __all__ = [
     "JUDGEMENT",
@@ -227,8 +227,11 @@ class Store(Protocol):
 
     # Reading
 
-    def hydrate(self, ranking: Ranking) -> list[Hit]:
-        """Read the rows of a ranking, in its order and with its scores; ids that are gone are left out."""
+    def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
+        """Read the rows of a ranking, in its order, with its scores; ids that are gone are left out.
+
+        `trails` gives the trail of each entry; without it, they are empty.
+        """
         ...
 
     def chunk(self, chunk_id: str) -> Hit | None:

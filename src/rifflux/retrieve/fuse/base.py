@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +10,10 @@ import numpy as np
 from rifflux.types import Ids, Ranking, Scores
 
 __all__ = ["NO_EVIDENCE", "Evidence", "Fuse", "best_ranks", "ordered", "pool_of", "ranks_of", "scores_of"]
+
+
+#: Up to so many ids are looked up by comparing them with all others.
+FEW = 24
 
 
 class Evidence(Protocol):
@@ -88,18 +92,29 @@ def pool_of(rankings: Mapping[str, Ranking], pool: int | None = None) -> Ids:
     """The ids among the first `pool` of any ranking, each once, ascending."""
     if not rankings:
         return np.empty(0, np.int64)
-    return np.unique(np.concatenate([ranking.ids[:pool] for ranking in rankings.values()]))
+    ids = np.sort(np.concatenate([ranking.ids[:pool] for ranking in rankings.values()]))
+    first = np.ones(len(ids), bool)
+    np.not_equal(ids[1:], ids[:-1], out=first[1:])
+    return ids[first]
 
 
 def ranks_of(ranking: Ranking, ids: Ids) -> Scores:
     """The best rank, from 1, of each id in a ranking; infinity where it is missing."""
     ranks = np.full(len(ids), np.inf)
-    if len(ranking) and len(ids):
-        order = np.argsort(ids, kind="stable")
-        place = np.searchsorted(ids, ranking.ids, sorter=order)
-        place = order[np.minimum(place, len(ids) - 1)]
-        known = ids[place] == ranking.ids
-        np.minimum.at(ranks, place[known], np.flatnonzero(known) + 1.0)
+    if not len(ranking) or not len(ids):
+        return ranks
+    if len(ids) <= FEW:
+        same = ranking.ids == ids[:, None]
+        first = same.argmax(1)
+        known = same[np.arange(len(ids)), first]
+        ranks[known] = first[known] + 1.0
+        return ranks
+    order = np.argsort(ids)
+    place = np.searchsorted(ids, ranking.ids, sorter=order)
+    place = order[np.minimum(place, len(ids) - 1)]
+    # Backwards, so that of several ranks of one id the best is written last.
+    known = np.flatnonzero(ids[place] == ranking.ids)[::-1]
+    ranks[place[known]] = known + 1.0
     return ranks
 
 
@@ -118,7 +133,11 @@ def best_ranks(rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
     return ranks
 
 
-def ordered(ids: Ids, scores: Scores, ranks: Scores) -> Ranking:
-    """By score, then best rank, then id. Scores that differ in the last bits only are ties: they differ by rounding."""
-    order = np.lexsort((ids, ranks, -np.round(scores, 12)))
+def ordered(ids: Ids, scores: Scores, ranks: Callable[[], Scores]) -> Ranking:
+    """By score, then rank, then id; ranks are asked only if scores tie. Those that differ in the last bits only do."""
+    rounded = -np.round(scores, 12)
+    order = np.lexsort((ids, rounded))
+    falling = rounded[order]
+    if (falling[1:] == falling[:-1]).any():
+        order = np.lexsort((ids, ranks(), rounded))
     return Ranking(ids[order], scores[order])

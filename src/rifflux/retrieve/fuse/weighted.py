@@ -5,6 +5,7 @@ They differ in how scores are scaled and where the weight comes from. Raw BM25 a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -44,7 +45,7 @@ class _Weighted:
         if not len(ids):
             return Ranking.empty()
         shares = self.contributions(rankings, ids, evidence)
-        return ordered(ids, shares[LEXICAL] + shares[SEMANTIC], best_ranks(rankings, ids))
+        return ordered(ids, shares[LEXICAL] + shares[SEMANTIC], lambda: best_ranks(rankings, ids))
 
     def contributions(
         self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence = NO_EVIDENCE
@@ -64,7 +65,7 @@ class _Weighted:
         """BM25 as a share of the best score, which keeps a clear winner clear; 0 for what was not found."""
         ranking = rankings.get(LEXICAL, Ranking.empty())
         best = float(ranking.scores[0]) if len(ranking) else 0.0
-        return np.nan_to_num(scores_of(ranking, ids)) / best if best > 0 else np.zeros(len(ids))
+        return _known(scores_of(ranking, ids)) / best if best > 0 else np.zeros(len(ids))
 
     def semantic(self, rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
         """Cosine scaled so that the best of the ranking is 1 and its last 0; what is below it is 0."""
@@ -120,7 +121,7 @@ class Linear(_Weighted):
 
     def semantic(self, rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
         """Cosine, not below 0."""
-        return np.maximum(np.nan_to_num(scores_of(rankings.get(SEMANTIC, Ranking.empty()), ids)), 0.0)
+        return np.maximum(_known(scores_of(rankings.get(SEMANTIC, Ranking.empty()), ids)), 0.0)
 
 
 @dataclass(frozen=True)
@@ -151,14 +152,14 @@ class Adaptive(_Weighted):
         semantic = rankings.get(SEMANTIC, Ranking.empty())
         if not len(semantic):
             return 0.0
-        prior = np.clip(self._prior(rankings, evidence), 0.01, 0.99)
+        prior = min(max(self._prior(rankings, evidence), 0.01), 0.99)
         gap = float(semantic.scores[0] - semantic.scores[GAP_RANK - 1]) if len(semantic) >= GAP_RANK else self.usual_gap
-        odds = np.log(prior / (1 - prior)) + self.slope * (gap - self.usual_gap)
-        return float(1 / (1 + np.exp(-odds)))
+        odds = math.log(prior / (1 - prior)) + self.slope * (gap - self.usual_gap)
+        return 1 / (1 + math.exp(-odds))
 
     def _prior(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
         kinds = evidence.kinds(pool_of(rankings, self.looked_at))
-        return float(np.mean([self.priors.get(kind, self.prior) for kind in kinds])) if kinds else self.prior
+        return sum(self.priors.get(kind, self.prior) for kind in kinds) / len(kinds) if kinds else self.prior
 
 
 def _min_max(ranking: Ranking, ids: Ids) -> Scores:
@@ -167,7 +168,12 @@ def _min_max(ranking: Ranking, ids: Ids) -> Scores:
         return np.zeros(len(ids))
     high, low = float(ranking.scores[0]), float(ranking.scores[-1])
     known = scores_of(ranking, ids)
-    return np.nan_to_num((known - low) / (high - low) if high > low else known - low + 1.0)
+    return _known((known - low) / (high - low) if high > low else known - low + 1.0)
+
+
+def _known(scores: Scores) -> Scores:
+    """Scores with 0 for what is missing."""
+    return np.where(np.isnan(scores), 0.0, scores)
 
 
 def _check_share(share: float) -> None:

@@ -71,6 +71,7 @@ class Engine:
         self.readers = Readers(location)
         self.matrices = Remembered[Matrix](MOST_VECTORS, lambda matrix: matrix.vectors.nbytes)
         self.counted = Remembered[Mapping[str, int]](MOST_OWNERS)
+        self.frequencies = Remembered[dict[str, int]](MOST_OWNERS)
         self.statistics = Remembered[Statistics](MOST_OWNERS)
         self._touched: set[int] = set()
         self._frozen = frozen(connection)

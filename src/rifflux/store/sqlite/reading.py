@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import apsw
@@ -16,21 +15,24 @@ from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.graph import names_of
 from rifflux.store.sqlite.terms import Terms
 from rifflux.store.sqlite.view import View
-from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Ranking, Vectors
+from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Ranking, Vectors, Why
 
 __all__ = ["Reading"]
+
+#: Terms of an owner whose frequency is kept in memory.
+MOST_TERMS = 100_000
 
 
 class Reading(View):
     """Reads a store; nothing here ranks or writes."""
 
-    def hydrate(self, ranking: Ranking) -> list[Hit]:
-        """Read the rows of a ranking, in its order and with its scores; ids that are gone are left out."""
+    def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
+        """Read the rows of a ranking, in its order, with its scores and trails; ids that are gone are left out."""
         ids = ranking.ids.tolist()
         which = "chunk.uid in (select value from json_each(:ids))"
-        found = {hit.chunk_id: hit for hit in self._hits(which, {"ids": json.dumps(ids)})}
-        scored = zip((f"{id:016x}" for id in ids), ranking.scores.tolist(), strict=True)
-        return [replace(found[chunk_id], score=score) for chunk_id, score in scored if chunk_id in found]
+        rows = {row[0]: row for row in self._rows(sql.HYDRATE.format(which=which), {"ids": json.dumps(ids)})}
+        found = zip(ids, ranking.scores.tolist(), trails or [()] * len(ids), strict=True)
+        return [_hit(rows[id], score, why) for id, score, why in found if id in rows]
 
     def chunk(self, chunk_id: str) -> Hit | None:
         """One chunk by its public id."""
@@ -74,8 +76,8 @@ class Reading(View):
 
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
         """All chunks of a document in reading order."""
-        which = "document.collection = :collection and document.key = :key order by chunk.position"
-        return self._hits(which, {"collection": collection, "key": key})
+        which = "document.owner = :owner and document.collection = :collection and document.key = :key"
+        return self._hits(f"{which} order by chunk.position", {"collection": collection, "key": key})
 
     def files(self, root: str) -> dict[str, FileState]:
         """What is remembered of a root's files, by path."""
@@ -136,7 +138,16 @@ class Reading(View):
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """In how many chunks each term occurs; terms that occur in none are left out."""
-        return self._counted(sql.DOCUMENT_FREQUENCIES, {"terms": json.dumps(list(terms))})
+        with self._reading() as (connection, owner):
+            # Counting goes through all chunks that hold a term.
+            known = self._engine.frequencies.get(owner, self._generation(connection, owner), dict)
+            if unknown := [term for term in terms if term not in known]:
+                found = self._counted(sql.DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})
+                known.update((term, found.get(term, 0)) for term in unknown)
+            counts = {term: known[term] for term in terms if known[term]}
+            if len(known) > MOST_TERMS:
+                known.clear()
+            return counts
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
         """The terms that begin with `start` and have so many characters, with the number of chunks that hold each."""
@@ -180,7 +191,7 @@ def _count(connection: apsw.Connection, owner: int) -> Mapping[str, int]:
     return dict(zip(("documents", "chunks", "embedded_chunks", "files"), row, strict=True))
 
 
-def _hit(row: Sequence[Any]) -> Hit:
+def _hit(row: Sequence[Any], score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
     (
         uid,
         key,
@@ -207,6 +218,8 @@ def _hit(row: Sequence[Any]) -> Hit:
         chunk_index=position,
         content=text,
         span=(start, end),
+        score=score,
+        why=why,
         kind=kind,
         created_at=created,
         updated_at=updated,

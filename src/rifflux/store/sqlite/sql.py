@@ -40,20 +40,21 @@ where document.owner = :owner and {condition}"""
 
 HOLDING_ALL = "chunk.id {sense} (select rowid from {table} where {table} match :{name})"
 
+# Where rows are looked up by id, the plus keeps SQLite from going through all that the owner has.
 KINDS = """
 select chunk.uid, document.kind from chunk join document on document.id = chunk.document
-where chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
+where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
 
 NAMES = """
 select chunk.uid, document.title, chunk.headings from chunk join document on document.id = chunk.document
-where chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
+where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
 
 PASSING = """
 select chunk.uid from chunk join document on document.id = chunk.document
-where chunk.owner = :owner and chunk.uid in (select value from json_each(:ids)) and {condition}"""
+where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids)) and {condition}"""
 
 HOLDING = """
-select chunk.uid from chunk where chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))
+select chunk.uid from chunk where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))
 and chunk.id in (select rowid from {table} where {table} match :terms)"""
 
 HYDRATE = """
@@ -61,20 +62,20 @@ select chunk.uid, document.key, document.path, document.title, chunk.headings, c
     chunk.span_start, chunk.span_end, document.kind, document.created_at, document.updated_at, document.metadata,
     document.licence, document.collection
 from chunk join document on document.id = chunk.document
-where chunk.owner = :owner and {which}"""
+where +chunk.owner = :owner and {which}"""
 
 # Each way to name a document by its own index; `splits` are the ways to read the key as a collection and the rest. The
-# plus makes SQLite look for the path, of which there are few, and not for the collection.
+# plus makes SQLite look for the path, of which there are few, not for the collection; cross joins keep the order.
 FIND_DOCUMENTS = """
 select collection, key from document where id in (
     select id from document where owner = :owner and key = :key
     union select id from document where owner = :owner and path = :key
     union select id from document where owner = :owner and collection = :key and collection like '%/' || path
     union select document.id from json_each(:splits) as split
-        join document on document.owner = :owner
+        cross join document on document.owner = :owner
             and document.collection = split.value ->> 0 and document.key = split.value ->> 1
     union select document.id from json_each(:splits) as split
-        join document on document.owner = :owner
+        cross join document on document.owner = :owner
             and +document.collection = split.value ->> 0 and document.path = split.value ->> 1
 )
 order by collection, key"""

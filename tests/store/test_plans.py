@@ -1,0 +1,57 @@
+"""What is looked up by id or key costs as much as what is found, however much the index holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from rifflux.store.sqlite import SqliteStore
+from rifflux.testing import MODEL, change
+from rifflux.types import Filter, Ranking
+
+IDS = np.array([1, 2], np.int64)
+LOOKUPS: dict[str, Callable[[SqliteStore], object]] = {
+    "hydrate": lambda store: store.hydrate(Ranking(IDS, np.zeros(2))),
+    "chunk": lambda store: store.chunk(f"{1:016x}"),
+    "chunks_of": lambda store: store.chunks_of("c", "a"),
+    "find_documents": lambda store: store.find_documents("c/a"),
+    "document": lambda store: store.document("c", "a"),
+    "vectors_of": lambda store: store.vectors_of(IDS),
+    "vectors_by_hash": lambda store: store.vectors_by_hash([1, 2]),
+    "kinds": lambda store: store.kinds(IDS),
+    "names": lambda store: store.names(IDS),
+    "passing": lambda store: store.passing(Filter(kinds=("text",)), IDS),
+    "holding": lambda store: store.holding(("words",), IDS),
+    "document_frequencies": lambda store: store.document_frequencies(["words", "none"]),
+    "setting": lambda store: store.setting("language"),
+    "model": lambda store: store.model(),
+}
+#: What grows with the index. The word index is asked by its words, and has no other plan.
+LARGE = ("chunk", "document", "document_text", "vector", "file")
+
+
+@pytest.mark.parametrize("owner", ["", "ann"])
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_a_lookup_goes_through_no_table(name: str, owner: str) -> None:
+    store = SqliteStore.open(":memory:").of(owner)
+    store.use_model(MODEL)
+    store.put("c", change("a", "some words", "more words"))
+    connection = store._engine.connection
+    asked: list[tuple[str, object]] = []
+    connection.exec_trace = lambda _cursor, statement, bound: not asked.append((statement, bound))
+    LOOKUPS[name](store)
+    connection.exec_trace = None
+    assert asked
+    steps = [
+        step
+        for statement, bound in asked
+        if statement.lstrip().startswith("select")
+        for *_, step in connection.execute(f"explain query plan {statement}", bound).fetchall()  # type: ignore[arg-type]
+    ]
+    # An index by owner alone goes through all that the owner has.
+    through = [
+        step for step in steps if (step.startswith("SCAN ") and step.split()[1] in LARGE) or step.endswith("(owner=?)")
+    ]
+    assert through == []
