@@ -194,18 +194,21 @@ class Index(Asking):
         prune: bool = True,
         progress: Progress | None = None,
         finder: Finder | None = None,
+        processes: int | None = None,
     ) -> IndexReport:
         """Index files, folders and documents; what did not change is left alone.
 
         `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
         gone from the given folders, and a given path that is gone itself. A file that cannot be read is listed in
         the report and the run goes on. Interrupted, everything up to the last file is kept and the next run goes on
-        from there.
+        from there. Where there is much to read, `processes` share the work (default: one per core; 1: only this one).
         """
         from rifflux.ingest.find import Finder
+        from rifflux.ingest.reading import Reading
         from rifflux.ingest.roots import absorb, remember
         from rifflux.ingest.sync import Sync, Tally
         from rifflux.ingest.turns import READ, Turns
+        from rifflux.models.cores import available_cores
 
         start = time.perf_counter()
         documents = [checked_document(item) for item in items if isinstance(item, Document)]
@@ -213,10 +216,10 @@ class Index(Asking):
         todo = self._targets(paths, tally := Tally(), prune=prune)
         if embed:
             self.store.use_model(self._info())
-        sync = Sync(self.store, finder or Finder(), self._preparer(), force, prune)
         turns = Turns(self.store)
         if todo:
-            with turns(READ):
+            with turns(READ), Reading(self._preparer(), processes or available_cores()) as reading:
+                sync = Sync(self.store, finder or Finder(), reading, force, prune)
                 for target in todo:
                     sync(target, tally, progress)
                     remember(self.store, target)
@@ -259,6 +262,7 @@ class Index(Asking):
         prune: bool = True,
         progress: Progress | None = None,
         finder: Finder | None = None,
+        processes: int | None = None,
     ) -> IndexReport:
         """Bring every folder and file that was added before up to date.
 
@@ -269,7 +273,9 @@ class Index(Asking):
         known = sources(self.store)
         gone = [path for path in known if not Path(path).exists()]
         found = [path for path in known if path not in gone]
-        report = self.add(*found, embed=embed, force=force, prune=prune, progress=progress, finder=finder)
+        report = self.add(
+            *found, embed=embed, force=force, prune=prune, progress=progress, finder=finder, processes=processes
+        )
         lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 

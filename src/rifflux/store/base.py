@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -187,7 +187,7 @@ class Store(Protocol):
         """Remove documents by key and return how many there were."""
         ...
 
-    def put_file(self, root: str, state: FileState, keep: Sequence[str] | None) -> int:
+    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
         """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
         ...
 

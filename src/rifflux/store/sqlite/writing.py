@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -46,7 +46,7 @@ class Writing(Reading):
                 removed += connection.changes()
             return removed
 
-    def put_file(self, root: str, state: FileState, keep: Sequence[str] | None) -> int:
+    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
         """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
         with self._writing() as (connection, owner):
             file = _file(owner, root, state.path)

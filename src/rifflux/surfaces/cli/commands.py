@@ -38,7 +38,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Model = Annotated[
     str | None, typer.Option(help="Embedding model: a name, a folder or openai:NAME.  [default: the bundled one]")
 ]
-Threads = Annotated[int | None, typer.Option(help="Processor threads for embedding.  [default: all]", min=1)]
+Threads = Annotated[int | None, typer.Option(help="Processor cores to use.  [default: all]", min=1)]
 Synonyms = Annotated[
     str | None, typer.Option(help="A file of words that stand for each other: a, b or a => b.", metavar="FILE")
 ]
@@ -87,7 +87,10 @@ def index(
         if settings.facets:
             index.declare_facets(*settings.facets)
         add = partial(index.add, *paths) if paths else index.update
-        report = add(embed=embed, force=force, prune=prune, progress=progress, finder=_finder(settings))
+        processes = settings.threads or None
+        report = add(
+            embed=embed, force=force, prune=prune, progress=progress, finder=_finder(settings), processes=processes
+        )
     show.report(report, as_json=json)
     if report.failed:
         raise typer.Exit(1)
