@@ -12,7 +12,6 @@ from typing import BinaryIO
 from rifflux.ingest.job import do
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.wire import dumps, receive, send
-from rifflux.text.analyser import analyser
 
 __all__ = ["serve"]
 
@@ -23,7 +22,7 @@ def serve() -> None:
     incoming, outgoing = sys.stdin.buffer, _private_output()
     gc.set_threshold(50_000, 20, 50)
     try:
-        prepare = _preparer(incoming)
+        prepare: Preparer = pickle.loads(receive(incoming))
         send(outgoing, dumps(None))
         while True:
             jobs = pickle.loads(receive(incoming))
@@ -37,8 +36,3 @@ def _private_output() -> BinaryIO:
     private = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return os.fdopen(private, "wb")
-
-
-def _preparer(incoming: BinaryIO) -> Preparer:
-    language, chunker, count = pickle.loads(receive(incoming))
-    return Preparer(analyser(language), chunker, count)

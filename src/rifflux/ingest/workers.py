@@ -108,7 +108,7 @@ class Workers:
     def start(cls, number: int, prepare: Preparer) -> Workers | None:
         """The processes, or None where they cannot be told how to prepare text: the embedder is the program's own."""
         try:
-            setup = pickle.dumps((prepare.analyser.language, prepare.chunker, prepare.count))
+            setup = pickle.dumps(prepare)
         except Exception:  # whatever an object that cannot be pickled raises
             return None
         return cls(number, prepare, setup)
