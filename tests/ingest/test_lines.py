@@ -74,11 +74,11 @@ class TestChanges:
     def test_a_run_that_ended_within_the_file_is_gone_on_with(
         self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-            monkeypatch.setattr(write, "GROUP", 1)
+        monkeypatch.setattr(write, "GROUP", 1)
         path, real = records(tmp_path / "birds.jsonl", 60), job._lines
 
         def interrupted(*arguments: object) -> object:
-            if len(index.store.find_documents("20")):
+            if index.store.find_documents("20"):
                 raise KeyboardInterrupt
             return real(*arguments)  # type: ignore[arg-type]
 
