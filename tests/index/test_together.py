@@ -29,7 +29,7 @@ def big(tmp_path: Path) -> Path:
     folder.mkdir()
     for number in range(FILES):
         lines = (
-            f"Line {line} of letter {number} is about herons and other birds of the river.\n" for line in range(200)
+            f"Line {line} of letter {number} is about herons and other birds of the river.\n" for line in range(240)
         )
         (folder / f"{number:03}.txt").write_text("".join(lines))
     return folder
