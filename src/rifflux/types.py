@@ -197,7 +197,8 @@ class Filter:
     `paths` are globs over the document's path (`notes/**`, `*.md`; a star crosses folders too). `since` and `until`
     are ISO 8601 dates, both inclusive, compared with `created_at`, or `updated_at` where that is missing; a day means
     the whole day. A metadata value may be a scalar or a sequence of alternatives; a list in a document's metadata
-    matches by any of its items.
+    matches by any of its items. `documents` are keys; `collections` are what a document's key is unique within: a root,
+    a file of records, a conversation.
     """
 
     paths: tuple[str, ...] = ()
@@ -206,9 +207,10 @@ class Filter:
     until: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.paths or self.kinds or self.since or self.until or self.metadata or self.documents)
+        return any(getattr(self, name) for name in self.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)

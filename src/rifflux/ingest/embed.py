@@ -42,6 +42,7 @@ def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentCh
             change.document.title,
             each.chunk.headings,
             each.chunk.text * (each.chunk.span[1] > 0),
+            each.embedded,
         )
         for change in changes
         for each in change.chunks
@@ -54,6 +55,8 @@ def _embed(store: Store, embedder: Embedder, batch: Sequence[Pending]) -> int:
     vectors = dict(store.vectors_by_hash([chunk.hash for chunk in batch]))
     new = {
         chunk.hash: embedding_text(chunk.title, chunk.headings, chunk.text)
+        if chunk.embedded is None
+        else chunk.embedded
         for chunk in batch
         if chunk.hash not in vectors
     }

@@ -40,13 +40,19 @@ class FieldWeights:
 
 @dataclass(frozen=True, slots=True)
 class AnalysedChunk:
-    """A chunk with its terms, space-separated by field, and `hash`: 63 bits of what is embedded."""
+    """A chunk with its terms, space-separated by field, and `hash`: 63 bits of what is embedded.
+
+    `embedded` is what is embedded where that is not title, headings and text; `words` are 63 bits of the terms, needed
+    where they may change while what is embedded stays.
+    """
 
     chunk: Chunk
     title: str
     headings: str
     body: str
     hash: int
+    embedded: str | None = None
+    words: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,7 @@ class ModelInfo:
 class Pending:
     """A chunk that waits for its vector, with what the embedded text is made of.
 
-    `text` is empty for a document that has only a title.
+    `text` is empty for a document that has only a title. `embedded` is the whole where it is not made of these.
     """
 
     id: int
@@ -111,6 +117,7 @@ class Pending:
     title: str
     headings: tuple[str, ...]
     text: str
+    embedded: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +161,15 @@ class Store(Protocol):
         ...
 
     def of(self, owner: str) -> Store:
-        """The view of an owner, on the same database. Raises OutOfScope from one named owner's to another's."""
+        """The view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
+        ...
+
+    def part(self, name: str) -> Store:
+        """The view of a part of what this owner has, such as messages: with terms and statistics of its own."""
         ...
 
     def views(self) -> Sequence[Store]:
-        """The views of all owners, this one's first; of a named owner, only its own."""
+        """This view and all that it leads to: those of every owner and part, or of a named owner's own parts."""
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -248,6 +259,20 @@ class Store(Protocol):
 
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
         """All chunks of a document in reading order."""
+        ...
+
+    def collections(self) -> Mapping[str, int]:
+        """How many documents each collection has."""
+        ...
+
+    def in_order(
+        self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
+    ) -> list[Document]:
+        """The documents of a collection by date, what has none last, and among equals as they were added.
+
+        With a `key`, only that one and so many before and after it (all after it where that is None); nothing if there
+        is no such document. Links, identifiers, tags and parts are left out.
+        """
         ...
 
     def files(self, root: str) -> dict[str, FileState]:

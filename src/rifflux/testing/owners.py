@@ -29,6 +29,8 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "find_documents": lambda store, ids: [store.find_documents(key) for key in _KEYS],
     "document": lambda store, ids: [store.document("c", key) for key in _KEYS],
     "chunks_of": lambda store, ids: [store.chunks_of("c", key) for key in _KEYS],
+    "collections": lambda store, ids: dict(store.collections()),
+    "in_order": lambda store, ids: [store.in_order("c"), store.in_order("c", "b", before=5, after=0)],
     "files": lambda store, ids: store.files("/root"),
     "roots": lambda store, ids: store.roots(),
     "pending": lambda store, ids: [chunk for batch in store.pending(3) for chunk in batch],
@@ -41,6 +43,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "linked": lambda store, ids: [store.linked(ids), store.linked(ids, incoming=True)],
     "citations": lambda store, ids: dict(store.citations(ids)),
     "tags_of": lambda store, ids: dict(store.tags_of(ids)),
+    "records": lambda store, ids: [dict(store.records("c", key)) for key in _KEYS],
     "holding": lambda store, ids: sorted(store.holding((_WORD,), ids).tolist()),
     "document_frequencies": lambda store, ids: dict(store.document_frequencies([_WORD, "cach", "river"])),
     "vocabulary": lambda store, ids: [dict(store.vocabulary(start, 1, 20)) for start in ("", "k", "c", "|", "1")],
@@ -49,26 +52,11 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "events": lambda store, ids: store.events(),
 }
 #: Those that write are called by `filled` and `test_no_write_reaches_anothers_rows`.
-_WRITE = frozenset(
-    ("transaction", "put", "put_all", "remove", "put_file", "remove_files", "put_vectors", "record", "set")
-)
+_WRITES = "transaction put put_all remove put_file remove_files put_vectors record keep_records set"
+_WRITE = frozenset(_WRITES.split())
 #: These are the same for everybody, are refused to a named owner, or are about views themselves.
-_SHARED = frozenset(
-    (
-        "of",
-        "views",
-        "model",
-        "use_model",
-        "policy",
-        "claim",
-        "accelerate",
-        "check",
-        "register",
-        "schema_version",
-        "read_only",
-        "close",
-    )
-)
+_SHARES = "of part views model use_model policy claim accelerate check register schema_version read_only close"
+_SHARED = frozenset(_SHARES.split())
 
 
 def _queries() -> list[Query]:
@@ -116,6 +104,7 @@ def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[i
         )  # fmt: skip
         store.put_file("/root", FileState(f"{key}.txt", 1, number, own), keep=None)
         store.put_all([Placed("c", put, ("/root", f"{key}.txt"))])
+        store.keep_records("c", key, {"source": own})
         store.record(Event("judgement", f"query {own}", "c", key))
         store.set("mine", own)
         chunks = [each.chunk.id for each in put.chunks]
@@ -165,6 +154,7 @@ class OwnerContract:
             assert bob.put_vectors(ids[:2], hashes[:2], np.eye(2, dtype=np.float32)) == 0
             assert bob.put_file("/root", FileState("a.txt", 9, 9, "other"), keep=[]) == 0
             bob.put("c", change("a", "other", first_id=500))
+            bob.keep_records("c", "b", {"source": "other"})
             bob.set("mine", "other")
         assert everything(ann, ids) == before
 
@@ -194,6 +184,17 @@ class OwnerContract:
         assert ann.policy("rule") is None
         opened.set("rule", "ours")
         assert (ann.policy("rule"), ann.setting("rule"), opened.setting("rule")) == ("ours", "mine", "ours")
+
+    def test_a_part_is_apart_and_its_owners_own(self, opened: Store) -> None:
+        ann = opened.of("ann")
+        ids = [*filled(ann, 1), *range(5_000, 5_040)]
+        before = everything(ann, ids)
+        filled(ann.part("messages"), 5_000, _WORD)
+        assert everything(ann, ids) == before
+        filled(opened.of("ann2"), 6_000)
+        assert [view.owner for view in ann.views()] == ["ann", ann.part("messages").owner]
+        with pytest.raises(OutOfScope):
+            ann.part("messages").of("ann")
 
     def test_closing_a_view_closes_nothing(self, opened: Store) -> None:
         opened.of("ann").close()

@@ -25,9 +25,11 @@ __all__ = ["put_documents"]
 _as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 #: The records of a file mostly share their dates.
 _timestamp = lru_cache(maxsize=1024)(timestamp)
-#: Chunks that a document has by their id: row number, and hash of what is embedded.
-_Held = Mapping[int, tuple[int, int]]
+#: Chunks that a document has by their id: row number, hash of what is embedded, and of the terms.
+_Held = Mapping[int, tuple[int, int, int]]
 _Row = tuple[Any, ...]
+#: Where a new chunk's row has the hash of what is embedded.
+_HASH = -4
 
 
 def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[Placed]) -> None:
@@ -84,7 +86,7 @@ class _Rows:
             connection.executemany(sql.PUT_FRESH_TERMS, [*self.terms, *self.known_terms])
         if connection.execute(sql.ANY_VECTOR, (self.owner,)).get:
             # A file that was moved, or a text that is elsewhere too, needs no new vector.
-            taking = [{"owner": self.owner, "chunk": row[0], "hash": row[-2]} for row in self.chunks]
+            taking = [{"owner": self.owner, "chunk": row[0], "hash": row[_HASH]} for row in self.chunks]
             connection.executemany(sql.TAKE_OVER_VECTOR, taking)
 
 
@@ -95,8 +97,8 @@ def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[
     drop_names(connection, id)
     rows: list[Any] = connection.execute(sql.CHUNKS_HELD, (id,)).fetchall()
     wanted = {each.chunk.id for each in chunks}
-    connection.executemany(sql.DROP_CHUNK, [(chunk,) for uid, chunk, _ in rows if uid not in wanted])
-    return {uid: (chunk, hash) for uid, chunk, hash in rows}
+    connection.executemany(sql.DROP_CHUNK, [(chunk,) for uid, chunk, *_ in rows if uid not in wanted])
+    return {uid: (chunk, hash, words) for uid, chunk, hash, words in rows}
 
 
 def _add_chunks(
@@ -113,14 +115,17 @@ def _add_chunks(
         chunk, fields = each.chunk, (each.title, each.headings, each.body)
         # Only statistics of named owners are counted from lengths.
         length = sum(field.count(" ") + 1 for field in fields if field) if rows.owner else 0
-        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, each.hash, length)
+        words = each.hash if each.words is None else each.words
+        hashes = (each.hash, words, length, each.embedded)
+        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, *hashes)
         if chunk.id in held:
-            id, hash = held[chunk.id]
+            id, hash_held, words_held = held[chunk.id]
             connection.execute(sql.MOVE_CHUNK, (*row, id))
-            if hash == each.hash:
+            if hash_held != each.hash:
+                connection.execute(sql.DROP_STALE_VECTOR, (id,))
+            if words_held == words:
                 rows.known_terms.append((id, *fields))
                 continue
-            connection.execute(sql.DROP_STALE_VECTOR, (id,))
             connection.execute(sql.DROP_TERMS.format(table=terms.table), (id,))
         else:
             id = next(ids)

@@ -96,7 +96,8 @@ class Reading(View):
                 return
             after = rows[-1][0]
             yield [
-                Pending(uid, hash, title, tuple(json.loads(heads)), text) for _, uid, hash, title, heads, text in rows
+                Pending(uid, hash, title, tuple(json.loads(heads)), text, embedded)
+                for _, uid, hash, title, heads, text, embedded in rows
             ]
 
     def vectors_by_hash(self, hashes: Sequence[int]) -> Mapping[int, Vectors]:

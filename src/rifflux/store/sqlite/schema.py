@@ -354,5 +354,21 @@ begin insert into touched (chunk, what) select id, 'words' from chunk where docu
 create index touched_what on touched (what, seq, chunk);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _RECORDS, _FRESH_TERMS)
+# What is embedded of a message is not what its words are: a change of one must not cost the other. `embedded` is null
+# where it is made of title, headings and text, `words` is a hash of the terms, null where `hash` stands for them too.
+_MESSAGES = """
+alter table chunk add column embedded text;
+alter table chunk add column words integer;
+
+drop trigger chunk_changed_logged;
+create trigger chunk_changed_logged after update of words on chunk
+when new.owner = 0 and coalesce(old.words, old.hash) <> coalesce(new.words, new.hash)
+    and exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (new.id, 'words'); end;
+
+-- What has no date comes last.
+create index document_order on document (owner, collection, coalesce(time, 9e18), id);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _RECORDS, _FRESH_TERMS, _MESSAGES)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -108,11 +108,12 @@ insert into document_text values (?, ?) on conflict (document) do update set tex
 PUT_LINK = "insert or replace into link values (?, ?, ?, ?)"
 DROP_LINKS = "delete from link where document = ?"
 
-CHUNKS_HELD = "select uid, id, hash from chunk where document = ?"
+CHUNKS_HELD = "select uid, id, hash, coalesce(words, hash) from chunk where document = ?"
 
 PUT_CHUNK = """
-insert into chunk (id, owner, uid, document, position, headings, text, span_start, span_end, hash, length)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+insert into chunk
+    (id, owner, uid, document, position, headings, text, span_start, span_end, hash, words, length, embedded)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 # The highest row that a chunk has or ever had.
 LAST_CHUNK = """
@@ -122,7 +123,8 @@ select max(
 )"""
 
 MOVE_CHUNK = """
-update chunk set position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, hash = ?, length = ?
+update chunk set
+    position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, hash = ?, words = ?, length = ?, embedded = ?
 where id = ?"""
 
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
@@ -154,7 +156,8 @@ FILES = "select path, size, mtime_ns, hash, problem from file where owner = :own
 ROOTS = "select distinct root from file where owner = :owner order by root"
 
 PENDING = """
-select chunk.id, chunk.uid, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, '')
+select chunk.id, chunk.uid, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
+    chunk.embedded
 from chunk join document on document.id = chunk.document
 where chunk.owner = :owner and chunk.id > :after and not exists (
     select 1 from vector where vector.chunk = chunk.id
@@ -213,7 +216,11 @@ PUT_OWN_SETTING = "insert or replace into owner_setting (owner, name, value) val
 SETTING = "select value from setting where name = :name"
 PUT_SETTING = "insert or replace into setting (name, value) values (:name, :value)"
 
-OWNERS = "select name from owner order by name"
+# For the name of a part: all that begin with it. For owner 0, everybody.
+OWNERS = """
+select name from owner
+where name <> :name and (:name = '' or substr(name, 1, length(:part)) = :part)
+order by name"""
 
 # A view of the word index by term. It is temporary, so that an index that cannot be written has it too.
 TERM_COUNTS = "create virtual table if not exists temp.{table}_count using fts5vocab(main, {table}, row)"

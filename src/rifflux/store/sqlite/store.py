@@ -10,6 +10,7 @@ from rifflux.errors import OutOfScope
 from rifflux.store.base import Problem
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.check import check
+from rifflux.store.sqlite.collections import Collections
 from rifflux.store.sqlite.connect import MEMORY, connect
 from rifflux.store.sqlite.engine import Engine
 from rifflux.store.sqlite.graph import Graph
@@ -21,8 +22,11 @@ from rifflux.store.sqlite.writing import Writing
 
 __all__ = ["SqliteStore"]
 
+#: Stands between an owner and a part in the name of the part's own view; no name of a user holds it.
+PART = "\x1f"
 
-class SqliteStore(Ranks, Graph, Writing):
+
+class SqliteStore(Ranks, Graph, Collections, Writing):
     """Everything in one file. Safe to share between threads."""
 
     @classmethod
@@ -32,18 +36,21 @@ class SqliteStore(Ranks, Graph, Writing):
         return cls(Engine(connection, location, read_only=read_only))
 
     def of(self, owner: str) -> SqliteStore:
-        """The view of an owner, on the same database. Raises OutOfScope from one named owner's to another's."""
+        """The view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
         if owner == self.owner:
             return self
-        if self.owner:
+        if self.owner and not owner.startswith(self.owner + PART):
             raise OutOfScope("this view is of one owner: take another owner's from the store that was opened")
         return SqliteStore(self._engine, owner)
 
+    def part(self, name: str) -> SqliteStore:
+        """The view of a part of what this owner has, such as messages: with terms and statistics of its own."""
+        return self.of(f"{self.owner}{PART}{name}")
+
     def views(self) -> list[SqliteStore]:
-        """The views of all owners, this one's first; of a named owner, only its own."""
-        if self.owner:
-            return [self]
-        return [self, *(self.of(name) for (name,) in self._rows(sql.OWNERS) if name)]
+        """This view and all that it leads to: those of every owner and part, or of a named owner's own parts."""
+        found = self._rows(sql.OWNERS, {"name": self.owner, "part": self.owner + PART})
+        return [self, *(self.of(name) for (name,) in found)]
 
     @property
     def schema_version(self) -> int:
@@ -76,7 +83,7 @@ class SqliteStore(Ranks, Graph, Writing):
 
     def accelerate(self) -> None:
         """Build, or bring up to date, what makes a large index fast; returns when it is there."""
-        if self._engine.words:
+        if self._engine.words and not self.owner:
             self._engine.words.build()
 
     def check(self) -> list[Problem]:
