@@ -44,7 +44,7 @@ from rifflux.types import (
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
-    from rifflux.retrieve.rerank import Rerank, RerankSettings
+    from rifflux.retrieve.rerank import Rerank, RerankSettings, Resources
 
 __all__ = ["Asking"]
 
@@ -202,21 +202,32 @@ class Asking:
         """The reranker asked for by argument or mode; kept, for its model and its memory serve the next search too."""
         if choice is None and mode != HYBRID_RERANK:
             return None
-        from rifflux.retrieve.rerank import DEFAULT_RERANKER, RerankSettings, Resources, reranker_of
+        from rifflux.retrieve.rerank import DEFAULT_RERANKER, reranker_of
 
         choice = choice or DEFAULT_RERANKER
         if not isinstance(choice, str):
             return choice
         if choice not in self._rerankers:
-            resources = Resources(
-                self.analyser,
-                self._load,
-                self.store.document_frequencies,
-                lambda: self.store.counts()["chunks"],
-                self._reranking or RerankSettings(),
-            )
-            self._rerankers.setdefault(choice, reranker_of(choice, resources))
+            self._rerankers.setdefault(choice, reranker_of(choice, self.resources))
         return self._rerankers[choice]
+
+    @property
+    def resources(self) -> Resources:
+        """What rerankers may need of this index."""
+        from rifflux.retrieve.rerank import RerankSettings, Resources
+
+        return Resources(
+            self.analyser,
+            self._load,
+            self.store.document_frequencies,
+            lambda: self.store.counts()["chunks"],
+            self._reranking or RerankSettings(),
+        )
+
+    @property
+    def has_llm(self) -> bool:
+        """Whether the settings name a chat model that can rerank."""
+        return bool(self._reranking and self._reranking.llm_url and self._reranking.llm_model)
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
         """The query with its vector where needed, the channels that answer, what is missing, what was left out."""

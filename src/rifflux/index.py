@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -15,10 +16,11 @@ from rifflux._arguments import (
     checked_path,
 )
 from rifflux.asking import Asking
-from rifflux.errors import InvalidArgument, NotFound
+from rifflux.errors import InvalidArgument, ModelError, NotFound
 from rifflux.library import Library
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
+from rifflux.profiles.memories import MEMORIES
 from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.store import open_store
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
     from rifflux.ingest.sync import Tally, Target
     from rifflux.ingest.turns import Turns
+    from rifflux.memories import Memories
     from rifflux.models import Embedder
     from rifflux.models.guarded import Guard
     from rifflux.retrieve.rerank import RerankSettings
@@ -223,7 +226,9 @@ class Index(Asking):
                 for target in todo:
                     sync(target, tally, progress)
                     remember(self.store, target)
-        changes = self._put(documents, tally) if documents else []
+        changes = self._put(DOCUMENTS, documents)
+        tally.indexed += len(changes)
+        tally.chunks += sum(len(change.chunks) for change in changes)
         embedded = self._embed_stored(changes, turns, progress, wait=bool(todo)) if embed else 0
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
@@ -294,16 +299,31 @@ class Index(Asking):
                 tally.deleted += forgotten
         return found
 
-    def _put(self, documents: Iterable[Document], tally: Tally) -> list[DocumentChange]:
+    @property
+    def memories(self) -> Memories:
+        """What is remembered of the user whose view this is: saving, recalling, forgetting."""
+        from rifflux.memories import Memories
+
+        asking = self.using(replace(MEMORIES, language=self.profile.language))
+        return Memories(asking, asking._put_at_once)
+
+    def _put_at_once(self, collection: str, documents: Sequence[Document]) -> None:
+        """Store documents and their vectors; where the embedder fails, a later run makes them."""
+        from rifflux.ingest.embed import embed_changes
+
+        changes = self._put(collection, documents)
+        with suppress(ModelError):
+            self.store.use_model(self._info())
+            embed_changes(self.store, self.embedder, changes)
+
+    def _put(self, collection: str, documents: Iterable[Document]) -> list[DocumentChange]:
         from rifflux.ingest.chunk import blocks_of
 
         prepare = self._preparer()
-        changes = [prepare(DOCUMENTS, document, blocks_of(document), document.key) for document in documents]
+        changes = [prepare(collection, document, blocks_of(document), document.key) for document in documents]
         with self.store.transaction():
             for change in changes:
-                self.store.put(DOCUMENTS, change)
-                tally.chunks += len(change.chunks)
-                tally.indexed += 1
+                self.store.put(collection, change)
         return changes
 
     def _embed_stored(

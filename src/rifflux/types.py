@@ -13,6 +13,7 @@ from rifflux.errors import InvalidArgument
 
 __all__ = [
     "Block",
+    "Bound",
     "Change",
     "Chunk",
     "Clause",
@@ -191,6 +192,16 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """A number in a document's metadata from `least` to `most`, both inclusive; `missing` is whether it may lack."""
+
+    field: str
+    least: float | None = None
+    most: float | None = None
+    missing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
     """What a hit must satisfy; empty parts are not asked. All parts must hold, one value of each suffices.
 
@@ -199,6 +210,8 @@ class Filter:
     the whole day. A metadata value may be a scalar or a sequence of alternatives; a list in a document's metadata
     matches by any of its items. `documents` are keys; `collections` are what a document's key is unique within: a root,
     a file of records, a conversation.
+    `bounds` are on numbers in the metadata, `without` are fields that it must not have (or only as null), and
+    `not_kinds` are kinds that are left out.
     """
 
     paths: tuple[str, ...] = ()
@@ -208,6 +221,9 @@ class Filter:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
     collections: tuple[str, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+    without: tuple[str, ...] = ()
+    not_kinds: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__dataclass_fields__)

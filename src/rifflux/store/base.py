@@ -347,6 +347,18 @@ class Store(Protocol):
         """The terms that begin with `start` and have so many characters, with the number of chunks that hold each."""
         ...
 
+    def documents(self, collection: str, filter: Filter) -> list[Document]:
+        """The documents of a collection that a filter lets through, with their whole text, by key."""
+        ...
+
+    def note_uses(self, collection: str, keys: Sequence[str], time: float) -> None:
+        """Count one more use of each document; what is found does not change by it."""
+        ...
+
+    def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
+        """How often each document was used, and when last (seconds since 1970); those never used are left out."""
+        ...
+
     def counts(self) -> Mapping[str, int]:
         """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
         ...

@@ -74,6 +74,20 @@ class Reading(View):
             *names,
         )
 
+    def documents(self, collection: str, filter: Filter) -> list[Document]:
+        """The documents of a collection that a filter lets through, with their whole text, by key."""
+        condition, bound = where(filter)
+        rows = self._rows(sql.DOCUMENTS.format(condition=condition or "true"), bound | {"collection": collection})
+        return [
+            Document(key, text, title, kind, created, updated, json.loads(metadata), licence=licence)
+            for key, text, title, kind, created, updated, metadata, licence in rows
+        ]
+
+    def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
+        """How often each document was used, and when last (seconds since 1970); those never used are left out."""
+        rows = self._rows(sql.USES, {"collection": collection, "keys": json.dumps(list(keys))})
+        return {key: (uses, used_at) for key, uses, used_at in rows}
+
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
         """All chunks of a document in reading order."""
         which = "document.owner = :owner and document.collection = :collection and document.key = :key"

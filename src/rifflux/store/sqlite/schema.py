@@ -370,5 +370,14 @@ begin insert into touched (chunk, what) values (new.id, 'words'); end;
 create index document_order on document (owner, collection, coalesce(time, 9e18), id);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _RECORDS, _FRESH_TERMS, _MESSAGES)
+# How often a document was recalled. Apart from it, since counting changes nothing of what is found.
+_USES = """
+create table document_use (
+    document integer primary key references document (id) on delete cascade,
+    uses integer not null,
+    used_at real not null
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _RECORDS, _FRESH_TERMS, _MESSAGES, _USES)
 SCHEMA_VERSION = len(MIGRATIONS)

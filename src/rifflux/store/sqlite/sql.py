@@ -86,6 +86,23 @@ select document.id, document.key, document_text.text, document.title, document.k
 from document join document_text on document_text.document = document.id
 where document.owner = :owner and collection = :collection and key = :key"""
 
+DOCUMENTS = """
+select document.key, document_text.text, document.title, document.kind, document.created_at, document.updated_at,
+    document.metadata, document.licence
+from document join document_text on document_text.document = document.id
+where document.owner = :owner and collection = :collection and {condition} order by document.key"""
+
+NOTE_USE = """
+insert into document_use select id, 1, :time from document
+where owner = :owner and collection = :collection and key = :key
+on conflict (document) do update set uses = uses + 1, used_at = max(used_at, excluded.used_at)"""
+
+USES = """
+select document.key, document_use.uses, document_use.used_at
+from json_each(:keys) as wanted
+    cross join document on document.owner = :owner and document.collection = :collection and document.key = wanted.value
+    join document_use on document_use.document = document.id"""
+
 # Rows by the number of a document or chunk that was found with its owner need no owner besides.
 LINKS = "select key, kind, confidence from link where document = :document order by key, kind"
 

@@ -46,6 +46,12 @@ class Writing(Reading):
                 removed += connection.changes()
             return removed
 
+    def note_uses(self, collection: str, keys: Sequence[str], time: float) -> None:
+        """Count one more use of each document; what is found does not change by it."""
+        with self._writing(content=False) as (connection, owner):
+            rows = [{"owner": owner, "collection": collection, "key": key, "time": time} for key in keys]
+            connection.executemany(sql.NOTE_USE, rows)
+
     def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
         """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
         with self._writing() as (connection, owner):
