@@ -226,7 +226,7 @@ class Index(Asking):
                 for target in todo:
                     sync(target, tally, progress)
                     remember(self.store, target)
-        changes = self._put(DOCUMENTS, documents)
+        changes = self._put(DOCUMENTS, documents) if documents else []
         tally.indexed += len(changes)
         tally.chunks += sum(len(change.chunks) for change in changes)
         embedded = self._embed_stored(changes, turns, progress, wait=bool(todo)) if embed else 0

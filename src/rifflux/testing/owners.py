@@ -47,12 +47,14 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "holding": lambda store, ids: sorted(store.holding((_WORD,), ids).tolist()),
     "document_frequencies": lambda store, ids: dict(store.document_frequencies([_WORD, "cach", "river"])),
     "vocabulary": lambda store, ids: [dict(store.vocabulary(start, 1, 20)) for start in ("", "k", "c", "|", "1")],
+    "documents": lambda store, ids: store.documents("c", Filter(kinds=("note",))),
+    "uses": lambda store, ids: dict(store.uses("c", _KEYS)),
     "counts": lambda store, ids: dict(store.counts()),
     "setting": lambda store, ids: store.setting("mine"),
     "events": lambda store, ids: store.events(),
 }
 #: Those that write are called by `filled` and `test_no_write_reaches_anothers_rows`.
-_WRITES = "transaction put put_all remove put_file remove_files put_vectors record keep_records set"
+_WRITES = "transaction put put_all remove put_file remove_files put_vectors record keep_records set note_uses"
 _WRITE = frozenset(_WRITES.split())
 #: These are the same for everybody, are refused to a named owner, or are about views themselves.
 _SHARES = "of part views model use_model policy claim accelerate check register schema_version read_only close"
@@ -107,6 +109,7 @@ def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[i
         store.keep_records("c", key, {"source": own})
         store.record(Event("judgement", f"query {own}", "c", key))
         store.set("mine", own)
+        store.note_uses("c", [key], number)
         chunks = [each.chunk.id for each in put.chunks]
         if number != 1:
             vectors = np.stack([vector_of(0.6, 0.8), vector_of(0, 1), vector_of(1, number)])
@@ -156,6 +159,8 @@ class OwnerContract:
             bob.put("c", change("a", "other", first_id=500))
             bob.keep_records("c", "b", {"source": "other"})
             bob.set("mine", "other")
+            bob.note_uses("c", ["b"], 99.0)
+            bob.keep_records("c", "b", {"source": "other"})
         assert everything(ann, ids) == before
 
     def test_equal_texts_of_two_owners_share_no_vector(self, opened: Store) -> None:

@@ -379,5 +379,16 @@ create table document_use (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _RECORDS, _FRESH_TERMS, _MESSAGES, _USES)
+MIGRATIONS: tuple[str, ...] = (
+    _FIRST,
+    _EVENTS,
+    _LOG,
+    _WORKS,
+    _REGISTER,
+    _OWNERS,
+    _RECORDS,
+    _FRESH_TERMS,
+    _MESSAGES,
+    _USES,
+)
 SCHEMA_VERSION = len(MIGRATIONS)
