@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -15,8 +14,9 @@ from rifflux._arguments import (
     checked_document,
     checked_path,
 )
-from rifflux.asking import Asking
+from rifflux.embedding import DEFAULT_MODEL, CurrentEmbedder
 from rifflux.errors import InvalidArgument, ModelError, NotFound
+from rifflux.keeping import Keeping, info_of
 from rifflux.library import Library
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
@@ -24,7 +24,7 @@ from rifflux.profiles.memories import MEMORIES
 from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.store import open_store
-from rifflux.store.base import DocumentChange, ModelInfo, Problem, Store
+from rifflux.store.base import DocumentChange, Store
 from rifflux.text.analyser import analyser
 from rifflux.types import (
     Document,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
 
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
 
@@ -94,20 +93,12 @@ def open_index(
     store = open_store(path, create=create)
     try:
         chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
-        load = cache(partial(_embedder, store, model, threads))
+        load = CurrentEmbedder(store, model, threads)
         known = read_synonyms(synonyms, analyser(chosen.language)) if synonyms else None
         return Index(store, chosen, str(path), load, rerankers, known)
     except BaseException:
         store.close()
         raise
-
-
-def _embedder(store: Store, model: str | Embedder | None, threads: int | None) -> Embedder:
-    """The chosen embedder; without a choice, the one whose vectors the store holds, else the bundled one."""
-    from rifflux.models import load_embedder
-
-    known = store.model()
-    return load_embedder(model or (known.spec if known else DEFAULT_MODEL), threads=threads)
 
 
 def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
@@ -139,7 +130,7 @@ def _guarded(embedder: Embedder, guard: Guard) -> Embedder:
     return GuardedEmbedder(embedder, guard)
 
 
-class Index(Asking):
+class Index(Keeping):
     """An open index. A context manager; safe to share between threads."""
 
     def __init__(
@@ -184,8 +175,10 @@ class Index(Asking):
     def guarded(self, guard: Guard) -> Index:
         """This same index with every call of a model passing a guard: counted, refused, given up when late."""
         rerankers = replace(self._reranking or _no_rerankers(), guard=guard)
-        load = cache(lambda: _guarded(self._load(), guard))
-        return Index(self.store, self.profile, self.path, load, rerankers, self._synonyms)
+        # Anew at every call: what is loaded changes when the index is switched to another model.
+        return Index(
+            self.store, self.profile, self.path, lambda: _guarded(self._load(), guard), rerankers, self._synonyms
+        )
 
     # Adding and removing
 
@@ -218,7 +211,7 @@ class Index(Asking):
         paths = [checked_path(item) for item in items if not isinstance(item, Document)]
         todo = self._targets(paths, tally := Tally(), prune=prune)
         if embed:
-            self.store.use_model(self._info())
+            self._use_model()
         turns = Turns(self.store)
         if todo:
             with turns(READ), Reading(self._preparer(), processes or available_cores()) as reading:
@@ -229,7 +222,9 @@ class Index(Asking):
         changes = self._put(DOCUMENTS, documents) if documents else []
         tally.indexed += len(changes)
         tally.chunks += sum(len(change.chunks) for change in changes)
-        embedded = self._embed_stored(changes, turns, progress, wait=bool(todo)) if embed else 0
+        embedded = 0
+        if embed:
+            embedded = self._again_if_switched(lambda: self._embed_stored(changes, turns, progress, wait=bool(todo)))
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
             absorb(self.store, target)
@@ -256,8 +251,9 @@ class Index(Asking):
     def _embed_all(self, progress: Progress | None) -> int:
         from rifflux.ingest.turns import Turns
 
-        self.store.use_model(self._info())
-        return self._embed_stored((), Turns(self.store), progress, wait=True)
+        self._use_model()
+        turns = Turns(self.store)
+        return self._again_if_switched(lambda: self._embed_stored((), turns, progress, wait=True))
 
     def update(
         self,
@@ -338,15 +334,13 @@ class Index(Asking):
                 return sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
             return embed_changes(self.store, self.embedder, changes)
 
+    def _use_model(self) -> None:
+        self._again_if_switched(lambda: self.store.use_model(info_of(self.embedder)))
+
     def _preparer(self) -> Preparer:
         from rifflux.ingest.prepare import Preparer
 
         return Preparer(self.analyser, self.profile.chunker, self.embedder.count_tokens, self.store.owner)
-
-    def _info(self) -> ModelInfo:
-        model = self.embedder
-        spec = getattr(model, "spec", model.name)
-        return ModelInfo(model.name, model.backend, model.dimension, model.fingerprint, spec)
 
     def remove(self, *keys: str) -> int:
         """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
@@ -380,10 +374,6 @@ class Index(Asking):
             read_only=self.store.read_only,
             unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
         )
-
-    def check(self) -> list[Problem]:
-        """Look for damage; an empty list means that the index is sound."""
-        return self.store.check()
 
     def declare_facets(self, *names: str) -> None:
         """Let queries name these metadata fields as `field:value`; kept in the index."""

@@ -237,6 +237,7 @@ class Query:
     phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
     `variants` are further alternatives that were not asked for: other spellings and synonyms.
     `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
+    `model` is the fingerprint of the model that made `vector`, where that is known.
     `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for. `exact` asks for the
     scores of SQLite's bm25() to the last digit, whatever is faster.
     """
@@ -251,6 +252,7 @@ class Query:
     specificity: float = 0.0
     semantic_text: str = ""
     vector: Vectors | None = None
+    model: str | None = None
     filter: Filter = field(default_factory=Filter)
     limit: int = 20
     deadline: float | None = None

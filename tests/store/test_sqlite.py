@@ -25,12 +25,20 @@ from rifflux.store import open_store
 from rifflux.store.base import Event, FieldWeights, FileState, Store
 from rifflux.store.sqlite import SqliteStore, patience
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
-from rifflux.testing import OwnerContract, StoreContract, change, words
+from rifflux.testing import GenerationContract, OwnerContract, StoreContract, change, words
 
 
 class TestSqliteFile(StoreContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore.open(str(tmp_path / "index.db"))
+        yield store
+        store.close()
+
+
+class TestSqliteGenerations(GenerationContract):
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore.open(str(tmp_path / "index.db"))
         yield store
         store.close()

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from rifflux.store.register import Register
-from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Query, Ranking, Tag, Vectors, Why
+from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Progress, Query, Ranking, Tag, Vectors, Why
+
+if TYPE_CHECKING:
+    from rifflux.store.generations import Generations
 
 __all__ = [
     "JUDGEMENT",
@@ -206,8 +210,11 @@ class Store(Protocol):
         """Forget files and all their documents; returns how many documents went."""
         ...
 
-    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors) -> int:
-        """Store vectors for chunks that still have the given hash; returns how many did."""
+    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
+        """Store vectors for chunks that still have the given hash; returns how many did.
+
+        `model` is as in `pending`; raises ModelMismatch where vectors of that one are neither in use nor built.
+        """
         ...
 
     def use_model(self, model: ModelInfo) -> None:
@@ -283,11 +290,14 @@ class Store(Protocol):
         """The folders that were synced."""
         ...
 
-    def pending(self, batch: int) -> Iterator[list[Pending]]:
-        """The chunks without a vector, in batches; safe to write to the store meanwhile."""
+    def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
+        """The chunks without a vector, in batches; safe to write to the store meanwhile.
+
+        `model` is the fingerprint of the model in use or of the one that is built; without it, the one in use is meant.
+        """
         ...
 
-    def vectors_by_hash(self, hashes: Sequence[int]) -> Mapping[int, Vectors]:
+    def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
         """Vectors already stored for the same embedded text."""
         ...
 
@@ -383,8 +393,21 @@ class Store(Protocol):
         """Build or bring up to date what makes a large index fast, if the engine has such; returns when it is there."""
         ...
 
+    def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Copy all of the store as it is at this moment to a file, which appears when it is whole.
+
+        Raises InvalidArgument where something is there that `force` does not allow to be replaced, and OutOfScope for
+        the view of a named owner.
+        """
+        ...
+
     def check(self) -> list[Problem]:
         """Look for damage: what `rifflux doctor` prints. Raises OutOfScope for the view of a named owner."""
+        ...
+
+    @property
+    def generations(self) -> Generations:
+        """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
         ...
 
     @property

@@ -57,7 +57,10 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
 _WRITES = "transaction put put_all remove put_file remove_files put_vectors record keep_records set note_uses"
 _WRITE = frozenset(_WRITES.split())
 #: These are the same for everybody, are refused to a named owner, or are about views themselves.
-_SHARES = "of part views model use_model policy claim accelerate check register schema_version read_only close"
+_SHARES = (
+    "of part views model use_model policy claim accelerate check register generations backup schema_version read_only "
+    "close"
+)
 _SHARED = frozenset(_SHARES.split())
 
 
@@ -173,7 +176,13 @@ class OwnerContract:
     def test_a_named_view_leads_to_no_other(self, opened: Store) -> None:
         ann = opened.of("ann")
         assert ann.of("ann").owner == "ann"
-        for forbidden in (lambda: ann.of("bob"), lambda: ann.of(""), ann.check, lambda: ann.register):
+        for forbidden in (
+            lambda: ann.of("bob"),
+            lambda: ann.of(""),
+            ann.check,
+            lambda: ann.register,
+            lambda: ann.generations,
+        ):
             with pytest.raises(OutOfScope):
                 forbidden()
         assert [view.owner for view in ann.views()] == ["ann"]

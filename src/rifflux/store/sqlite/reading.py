@@ -101,11 +101,11 @@ class Reading(View):
         """The folders that were synced."""
         return [root for (root,) in self._rows(sql.ROOTS)]
 
-    def pending(self, batch: int) -> Iterator[list[Pending]]:
+    def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
         """The chunks without a vector, in batches by row number; safe to write to the store meanwhile."""
         after = 0
         while True:
-            rows = self._rows(sql.PENDING, {"after": after, "batch": batch})
+            rows = self._rows(sql.PENDING, {"after": after, "batch": batch, "model": model})
             if not rows:
                 return
             after = rows[-1][0]
@@ -114,9 +114,9 @@ class Reading(View):
                 for _, uid, hash, title, heads, text, embedded in rows
             ]
 
-    def vectors_by_hash(self, hashes: Sequence[int]) -> Mapping[int, Vectors]:
+    def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
         """Vectors already stored for the same embedded text."""
-        rows = self._rows(sql.VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes))})
+        rows = self._rows(sql.VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes)), "model": model})
         return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
 
     def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:

@@ -172,32 +172,41 @@ DROP_FILE = "delete from file where owner = :owner and root = :root and path = :
 FILES = "select path, size, mtime_ns, hash, problem from file where owner = :owner and root = :root"
 ROOTS = "select distinct root from file where owner = :owner order by root"
 
-PENDING = """
+# The model of the fingerprint that is given, while its vectors are built or in use; without one, the model in use.
+_MODEL = """(
+    select id from model where state in ('active', 'building')
+    and iif(:model is null, state = 'active', fingerprint = :model)
+)"""
+
+MODEL_STATE = "select state from model where fingerprint = ? and state in ('active', 'building')"
+
+PENDING = f"""
 select chunk.id, chunk.uid, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
     chunk.embedded
 from chunk join document on document.id = chunk.document
 where chunk.owner = :owner and chunk.id > :after and not exists (
     select 1 from vector where vector.chunk = chunk.id
-    and vector.model = (select id from model where state = 'active')
+    and vector.model = {_MODEL}
 )
 order by chunk.id limit :batch"""
 
-PUT_VECTOR = """
+PUT_VECTOR = f"""
 insert or replace into vector (model, chunk, owner, hash, data)
-select (select id from model where state = 'active'), id, owner, hash, :vector
+select {_MODEL}, id, owner, hash, :vector
 from chunk where owner = :owner and uid = :id and hash = :hash"""
 
-ANY_VECTOR = "select 1 from vector where owner = ? and model = (select id from model where state = 'active') limit 1"
+ANY_VECTOR = "select 1 from vector where owner = ? limit 1"
 
 # Only from the same owner: a chunk that has a vector at once would tell that somebody else has this text.
 TAKE_OVER_VECTOR = """
 insert or ignore into vector (model, chunk, owner, hash, data)
 select model, :chunk, owner, hash, data from vector
-where hash = :hash and owner = :owner and model = (select id from model where state = 'active') limit 1"""
+where hash = :hash and owner = :owner and model in (select id from model where state in ('active', 'building'))
+group by model"""
 
-VECTORS_BY_HASH = """
+VECTORS_BY_HASH = f"""
 select hash, data from vector
-where owner = :owner and model = (select id from model where state = 'active')
+where owner = :owner and model = {_MODEL}
 and hash in (select value from json_each(:hashes)) group by hash"""
 
 # The cross joins keep the order: the few ids are looked up, and no table is read as a whole.

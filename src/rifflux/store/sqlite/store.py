@@ -9,16 +9,19 @@ from pathlib import Path
 from rifflux.errors import OutOfScope
 from rifflux.store.base import Problem
 from rifflux.store.sqlite import sql
+from rifflux.store.sqlite.backup import backup
 from rifflux.store.sqlite.check import check
 from rifflux.store.sqlite.collections import Collections
 from rifflux.store.sqlite.connect import MEMORY, connect
 from rifflux.store.sqlite.engine import Engine
+from rifflux.store.sqlite.generations import SqliteGenerations
 from rifflux.store.sqlite.graph import Graph
 from rifflux.store.sqlite.locks import held
 from rifflux.store.sqlite.ranking import Ranks
 from rifflux.store.sqlite.register import SqliteRegister
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.writing import Writing
+from rifflux.types import Progress
 
 __all__ = ["SqliteStore"]
 
@@ -69,6 +72,13 @@ class SqliteStore(Ranks, Graph, Collections, Writing):
             raise OutOfScope("tokens and spendings are the whole index's: ask who looks after it")
         return SqliteRegister(self._engine)
 
+    @property
+    def generations(self) -> SqliteGenerations:
+        """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
+        if self.owner:
+            raise OutOfScope("the models are the whole index's: ask who looks after it")
+        return SqliteGenerations(self._engine)
+
     def close(self) -> None:
         """Close the database, for all views; that of a named owner only ends itself."""
         if not self.owner:
@@ -85,6 +95,13 @@ class SqliteStore(Ranks, Graph, Collections, Writing):
         """Build, or bring up to date, what makes a large index fast; returns when it is there."""
         if self._engine.words and not self.owner:
             self._engine.words.build()
+
+    def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Copy the database as it is at this moment to a file, which appears when it is whole and was checked."""
+        if self.owner:
+            raise OutOfScope("only the whole index can be copied: ask who looks after it")
+        with self._engine.alone() as connection:
+            backup(connection, target, force=force, progress=progress)
 
     def check(self) -> list[Problem]:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors.
