@@ -309,7 +309,7 @@ class Index(Keeping):
 
         changes = self._put(collection, documents)
         with suppress(ModelError):
-            self.store.use_model(self._info())
+            self._use_model()
             embed_changes(self.store, self.embedder, changes)
 
     def _put(self, collection: str, documents: Iterable[Document]) -> list[DocumentChange]:
