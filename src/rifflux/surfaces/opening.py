@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rifflux.retrieve.rerank import RerankSettings
     from rifflux.surfaces.config import Settings
 
-__all__ = ["configured_model", "configured_rerankers", "open_configured"]
+__all__ = ["configured_model", "configured_rerankers", "open_configured", "view_of"]
 
 
 def open_configured(settings: Settings, *, create: bool = False) -> Index:
@@ -27,6 +27,13 @@ def open_configured(settings: Settings, *, create: bool = False) -> Index:
         rerankers=configured_rerankers(settings),
         synonyms=settings.synonyms or None,
     )
+
+
+def view_of(index: Index, user: str) -> Index:
+    """The index as a user has it; for no user in particular, the index itself."""
+    from rifflux.types import Scope
+
+    return index.scoped(Scope(user)) if user else index
 
 
 def configured_rerankers(settings: Settings) -> RerankSettings:

@@ -257,8 +257,9 @@ def mcp(
     http: Annotated[
         str | None, typer.Option(help="Serve streamable HTTP here.  [default: stdio]", metavar="HOST:PORT")
     ] = None,
+    user: Annotated[str, typer.Option(help="Whose memories the agent keeps.")] = "",
 ) -> None:
-    """Serve the index to agents over the Model Context Protocol."""
+    """Serve the index to agents over the Model Context Protocol: they search it, and keep memories in it."""
     from rifflux.surfaces.mcp import serve
 
     settings = load(db=db, model=model, threads=threads)
@@ -269,6 +270,7 @@ def mcp(
         roots=root or [Path.cwd()],
         finder=_finder(settings),
         http=_address(http) if http else None,
+        user=user,
     )
 
 

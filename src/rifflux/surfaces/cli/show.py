@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rifflux.surfaces.contract import search_json, why_lines
 from rifflux.surfaces.verdicts import understanding_line, verdict_json, verdict_lines
 from rifflux.text.highlight import matches, stretch
-from rifflux.types import Document, Failure, Hit, IndexReport, Results, Verdict
+from rifflux.types import Document, Failure, Hit, IndexReport, Results, Trace, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +24,19 @@ if TYPE_CHECKING:
     from rifflux.surfaces.config import Settings
     from rifflux.text.analyser import Analyser
 
-__all__ = ["config", "item", "problems", "report", "results", "secret", "status", "table", "verdict"]
+__all__ = [
+    "config",
+    "degraded",
+    "item",
+    "outcome",
+    "problems",
+    "report",
+    "results",
+    "secret",
+    "status",
+    "table",
+    "verdict",
+]
 
 EXCERPT = 420
 MOST_LISTED = 20
@@ -256,3 +268,17 @@ def secret(text: str, about: Mapping[str, Any], *, as_json: bool) -> None:
         return
     print(text)  # noqa: T201
     _console(error=True).print("keep it safe: it cannot be shown again", style="yellow")
+
+
+def outcome(told: str, about: Mapping[str, Any], *, as_json: bool) -> None:
+    """How something ended."""
+    if as_json:
+        _json(about)
+    else:
+        _console().print(_safe(told))
+
+
+def degraded(trace: Trace, *, as_json: bool) -> None:
+    """What was missing from a search, to people; programs are told in the answer."""
+    for reason in () if as_json else trace.degraded:
+        _console(error=True).print(f"note: {_safe(reason)}", style="yellow")
