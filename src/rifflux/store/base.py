@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JUDGEMENT",
+    "LONGEST_NAME",
     "AnalysedChunk",
     "DocumentChange",
     "Edge",
@@ -29,6 +30,8 @@ __all__ = [
     "Store",
 ]
 
+#: A title of more different terms is no name that anybody types whole.
+LONGEST_NAME = 8
 #: The kind of event that says how well a document answers a query.
 JUDGEMENT = "judgement"
 
@@ -315,6 +318,10 @@ class Store(Protocol):
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
         """The title and the headings of each chunk; chunks that are gone are left out."""
+        ...
+
+    def titled(self, terms: Collection[str], ids: Ids) -> Ids:
+        """Those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""
         ...
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:

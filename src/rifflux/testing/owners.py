@@ -38,6 +38,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "vectors_of": lambda store, ids: _plain(store.vectors_of(ids)),
     "kinds": lambda store, ids: dict(store.kinds(ids)),
     "names": lambda store, ids: dict(store.names(ids)),
+    "titled": lambda store, ids: store.titled(("cache",), ids).tolist(),
     "passing": lambda store, ids: store.passing(Filter(since="2024"), ids).tolist(),
     "identified": lambda store, ids: dict(store.identified(["doi:10.1/a"])),
     "linked": lambda store, ids: [store.linked(ids), store.linked(ids, incoming=True)],

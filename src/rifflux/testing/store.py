@@ -19,7 +19,7 @@ from rifflux.store.base import (
     Store,
 )
 from rifflux.testing.making import MODEL, WEIGHTS, change, number_of, vector_of, words
-from rifflux.types import Document, Filter, Identifier, Link, Part, Query, Ranking, Tag
+from rifflux.types import Document, Filter, Identifier, Link, Part, Query, Ranking, Tag, Why
 
 __all__ = ["StoreContract"]
 
@@ -303,9 +303,25 @@ class StoreContract:
         assert sorted(store.holding(("car",), ids).tolist()) == [1, 2]
         assert store.holding(("boat",), ids).tolist() == []
 
+    def test_chunks_are_found_by_the_whole_title_of_their_document(self, store: Store) -> None:
+        store.put("c", change("a", "one", "two", title="The Red Car, red", first_id=1))
+        store.put("c", change("b", "three", title="Red cars and boats", first_id=3))
+        long = "alpha beta gamma delta epsilon zeta theta iota kappa"
+        store.put("c", change("long", "four", title=long, first_id=4))
+        ids = np.array([3, 2, 1, 4, 99])
+        assert store.titled(("red", "car"), ids).tolist() == [2, 1]
+        assert store.titled(("car", "red"), ids[:2]).tolist() == [2]
+        assert store.titled(("red",), ids).tolist() == store.titled((), ids).tolist() == []
+        assert store.titled(long.split(), ids).tolist() == []
+        store.put("c", change("a", "one", "two", title="Boats", first_id=1))
+        assert store.titled(("red", "car"), ids).tolist() == []
+        assert store.titled(("boat",), ids).tolist() == [2, 1]
+
     def test_hydrating_keeps_order_and_scores_and_leaves_out_what_is_gone(self, store: Store) -> None:
         store.put("c", change("a", "one", "two", first_id=1))
         ranking = Ranking(np.array([2, 99, 1]), np.array([3.0, 2.0, 1.0]))
+        trails = [(Why(f"stage of {id}"),) for id in (2, 99, 1)]
+        assert [hit.why for hit in store.hydrate(ranking, trails)] == [trails[0], trails[2]]
         assert [(hit.content, hit.score) for hit in store.hydrate(ranking)] == [("two", 3.0), ("one", 1.0)]
 
     def test_pending_chunks_can_be_embedded_while_they_are_listed(self, store: Store) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from rifflux.store.base import AnalysedChunk, Placed
+from rifflux.store.base import LONGEST_NAME, AnalysedChunk, Placed
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.graph import drop_names, put_names
 from rifflux.store.sqlite.terms import Terms
@@ -47,7 +47,8 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
     chunk_ids = count(connection.execute(sql.LAST_CHUNK).get + 1)
     for name, each in wanted.items():
         document = each.change.document
-        row = (files[each.file] if each.file else None, each.change.path, *_document_row(document))
+        file = files[each.file] if each.file else None
+        row = (file, each.change.path, _title_terms(each.change.chunks), *_document_row(document))
         id = connection.execute(sql.DOCUMENT_ID, (owner, *name)).get
         if id is None:
             id = next(ids)
@@ -131,6 +132,12 @@ def _add_chunks(
             id = next(ids)
             rows.chunks.append((id, rows.owner, chunk.id, document, *row))
         rows.terms.append((id, *map(terms.joined, fields)))
+
+
+def _title_terms(chunks: Sequence[AnalysedChunk]) -> str | None:
+    """The different terms of a title, sorted; None if there are none, or too many to be a name."""
+    terms = set(chunks[0].title.split()) if chunks else ()
+    return " ".join(sorted(terms)) if 0 < len(terms) <= LONGEST_NAME else None
 
 
 def _document_row(document: Document) -> _Row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -136,6 +136,11 @@ class Reading(View):
         """The title and the headings of each chunk; chunks that are gone are left out."""
         rows = self._rows(sql.NAMES, {"ids": json.dumps(ids.tolist())})
         return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
+
+    def titled(self, terms: Collection[str], ids: Ids) -> Ids:
+        """Those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""
+        rows = self._rows(sql.TITLED, {"terms": " ".join(sorted(set(terms)))})
+        return ids[np.isin(ids, [id for (id,) in rows])] if rows else ids[:0]
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         """Those of the chunks whose document a filter lets through."""

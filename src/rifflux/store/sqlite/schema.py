@@ -379,6 +379,25 @@ create table document_use (
 );
 """
 
+# The different terms of short titles, sorted, for finding documents by their whole title.
+_TITLE_TERMS = """
+alter table document add column title_terms text;
+create virtual table temp.title_term using fts5vocab(main, chunk_terms, instance);
+update document set title_terms = named.terms
+from (
+    select document, group_concat(term, ' ') as terms
+    from (
+        select distinct chunk.document, title_term.term
+        from temp.title_term join chunk on chunk.id = title_term.doc
+        where title_term.col = 'title' order by chunk.document, title_term.term
+    )
+    group by document having count(*) <= 8
+) as named
+where document.id = named.document;
+drop table temp.title_term;
+create index document_title_terms on document (owner, title_terms) where title_terms is not null;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _EVENTS,
@@ -390,5 +409,6 @@ MIGRATIONS: tuple[str, ...] = (
     _FRESH_TERMS,
     _MESSAGES,
     _USES,
+    _TITLE_TERMS,
 )
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -49,6 +49,10 @@ NAMES = """
 select chunk.uid, document.title, chunk.headings from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
 
+TITLED = """
+select chunk.uid from document join chunk on chunk.document = document.id
+where document.owner = :owner and document.title_terms = :terms"""
+
 PASSING = """
 select chunk.uid from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids)) and {condition}"""
@@ -111,12 +115,13 @@ LAST_DOCUMENT = "select coalesce(max(id), 0) from document"
 
 NEW_DOCUMENT = """
 insert into document
-    (id, owner, collection, key, file, path, kind, title, created_at, updated_at, time, metadata, licence)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (id, owner, collection, key, file, path, title_terms, kind, title, created_at, updated_at, time, metadata, licence)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 SET_DOCUMENT = """
 update document set
-    file = ?, path = ?, kind = ?, title = ?, created_at = ?, updated_at = ?, time = ?, metadata = ?, licence = ?
+    file = ?, path = ?, title_terms = ?, kind = ?, title = ?, created_at = ?, updated_at = ?, time = ?, metadata = ?,
+    licence = ?
 where id = ?"""
 
 PUT_TEXT = """
