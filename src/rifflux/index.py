@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ from rifflux.types import (
 )
 
 if TYPE_CHECKING:
+    from rifflux.everything import Everything
     from rifflux.ingest.find import Finder
     from rifflux.ingest.prepare import Preparer
     from rifflux.ingest.sync import Tally, Target
@@ -302,6 +304,15 @@ class Index(Keeping):
 
         asking = self.using(replace(MEMORIES, language=self.profile.language))
         return Memories(asking, asking._put_at_once)
+
+    @property
+    def everything(self) -> Everything:
+        """All that is there, asked at once: knowledge, files, notes, tasks and conversations, each in its own list."""
+        from rifflux.everything import Everything
+        from rifflux.models.guarded import AskedOnce
+
+        load = cache(lambda: AskedOnce(self._load()))
+        return Everything(Index(self.store, self.profile, self.path, load, self._reranking, self._synonyms))
 
     def _put_at_once(self, collection: str, documents: Sequence[Document]) -> None:
         """Store documents and their vectors; where the embedder fails, a later run makes them."""
