@@ -26,6 +26,7 @@ from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.store import open_store
 from rifflux.store.base import DocumentChange, Store
+from rifflux.store.generations import Generation
 from rifflux.text.analyser import analyser
 from rifflux.types import (
     Document,
@@ -54,7 +55,10 @@ DOCUMENTS = "documents"
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What an index holds and how it is set up. `bytes` is the size of its file, 0 in memory and in a scope."""
+    """What an index holds and how it is set up. `bytes` is the size of its file, 0 in memory and in a scope.
+
+    `switching` is the generation of vectors that is built while the index is being switched to another model.
+    """
 
     path: str
     documents: int
@@ -71,6 +75,7 @@ class Status:
     bytes: int
     read_only: bool
     unreadable_files: tuple[Failure, ...]
+    switching: Generation | None = None
 
 
 def open_index(
@@ -384,6 +389,7 @@ class Index(Keeping):
             bytes=path.stat().st_size if path.is_file() and not self.scope else 0,
             read_only=self.store.read_only,
             unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
+            switching=None if self.scope else self.switching(),
         )
 
     def declare_facets(self, *names: str) -> None:

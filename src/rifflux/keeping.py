@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.asking import Asking
-from rifflux.errors import InvalidArgument
+from rifflux.errors import InvalidArgument, ModelError
 from rifflux.store.base import ModelInfo, Problem
 from rifflux.store.generations import Generation, State
 from rifflux.types import Progress
@@ -65,6 +65,10 @@ class Keeping(Asking):
         """The models whose vectors the index holds: the one in use first, then one that is built, then former ones."""
         return self.store.generations.all()
 
+    def switching(self) -> Generation | None:
+        """The generation that is built at the moment, or whose building was interrupted."""
+        return next((each for each in self.models() if each.state == State.BUILDING), None)
+
     def switch(
         self, model: str | Embedder, *, threads: int | None = None, progress: Progress | None = None
     ) -> Switched:
@@ -87,6 +91,8 @@ class Keeping(Asking):
                 generations.begin(info_of(embedder))
                 # What is added between the last vector and the switch needs another round.
                 while not generations.finish():
+                    if self.switching() is None:
+                        raise ModelError(f"the switch to {embedder.name} was aborted by another process")
                     for view in self.store.views():
                         embedded += embed_pending(view, embedder, progress, self._missing())
             elif not self._tidy():
@@ -104,12 +110,12 @@ class Keeping(Asking):
 
     def _missing(self) -> int:
         """How many chunks have no vector yet of the model that is being built."""
-        return sum(each.chunks - each.vectors for each in self.models() if each.state == State.BUILDING)
+        built = self.switching()
+        return built.chunks - built.vectors if built else 0
 
     def _tidy(self) -> bool:
         """Whether an interrupted switch to the model in use left something to do."""
-        if any(each.state == State.BUILDING for each in self.models()):
-            self.store.generations.abort()
+        self.store.generations.abort()
         return any(each.state == State.RETIRED for each in self.models())
 
     def _drop(self, progress: Progress | None) -> int:

@@ -82,7 +82,7 @@ class Writing(Reading):
         with self._writing(content=False) as (connection, owner):
             state = connection.execute(sql.MODEL_STATE, (model,)).get if model else State.ACTIVE
             if state is None:
-                raise ModelMismatch("the index was switched to another model meanwhile: open it again")
+                raise ModelMismatch("the index was switched to another model meanwhile, or its switch was aborted")
             for id, hash, vector in zip(ids, hashes, vectors, strict=True):
                 data = vector.astype(np.float32).tobytes()
                 connection.execute(

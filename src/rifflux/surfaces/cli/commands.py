@@ -228,16 +228,6 @@ def status(db: Db = None, json: Json = False) -> None:
 
 
 @app.command()
-def doctor(db: Db = None, json: Json = False) -> None:
-    """Look for damage in the index. Exit status 0 only if it is sound."""
-    with open_configured(load(db=db)) as index:
-        problems = index.check()
-    show.problems(problems, as_json=json)
-    if problems:
-        raise typer.Exit(1)
-
-
-@app.command()
 def config(json: Json = False) -> None:
     """Show the settings in force and where each comes from.
 
