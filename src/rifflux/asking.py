@@ -123,6 +123,9 @@ class Asking:
             return replace(plan, pipeline=pipeline)(top_k)
 
         results = self._again_if_switched(run)
+        if troubles := self.store.troubles():
+            trace = results.trace
+            results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))
         return results if min_score is None else at_least(min_score, results)
 
     def _relevance(self, query: Query) -> Relevance | None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import random
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rifflux.store.base import FieldWeights
+from rifflux.store.base import DocumentChange, FieldWeights
 from rifflux.store.sqlite import SqliteStore
-from rifflux.testing import StoreContract
-from rifflux.types import Ids, Query, Ranking
+from rifflux.testing import StoreContract, change, words
+from rifflux.types import Filter, Ids, Query, Ranking
 
 WEIGHTS = FieldWeights()
 
@@ -46,3 +53,148 @@ class TestBehind(StoreContract):
         store.accelerate()
         yield store
         store.close()
+
+
+# The same answers
+
+VOCABULARY = ("cache", "queue", "river", "rivers", "stone", "c++", "h^1", "naïve", "re-use", "40", "zebra")
+KINDS = ("note", "mail", "code")
+
+texts = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=12).map(" ".join)
+clauses = st.lists(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=2).map(tuple), max_size=3).map(tuple)
+filters = st.builds(
+    Filter,
+    paths=st.sampled_from([(), ("a/**",), ("*.md",), ("a/*.txt", "b/"), ("a/b/3.md",), ("**",), ("?/*", "*3*")]),
+    kinds=st.sampled_from([(), ("note",), ("mail", "code", "none")]),
+    since=st.sampled_from([None, "2024-01-10"]),
+    until=st.sampled_from([None, "2024-01-20", "2024"]),
+    metadata=st.dictionaries(
+        st.sampled_from(["year", "tags", "odd", 'quo"te', "back\\slash"]),
+        st.sampled_from([1, 2.0, True, "1", "red", ["red", 3], None, 2**70, '["x"]', "é"]),
+        max_size=2,
+    ),
+    documents=st.sampled_from([(), (), ("d3", "d7", "none")]),
+)
+queries = st.builds(
+    Query,
+    st.just(""),
+    clauses=clauses,
+    required=clauses,
+    excluded=clauses.map(lambda each: each[:1]),
+    variants=clauses,
+    prefixes=st.sampled_from([(), (), ("riv",), ("c", "zz")]),
+    filter=filters,
+)
+
+
+def document(number: int, text: str) -> DocumentChange:
+    """A document whose fields follow from its number."""
+    metadata = {
+        "year": [number % 3, 2.0, True][number % 3],
+        "tags": [["red", number], "red", [], None][number % 4],
+        "odd": [{"x": "é"}, [["x"]], 2**70][number % 3],
+        'quo"te': 1,
+        "back\\slash": 1,
+    }
+    date = None if number % 5 == 0 else f"2024-01-{number % 28 + 1:02}"
+    path = f"{'ab'[number % 2]}/{'b/' * (number % 3 == 0)}{number}.{('md', 'txt')[number % 2]}"
+    put = change(
+        f"d{number}", text, kind=KINDS[number % 3], created_at=date, metadata=metadata, first_id=1000 - 7 * number
+    )
+    return replace(put, path=path)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    """A hundred short documents, the length of which Tantivy does not round, all of them in the word index."""
+    generator = random.Random(5)
+    store = SqliteStore.open(str(tmp_path_factory.mktemp("words") / "index.db"))
+    with store.transaction():
+        for number in range(100):
+            store.put("c", document(number, " ".join(generator.choices(VOCABULARY, k=generator.randint(1, 12)))))
+    store.accelerate()
+    yield store
+    store.close()
+
+
+def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
+    return store.match(replace(query, exact=True), limit, WEIGHTS)
+
+
+@settings(max_examples=300, deadline=None)
+@given(query=queries, limit=st.sampled_from([3, 200]))
+def test_it_ranks_as_the_tables_do_whatever_is_asked(filled: SqliteStore, query: Query, limit: int) -> None:
+    found, expected = filled.match(query, limit, WEIGHTS), exactly(filled, query, limit)
+    assert found.scores == pytest.approx(expected.scores, rel=1e-4)
+    if limit == 200:
+        assert dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True)) == pytest.approx(
+            dict(zip(expected.ids.tolist(), expected.scores.tolist(), strict=True)), rel=1e-4
+        )
+
+
+def test_it_answers_without_the_tables(filled: SqliteStore, tmp_path: Path) -> None:
+    path = _copy(filled, tmp_path)
+    connection = apsw.Connection(str(path))
+    connection.execute("delete from chunk_terms")
+    connection.close()
+    store = SqliteStore.open(str(path))
+    query = Query("", (("cach",), ("zebra",)))
+    assert len(exactly(store, query, 10)) == 0
+    assert len(store.match(query, 10, WEIGHTS)) == 10
+    assert store.troubles() == []
+    store.close()
+
+
+def _copy(store: SqliteStore, folder: Path) -> Path:
+    """The index and its word index somewhere else, as a person would copy them."""
+    location = Path(store._engine.location)
+    store._engine.connection.execute("pragma wal_checkpoint(truncate)")
+    shutil.copy(location, folder / "index.db")
+    shutil.copytree(f"{location}.words", folder / "index.db.words")
+    return folder / "index.db"
+
+
+operations = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.integers(0, 9), texts),
+        st.tuples(st.just("remove"), st.integers(0, 9), st.just("")),
+        st.tuples(st.just("follow"), st.just(0), st.just("")),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=operations)
+def test_it_finds_what_there_is_after_every_change(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
+    store = SqliteStore.open(str(tmp_path_factory.mktemp("words") / "index.db"))
+    with store.transaction():
+        for number in range(8):
+            store.put("c", document(number, f"cache {VOCABULARY[number]}"))
+    store.accelerate()
+    for step, number, text in steps:
+        if step == "put":
+            store.put("c", document(number, text))
+        elif step == "remove":
+            store.remove("c", [f"d{number}"])
+        else:
+            store.accelerate()
+        for query in (words("cache river c++"), Query("", prefixes=("riv",)), words("cache", filter=_NOTES)):
+            assert set(store.match(query, 50, WEIGHTS).ids) == set(exactly(store, query, 50).ids)
+    store.close()
+
+
+_NOTES = Filter(kinds=("note",), since="2024-01-02")
+
+
+def test_a_change_of_metadata_alone_is_followed(filled: SqliteStore, tmp_path: Path) -> None:
+    store = SqliteStore.open(str(_copy(filled, tmp_path)))
+    query = Query("", (("cach",),), filter=Filter(metadata={"colour": "blue"}))
+    for follow in (False, True):
+        put = document(4, "cache")
+        put = replace(put, document=replace(put.document, metadata={"colour": "blue", "again": follow}))
+        store.put("c", put)
+        if follow:
+            store.accelerate()
+        assert store.match(query, 5, WEIGHTS).ids.tolist() == [put.chunks[0].chunk.id]
+    store.close()

@@ -408,6 +408,10 @@ class Store(Protocol):
         """
         ...
 
+    def troubles(self) -> list[str]:
+        """Why answers take longer than they could: what was built by `accelerate` and cannot be used."""
+        ...
+
     def check(self) -> list[Problem]:
         """Look for damage: what `rifflux doctor` prints. Raises OutOfScope for the view of a named owner."""
         ...

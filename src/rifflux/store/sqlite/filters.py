@@ -51,7 +51,7 @@ def _any_of(test: str, name: str, values: Any) -> Condition:
 def _metadata(name: str, key: str, value: Any) -> Condition:
     """Matches scalars and any item of a list alike: json_each yields one row for a scalar."""
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
-    bound = {f"{name}_{number}": each for number, each in enumerate(values)}
+    bound = {f"{name}_{number}": _bindable(each) for number, each in enumerate(values)}
     wanted = ", ".join(f":{each}" for each in bound)
     sql = f"exists (select 1 from json_each(document.metadata, :{name}) as item where item.value in ({wanted}))"
     return sql, {name: _path(key), **bound}
@@ -73,6 +73,11 @@ def _bound(name: str, bound: Bound) -> Condition:
 def _path(key: str) -> str:
     """A metadata field as a JSON path. It has no escape for a quote in a quoted key; such a key is found nowhere."""
     return '$."' + key.replace('"', "") + '"'
+
+
+def _bindable(value: Any) -> Any:
+    """Whole numbers of more than 64 bits are as SQLite reads them from JSON."""
+    return float(value) if isinstance(value, int) and abs(value) >= 1 << 63 else value
 
 
 def _glob(pattern: str) -> str:

@@ -103,6 +103,13 @@ class SqliteStore(Ranks, Graph, Collections, Writing):
         with self._engine.alone() as connection:
             backup(connection, target, force=force, progress=progress)
 
+    def troubles(self) -> list[str]:
+        """Why answers take longer than they could: what is derived from the database and cannot be used."""
+        words = self._engine.words
+        if self.owner or words is None or words.trouble is None:
+            return []
+        return [f"the word index is not used, {words.trouble}: the tables answered, which takes longer"]
+
     def check(self) -> list[Problem]:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors.
 

@@ -15,14 +15,14 @@ import apsw
 import numpy as np
 
 from rifflux.store.base import FieldWeights
-from rifflux.store.sqlite.derived import Current, Stamp, Unfit, location_of
+from rifflux.store.sqlite.derived import Current, Stamp, Unfit, current, location_of
 from rifflux.store.sqlite.keeper import PAUSE, Keeper
 from rifflux.types import Ids, Query, Ranking, Scores
 
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["LEAST_CHUNKS", "NAME", "Found", "Log", "Snapshot", "Words"]
+__all__ = ["LEAST_CHUNKS", "NAME", "Found", "Log", "Snapshot", "Words", "stamp_file"]
 
 
 #: From so many chunks on it is built without being asked for.
@@ -76,11 +76,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One state of the word index. `stamp` says which."""
+    """One state of the word index. `stamp` says which, `entries` how many it has, replaced ones among them."""
 
     index: tantivy.Index
     searcher: tantivy.Searcher
     stamp: Stamp
+    entries: int
 
     @classmethod
     def open(cls, place: Path, expected: Current) -> Snapshot:
@@ -90,11 +91,11 @@ class Snapshot:
         from rifflux.store.sqlite.words_schema import FORMAT
 
         with _sound():
+            stamp = Stamp.decoded((place / stamp_file(expected.token)).read_bytes())
+            stamp.check(expected, NAME, FORMAT)
             index = tantivy.Index.open(str(place))
-            searcher = index.searcher()
-            stamp = _stamp(searcher, index.schema)
-        stamp.check(expected, NAME, FORMAT)
-        return cls(index, searcher, stamp)
+            segments = json.loads((place / "meta.json").read_bytes())["segments"]
+            return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments))
 
     def find(self, query: Query, limit: int) -> Found | None:
         """The best matches; None if it takes SQL to tell. Raises `Unfit`."""
@@ -103,7 +104,7 @@ class Snapshot:
 
         with _sound():
             try:
-                parsed = Parser(self.searcher, self.index.schema)(query)
+                parsed = Parser(self.searcher, self.index.schema, self.entries)(query)
             except NotHere:
                 return None
             if parsed is None:
@@ -117,12 +118,10 @@ class Snapshot:
     def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """In how many chunks each term occurs; terms that occur in none are left out. Raises `Unfit`."""
         from rifflux.store.sqlite.words_query import Parser
-        from rifflux.store.sqlite.words_schema import TERMS
 
-        parser = Parser(self.searcher, self.index.schema)
+        parser = Parser(self.searcher, self.index.schema, self.entries)
         with _sound():
-            known = [term for term in terms if self.searcher.doc_freq(TERMS, term)]
-            counts = {term: parser.count(parser.term(term)) for term in known}
+            counts = {term: parser.frequency(term) for term in terms}
         return {term: count for term, count in counts.items() if count}
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
@@ -134,15 +133,13 @@ class Snapshot:
         return {term: count for term, count in found if shortest <= len(term) <= longest}
 
 
-def _stamp(searcher: tantivy.Searcher, schema: tantivy.Schema) -> Stamp:
-    import tantivy
+def stamp_file(token: str) -> str:
+    """The name of the file that says what a state of the word index covers.
 
-    from rifflux.store.sqlite.words_schema import FACET, STAMP
-
-    found = searcher.search(tantivy.Query.term_query(schema, FACET, STAMP, "basic"), 1).hits
-    if not found:
-        raise Unfit("its stamp is missing")
-    return Stamp(**json.loads(searcher.doc(found[0][1])[STAMP][0]))
+    Each state has its own, written before the database knows of it: what is in the index itself may be newer than the
+    database says, since of chunks in the log it does not count.
+    """
+    return f"{token}.stamp"
 
 
 @contextmanager
@@ -172,9 +169,11 @@ class Words:
         self._keeper = None if read_only else Keeper(location, self._keep)
 
     def _keep(self, connection: apsw.Connection) -> bool:
-        from rifflux.store.sqlite.words_build import keep
+        from rifflux.store.sqlite.words_build import build, keep
 
-        return keep(connection, self.place)
+        known = current(connection, NAME)
+        damaged = known is not None and self._refused is not None and self._refused[0] == known.token
+        return build(connection, self.place) if damaged else keep(connection, self.place)
 
     def log(self, connection: apsw.Connection) -> Log | None:
         """What the database says of its word index; None if there is none, or far too much that it does not cover."""
@@ -227,8 +226,10 @@ class Words:
 
     @property
     def trouble(self) -> str | None:
-        """Why the word index is not used although there should be one."""
-        return self._refused[1] if self._refused else None
+        """Why the word index is not used although there should be one, or could not be built; None if all is well."""
+        if self._refused:
+            return self._refused[1]
+        return self._keeper.trouble if self._keeper else None
 
 
 def _is_worth_it(connection: apsw.Connection) -> bool:

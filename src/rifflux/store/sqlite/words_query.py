@@ -39,10 +39,11 @@ class NotHere(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """Makes queries for one state of the word index."""
+    """Makes queries for one state of the word index, of so many `entries`, replaced ones among them."""
 
     searcher: tantivy.Searcher
     schema: tantivy.Schema
+    entries: int
 
     def __call__(self, query: Query) -> tantivy.Query | None:
         """The query with its filter; None if it has no term to rank by. Raises `NotHere`."""
@@ -71,10 +72,8 @@ class Parser:
         if len(terms) != 1:
             return self._weighed(terms) if terms else _NO_MATCH
         (term,) = terms
-        frequency = self.searcher.doc_freq(TERMS, term)
-        if not frequency:
-            return _NO_MATCH
-        return boosted(self.term(term), self._idf(frequency) / self._own_idf(frequency))
+        found = self.searcher.doc_freq(TERMS, term)
+        return boosted(self.term(term), self._idf(self.frequency(term)) / self._own_idf(found)) if found else _NO_MATCH
 
     def term(self, term: str) -> tantivy.Query:
         """One term, weighed as Tantivy does."""
@@ -104,6 +103,12 @@ class Parser:
         parts = [(SHOULD, boosted(self.term(term), idf / self._own_idf(frequency))) for term, frequency in found]
         return tantivy.Query.boolean_query(parts)
 
+    def frequency(self, term: str) -> int:
+        """How many chunks hold a term; without the entries that were replaced, which are counted until they go."""
+        if self.entries == self.searcher.num_docs:
+            return self.searcher.doc_freq(TERMS, term)
+        return self.count(self.term(term))
+
     def count(self, query: tantivy.Query) -> int:
         """How many chunks match."""
         found: Any = self.searcher.search(query, 1, count=True)
@@ -115,8 +120,8 @@ class Parser:
         return math.log((chunks - frequency + 0.5) / (frequency + 0.5)) if 2 * frequency < chunks else LEAST_IDF
 
     def _own_idf(self, frequency: int) -> float:
-        """Tantivy's."""
-        return math.log(1 + (self.searcher.num_docs - frequency + 0.5) / (frequency + 0.5))
+        """Tantivy's, by the entries that hold a term, replaced ones among them."""
+        return math.log(1 + (self.entries - frequency + 0.5) / (frequency + 0.5))
 
     # Filters
 
