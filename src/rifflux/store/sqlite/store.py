@@ -27,6 +27,7 @@ __all__ = ["SqliteStore"]
 
 #: Stands between an owner and a part in the name of the part's own view; no name of a user holds it.
 PART = "\x1f"
+_BUILD = "run 'rifflux doctor --build', or go on without: the database answers, which takes longer"
 
 
 class SqliteStore(Ranks, Graph, Collections, Writing):
@@ -118,4 +119,8 @@ class SqliteStore(Ranks, Graph, Collections, Writing):
         if self.owner:
             raise OutOfScope("only the whole index can be checked: ask who looks after it to run 'rifflux doctor'")
         with self._engine.lock:
-            return check(self._engine.connection, self._engine.location)
+            problems = check(self._engine.connection, self._engine.location)
+            words = self._engine.words
+            if words and (trouble := words.check(self._engine.connection)):
+                problems.append(Problem(f"the word index {words.place} cannot be used: {trouble}", _BUILD))
+            return problems

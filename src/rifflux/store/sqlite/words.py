@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import struct
 import threading
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +33,10 @@ LEAST_CHUNKS = 20_000
 MOST_FRESH = 2000
 #: The derived file's name.
 NAME = "words"
+
+#: The files of a segment, and what each ends with.
+_SEGMENT_FILES = frozenset((".idx", ".pos", ".term", ".fast", ".fieldnorm", ".store", ".del"))
+_MAGIC = 1337
 
 _LOG = """
 select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token, (
@@ -142,6 +148,16 @@ def stamp_file(token: str) -> str:
     return f"{token}.stamp"
 
 
+def _intact(path: Path) -> bool:
+    """Whether a file is as Tantivy wrote it: contents, a footer with their checksum, its length, a magic number."""
+    data = path.read_bytes()
+    if path.suffix not in _SEGMENT_FILES:
+        return True
+    length, magic = struct.unpack("<II", data[-8:])
+    contents, footer = data[: -8 - length], data[-8 - length : -8]
+    return bool(magic == _MAGIC and json.loads(footer)["crc"] == zlib.crc32(contents))
+
+
 @contextmanager
 def _sound() -> Iterator[None]:
     """Turn whatever damage does into `Unfit`: Tantivy's errors are of several kinds, its panics no `Exception`."""
@@ -202,6 +218,19 @@ class Words:
             except Unfit as error:
                 self.refuse(log, error)
             return self._open
+
+    def check(self, connection: apsw.Connection) -> str | None:
+        """What is wrong with the copy that the database knows, told by its checksums; None if nothing is."""
+        known = current(connection, NAME)
+        if known is None or not known.token:
+            return None
+        try:
+            Snapshot.open(self.place, known)
+            with _sound():
+                damaged = [path.name for path in sorted(self.place.iterdir()) if not _intact(path)]
+        except Unfit as error:
+            return str(error)
+        return f"{', '.join(damaged)} changed since written" if damaged else None
 
     def refuse(self, log: Log, error: Unfit) -> None:
         """Do not use this state any more, and have it built anew."""
