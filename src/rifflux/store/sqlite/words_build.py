@@ -40,7 +40,8 @@ from posting where doc between :first and :last group by term"""
 _DOC, _FIELD, _FIELDS = 24, 22, 3
 
 _CHUNKS = """
-select chunk.id, chunk.uid, document.kind, document.key, document.path, document.time, document.metadata
+select chunk.id, chunk.uid, document.collection, document.kind, document.key, document.path, document.time,
+    document.metadata
 from chunk join document on document.id = chunk.document where chunk.owner = 0 and {which} order by chunk.id"""
 _SPAN = _CHUNKS.format(which="chunk.id between :first and :last")
 _SOME = _CHUNKS.format(which="chunk.id in (select value from json_each(:rows))")
@@ -139,8 +140,8 @@ def _add(writer: tantivy.IndexWriter, chunks: Iterable[Any], terms: _Terms) -> N
 
 # The chunks of a document mostly follow one another.
 @lru_cache(maxsize=64)
-def _facets(kind: str, key: str, path: str, metadata: str) -> list[str]:
-    return facets(kind, key, path, json.loads(metadata))
+def _facets(collection: str, kind: str, key: str, path: str, metadata: str) -> list[str]:
+    return facets(collection, kind, key, path, json.loads(metadata))
 
 
 def _terms_by_chunk(connection: apsw.Connection, span: Mapping[str, int]) -> _Terms:

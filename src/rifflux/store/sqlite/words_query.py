@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tantivy
@@ -127,12 +127,14 @@ class Parser:
 
     def _filter(self, filter: Filter) -> Iterator[tantivy.Query]:
         """Queries that must all match; what they mean is said in `filters`."""
-        if filter.collections:
-            raise NotHere("collections, which are asked for within one owner's few conversations")
+        if replace(filter, paths=(), kinds=(), collections=(), documents=(), since=None, until=None, metadata={}):
+            raise NotHere("a filter that is not known here")
         if filter.paths and not any(_narrows_nothing(path) for path in filter.paths):
             yield _any([self._path(path) for path in filter.paths])
         if filter.kinds:
             yield self._facets("kind", filter.kinds)
+        if filter.collections:
+            yield self._facets("collection", filter.collections)
         if filter.documents:
             yield self._facets("document", filter.documents)
         if filter.since or filter.until:

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 #: The version of what is written here.
-FORMAT = 1
+FORMAT = 2
 TERMS, FACET, TIME, ID, ROW = "terms", "facet", "time", "id", "row"
 #: How often each word of a title is entered: the weight that `Words.weights` has for it.
 TITLE_TIMES = 2
@@ -65,9 +65,10 @@ def entry(row: int, id: int, terms: Sequence[str], held: Sequence[str], time: fl
     return document
 
 
-def facets(kind: str, key: str, path: str, metadata: Mapping[str, Any]) -> list[str]:
+def facets(collection: str, kind: str, key: str, path: str, metadata: Mapping[str, Any]) -> list[str]:
     """All that a document can be filtered by, except its date."""
-    found = [encoded("kind", kind), encoded("document", key), encoded("path", path)]
+    exact = {"collection": collection, "kind": kind, "document": key, "path": path}
+    found = [encoded(name, value) for name, value in exact.items()]
     found += [encoded("folder", path[: place + 1]) for place, char in enumerate(path) if char == "/"]
     if "." in path:
         found.append(encoded("suffix", path[path.rindex(".") :]))
