@@ -392,18 +392,6 @@ class Index(Keeping):
             switching=None if self.scope else self.switching(),
         )
 
-
-    def accelerate(self) -> None:
-        """Build now what makes searching a large index fast, and return when it is there.
-
-        Above some 20,000 chunks this happens by itself, in the background. It lies beside the index and can be deleted.
-        """
-        self.store.accelerate()
-
-    def check(self) -> list[Problem]:
-        """Look for damage; an empty list means that the index is sound."""
-        return self.store.check()
-
     def declare_facets(self, *names: str) -> None:
         """Let queries name these metadata fields as `field:value`; kept in the index."""
         for name in names:

@@ -46,6 +46,13 @@ class Switched:
 class Keeping(Asking):
     """Looks after an index as a whole. In a scope, all of this raises `OutOfScope`."""
 
+    def accelerate(self) -> None:
+        """Build now what makes searching a large index fast, and return when it is there.
+
+        Above some 20,000 chunks this happens by itself, in the background. It lies beside the index and can be deleted.
+        """
+        self.store.accelerate()
+
     def check(self) -> list[Problem]:
         """Look for damage; an empty list means that the index is sound."""
         return self.store.check()
