@@ -2,8 +2,8 @@
 
 FTS5 and Tantivy have the same formula and constants but for idf: here a term that more than half of all chunks hold
 counts nearly nothing, a phrase by how rare it is as a whole, and what is required twice, because it stands twice in the
-expression. What is left is that Tantivy rounds the lengths of chunks above 40 terms, and counts a title's words as
-often as they weigh.
+expression. What is left: Tantivy rounds the lengths of chunks above 40 terms, counts a title's words as often as
+they weigh, and the terms that a prefix stands for one by one.
 """
 
 from __future__ import annotations
