@@ -27,11 +27,15 @@ models = typer.Typer(
 )
 app.add_typer(models)
 
+Build = Annotated[bool, typer.Option("--build", help="First build what makes a large index fast.")]
+
 
 @app.command()
-def doctor(db: Db = None, json: Json = False) -> None:
+def doctor(db: Db = None, json: Json = False, build: Build = False) -> None:
     """Look for damage in the index. Exit status 0 only if it is sound."""
     with open_configured(load(db=db)) as index:
+        if build:
+            index.accelerate()
         problems = index.check()
     show.problems(problems, as_json=json)
     if problems:
