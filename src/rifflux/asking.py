@@ -232,7 +232,9 @@ class Asking:
             self._load,
             self.store.document_frequencies,
             lambda: self.store.counts()["chunks"],
+            self.store.vectors_of,
             self._reranking or RerankSettings(),
+            self.profile.features,
         )
 
     @property

@@ -122,6 +122,10 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
     facets, fusion = store.setting("facets"), store.setting("fusion")
     if fusion and not explicit:
         profile = replace(profile, fusion=load_fusion(fusion))
+    if (weights := store.setting("features")) and not explicit:
+        from rifflux.retrieve.rerank.stored import load_weights
+
+        profile = replace(profile, features=load_weights(weights))
     return replace(profile, language=language, facets=tuple(facets.split(",")) if facets else profile.facets)
 
 
