@@ -65,13 +65,13 @@ class TestRecords:
         assert [hit.document for hit in shelved.cites] == ["C-1"]
         assert [hit.document for hit in index.works.get("C-1").cited_by] == ["C-2"]
 
-    def test_a_proof_and_passages_are_searched_under_their_headings(self, index: Index, write: Any) -> None:
-        sections = [{"heading": "Flatness", "text": "Tensoring with a flat module is exact.", "kind": "theorem"}]
+    def test_passages_are_searched_under_their_headings(self, index: Index, write: Any) -> None:
+        sections = [
+            {"heading": "Flatness", "text": "Tensoring with a flat module is exact.", "kind": "theorem"},
+            {"heading": "Proof", "text": "By Zorn.", "kind": "proof"},
+        ]
         index.works.import_files(
-            write(
-                "a.jsonl",
-                {"id": "T", "title": "A lemma", "text": "Statement.", "proof": "By Zorn.", "sections": sections},
-            )
+            write("a.jsonl", {"id": "T", "title": "A lemma", "text": "Statement.", "sections": sections})
         )
         (hit,) = index.search("zorn", mode="lexical")
         assert (hit.document, hit.heading_path, hit.content) == ("T", "Proof", "By Zorn.")
@@ -81,6 +81,11 @@ class TestRecords:
         assert document is not None
         assert [part.kind for part in document.parts] == ["abstract", "theorem", "proof"]
         assert document.text[slice(*document.parts[1].span)] == "Tensoring with a flat module is exact."
+
+    def test_what_a_definition_defines_is_a_subject_of_it(self, index: Index, write: Any) -> None:
+        text = r"A module is {\it $R$-flat} or \emph{flat} if {\it not} \emph{a b c d e f g h i}."
+        index.works.import_files(write("a.jsonl", {"id": 1, "title": "Definition", "text": text, "type": "definition"}))
+        assert index.works.get("a:1").work.tags == (Tag("term", "R-flat"), Tag("term", "flat"))
 
     def test_subjects_are_searched_as_words(self, index: Index, write: Any) -> None:
         index.works.import_files(write("a.jsonl", {"id": 1, "title": "Untold", "tags": {"msc": ["14F05"]}}))

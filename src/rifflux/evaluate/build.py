@@ -113,7 +113,8 @@ class Cache:
         Even the former depends on the model: passages are cut by its tokens.
         """
         family = fingerprint_of(_digest(corpus), self.embedder.fingerprint)[:12]
-        kind = fingerprint_of(SCHEMA_VERSION, _code(), profile.name, profile.language, repr(profile.chunker))[:12]
+        analysis = (profile.language, profile.mathematics)
+        kind = fingerprint_of(SCHEMA_VERSION, _code(), profile.name, *analysis, repr(profile.chunker))[:12]
         stem = f"{collection.name}-{family}-{kind}"
         return self.folder / f"{stem}-words.db", self.folder / f"{stem}.db"
 

@@ -9,13 +9,11 @@ from dataclasses import dataclass, field
 
 from rifflux.store.base import Store
 
-__all__ = ["EMBED", "READ", "SWITCH", "Turns"]
+__all__ = ["EMBED", "READ", "Turns"]
 
 #: Bringing roots up to date, and making vectors: two that do it at once would do the same work twice.
 READ, EMBED = "read", "embed"
-#: Making vectors of another model, for a switch to it.
-SWITCH = "switch"
-_DOING = {READ: "reads files into", EMBED: "makes vectors for", SWITCH: "switches the model of"}
+_DOING = {READ: "reads files into", EMBED: "makes vectors for"}
 
 _log = logging.getLogger("rifflux")
 

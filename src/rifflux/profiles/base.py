@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rifflux.ingest.chunk import Chunker
@@ -27,17 +27,18 @@ _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 class Profile:
     """How a kind of content is cut, ranked and asked.
 
-    `facets` are the metadata fields that queries may name as `field:value`; `pool` tells how many candidates
+    `language` and `mathematics` choose the analyser (see `rifflux.text.analyser`); an index keeps what it was built
+    with. `facets` are the metadata fields that queries may name as `field:value`; `pool` tells how many candidates
     each channel gives for a page of `top_k`. With `anchors`, what a question names to the letter lifts the hits
     that hold it; with `shortcut`, a question that is one identifier is searched by words alone; with `expand`, words
     that occur nowhere are searched in other spellings too, and the user's synonyms are. `diversity` is what keeps a
     page from repeating itself; with `relevance`, each hit of a page gets its own. With `exact`, scores by
-    words are SQLite's own to the last digit, however large the index is. `features` are weights of the reranker of that
-    name by component; what is not named has its default.
+    words are SQLite's own to the last digit, however large the index is.
     """
 
     name: str
     language: str = "english"
+    mathematics: str = "latex"
     chunker: Chunker = _CHUNKER
     facets: tuple[str, ...] = ()
     weights: FieldWeights = field(default_factory=FieldWeights)
@@ -49,4 +50,3 @@ class Profile:
     diversity: Diversity = field(default_factory=Diversity)
     relevance: bool = True
     exact: bool = False
-    features: Mapping[str, float] = field(default_factory=dict)

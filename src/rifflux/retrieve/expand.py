@@ -17,6 +17,7 @@ from itertools import islice, permutations, product
 from pathlib import Path
 
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.retrieve.formulas import formulas
 from rifflux.text.analyser import Analyser, tokens
 from rifflux.types import Clause, Query
 
@@ -57,12 +58,15 @@ class Synonyms:
 def expand(
     query: Query, analyser: Analyser, frequencies: Frequencies, vocabulary: Vocabulary, known: Synonyms | None
 ) -> tuple[Query, list[str]]:
-    """The query with its variants, and a note of each word that got some."""
+    """The query with its variants, and a note of each word or formula that got some."""
     found = [*spellings(query, analyser, frequencies, vocabulary), *(synonyms(query, analyser, known) if known else ())]
     asked = {*query.clauses, *query.required, *query.excluded}
     # A dictionary, because two words may lead to the same variant.
     fresh = {variant.clause: variant for variant in found if variant.clause not in asked}
-    return replace(query, variants=tuple(fresh)) if fresh else query, list(_notes(fresh.values()))
+    whole = dict(formulas(query, analyser))
+    variants = dict.fromkeys([*fresh, *(phrase for phrases in whole.values() for phrase in phrases)])
+    notes = [*_notes(fresh.values()), *(f"{formula!r} is a formula: also searched as a whole" for formula in whole)]
+    return replace(query, variants=tuple(variants)), notes
 
 
 def _notes(variants: Iterable[Variant]) -> Iterator[str]:

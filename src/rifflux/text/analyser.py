@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
 from rifflux.errors import InvalidArgument
 from rifflux.text.math import plain_math
+from rifflux.text.notation import one_notation
 from rifflux.text.stopwords import stop_words
 
-__all__ = ["CJK", "Analyser", "analyser"]
+__all__ = ["CJK", "MATHEMATICS", "Analyser", "analyser"]
 
 #: The characters of scripts without spaces, for use inside [] of an expression.
 CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
@@ -98,20 +99,23 @@ class _Joined(dict[str, str]):
 
 @dataclass(frozen=True)
 class Analyser:
-    """Turns text into terms. `language` is a Snowball name (`english`, `german`, …) or `none` for no stemming."""
+    """Turns text into terms. `language` is a Snowball name (`english`, `german`, …) or `none` for no stemming.
+
+    `mathematics` is a name of `MATHEMATICS`: texts that are not about it lose by more than `latex`.
+    """
 
     language: str = "english"
+    mathematics: str = "latex"
 
     def __post_init__(self) -> None:
         import Stemmer
 
+        if self.mathematics not in MATHEMATICS:
+            raise InvalidArgument(f"no {self.mathematics!r} for mathematics; choose one of {', '.join(MATHEMATICS)}")
+
         known = {*Stemmer.algorithms(), "none"}
         if self.language not in known:
             raise InvalidArgument(f"no language {self.language!r}; choose one of {', '.join(sorted(known))}")
-
-    def __reduce__(self) -> tuple[Callable[[str], Analyser], tuple[str]]:
-        """Another process has its own memory of tokens."""
-        return analyser, (self.language,)
 
     @cached_property
     def _terms(self) -> _Terms:
@@ -136,7 +140,15 @@ class Analyser:
 
     def terms(self, text: str) -> list[str]:
         """The terms of `text` in order of appearance, duplicates kept."""
-        return self._terms_of(_plain(text))
+        return self._terms_of(self._plain(text))
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of `text` in its plain spelling, not folded."""
+        return _tokens_of(self._plain(text))
+
+    def terms_of(self, token: str) -> tuple[str, ...]:
+        """The terms of one token."""
+        return self._terms[token]
 
     def _terms_of(self, plain: str) -> list[str]:
         known = self._terms
@@ -146,7 +158,11 @@ class Analyser:
         """The terms of `text` as one string with single spaces between: what an engine is given to index."""
         # No token reaches across a space, so what stands between two spaces is looked up as a whole: that takes a
         # fifth of the time of finding its tokens.
-        return " ".join(filter(None, map(self._joined.__getitem__, _plain(text).split())))
+        return " ".join(filter(None, map(self._joined.__getitem__, self._plain(text).split())))
+
+    @cached_property
+    def _plain(self) -> Callable[[str], str]:
+        return MATHEMATICS[self.mathematics]
 
     def _analyse(self, token: str) -> tuple[str, ...]:
         if token.isascii():
@@ -183,18 +199,30 @@ class Analyser:
 
 def tokens(text: str) -> list[str]:
     """The tokens of `text` after Unicode and LaTeX normalisation: words, identifiers, CJK runs, symbols; not folded."""
-    return _tokens_of(_plain(text))
+    return _tokens_of(_latex(text))
 
 
-def _plain(text: str) -> str:
-    """The text with every character and formula in its plain spelling."""
+def _composed(text: str) -> str:
+    """The text with every character in its plain spelling."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         for variant, plain in _VARIANTS:
             text = text.replace(variant, plain)
-    if "," in text:
-        text = _GROUPED_DIGITS.sub("", text)
-    return plain_math(text)
+    return _GROUPED_DIGITS.sub("", text) if "," in text else text
+
+
+def _latex(text: str) -> str:
+    return plain_math(_composed(text))
+
+
+def _notation(text: str) -> str:
+    # First, as composing turns H¹ into H1.
+    return _composed(one_notation(text))
+
+
+#: How a text is brought to its plain spelling: as if it held no mathematics, with the ways of LaTeX to write one
+#: symbol, or with all notations of a formula.
+MATHEMATICS: Mapping[str, Callable[[str], str]] = {"none": _composed, "latex": _latex, "notation": _notation}
 
 
 def _tokens_of(plain: str) -> list[str]:
@@ -225,6 +253,6 @@ def _bigrams(run: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=32)
-def analyser(language: str = "english") -> Analyser:
+def analyser(language: str = "english", mathematics: str = "latex") -> Analyser:
     """The analyser of a language, shared so that its memory of tokens is too."""
-    return Analyser(language)
+    return Analyser(language, mathematics)

@@ -112,7 +112,7 @@ _MSC = re.compile(r"\d\d(?:-\d\d|-XX|[A-Z](?:xx|XX|\d\d))?")
 _ARXIV_CATEGORY = re.compile(r"[a-z-]+(?:\.[A-Za-z-]{2,})?")
 
 #: What a tag of a scheme looks like: arXiv categories, Mathematics Subject Classification, ACM's and Computing Reviews'
-#: codes, OpenAlex topics and concepts, JEL and PACS codes, and words that authors chose.
+#: codes, OpenAlex topics and concepts, JEL and PACS codes, words that authors chose, and terms that a work defines.
 TAG_SCHEMES: Mapping[str, re.Pattern[str]] = {
     "arxiv": _ARXIV_CATEGORY,
     "msc": _MSC,
@@ -121,6 +121,7 @@ TAG_SCHEMES: Mapping[str, re.Pattern[str]] = {
     "jel": re.compile(r"[A-Z]\d{0,2}"),
     "pacs": re.compile(r"\d\d\.\d\d.*"),
     "keyword": re.compile(r".+"),
+    "term": re.compile(r".+"),
 }
 
 

@@ -11,8 +11,9 @@ from rifflux.ingest.works.base import Entry
 from rifflux.ingest.works.citations import Citations
 from rifflux.ingest.works.doubts import Doubts
 from rifflux.ingest.works.matching import Matcher, Place, records_of
+from rifflux.ingest.works.terms import DEFINITION, defined_terms
 from rifflux.store.base import Store
-from rifflux.types import Block, Document, Failure, Identifier
+from rifflux.types import Block, Document, Failure, Identifier, Tag
 from rifflux.works import Work, document_of
 from rifflux.works.merge import merged
 from rifflux.works.report import Doubt
@@ -78,14 +79,16 @@ class Bring:
         self.put(same[0] if same else (COLLECTION + source, entry.key), {**records, name: work}, same)
 
     def _own(self, source: str, entry: Entry) -> Work:
-        """The work with the source's name among its identifiers, and no citation of itself."""
+        """The work with the source's name among its identifiers, what it defines, and no citation of itself."""
         work = entry.work
         identifiers = (*work.identifiers, Identifier(source, entry.key))
         own = set(map(str, identifiers))
         cited = tuple(link for link in work.citations if link.kind != "cites" or link.key not in own)
         if len(cited) < len(work.citations):
             self.tally.noted.append(Failure(entry.place, "it cites itself: that citation is left out"))
-        return replace(work, identifiers=identifiers, citations=cited, sources=(source,))
+        terms = defined_terms(work.abstract) if work.kind == DEFINITION else ()
+        tags = (*work.tags, *(Tag("term", term) for term in terms))
+        return replace(work, identifiers=identifiers, citations=cited, tags=tags, sources=(source,))
 
     def put(self, place: Place, records: Mapping[str, Work], replaced: Iterable[Place]) -> None:
         """Store at `place` what all records tell of one work, instead of the documents at `replaced`."""

@@ -11,9 +11,9 @@ A field may stand in the record itself or in its `metadata`:
     categories (arXiv) · msc · cr_categories, acm · keywords · jel · pacs    subjects; others as tags: {scheme: [value]}
     cites, references, citations                      what it cites: identifiers, or keys of other records of the file
     passages, sections                                a list of objects with text, and heading, kind, label
-    proof                                             a passage
     licence, license · type, kind · updated           as they say
     cited_by                                          left out: it follows from what the others cite
+    proof                                             left out: statements rank worse among proofs; a passage can be one
 
 `_id`, `id` or `key` is what the source calls the work; without one, its first identifier is. Other plain fields are
 kept as metadata.
@@ -157,8 +157,6 @@ def _passages(fields: Record, notes: Notes) -> Iterator[Passage]:
         heading = str(told.get("heading") or told.get("title") or "")
         kind = str(told.get("kind") or "section")
         yield Passage(text.strip(), kind, (heading,) if heading else (), str(told.get("label") or ""))
-    if proof := _text(fields, "proof"):
-        yield Passage(proof, "proof", ("Proof",))
 
 
 def _citations(fields: Record, source: str, notes: Notes) -> Iterator[Link]:

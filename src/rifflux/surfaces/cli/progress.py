@@ -10,12 +10,7 @@ from rifflux.types import Progress
 
 __all__ = ["progress_bar"]
 
-_LABELS = {
-    "read": "Reading files",
-    "embed": "Embedding chunks",
-    "copy": "Copying pages",
-    "drop": "Dropping vectors",
-}
+_LABELS = {"read": "Reading files", "embed": "Embedding chunks"}
 
 
 @contextmanager

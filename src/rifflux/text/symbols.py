@@ -1,0 +1,78 @@
+"""The names of mathematical symbols: Unicode characters by LaTeX command, and commands that mean the same symbol."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+__all__ = ["SAME", "SUBSCRIPTS", "SUPERSCRIPTS", "greek_commands", "symbol_names", "unicode_commands"]
+
+_CHARACTERS = """
+⊗ otimes ⊕ oplus ⊖ ominus ⊙ odot ⊠ boxtimes ⊞ boxplus ⨂ otimes ⨁ oplus × times ⋊ rtimes ⋉ ltimes ⋈ bowtie ∗ * ⋆ star
+∘ circ • bullet ∙ bullet ⋅ cdot · cdot ∧ wedge ∨ vee ∩ cap ∪ cup ⋂ cap ⋃ cup ⊔ sqcup ⊓ sqcap ∐ coprod ⨿ coprod ∏ prod
+∑ sum ∫ int ∮ oint ∂ partial ∇ nabla ∆ Delta √ sqrt ∞ infty ∅ emptyset ⌀ emptyset ℓ ell ℘ wp ℵ aleph ı imath ȷ jmath
+→ to ⟶ to ⇒ Rightarrow ⟹ Rightarrow ← leftarrow ⟵ leftarrow ⇐ Leftarrow ↔ leftrightarrow ⇔ iff ⟺ iff ↦ mapsto ⟼ mapsto
+↪ hookrightarrow ↠ twoheadrightarrow ↣ rightarrowtail ⇝ leadsto ↝ leadsto ⇉ rightrightarrows ↑ uparrow ↓ downarrow
+∈ in ∉ notin ∋ ni ⊂ subset ⊃ supset ⊆ subset ⊇ supset ⊊ subsetneq ⊋ supsetneq ⊄ nsubset ⊑ sqsubset ∖ setminus
+≤ leq ≥ geq ⩽ leq ⩾ geq ≪ ll ≫ gg ≠ neq ≡ equiv ≅ cong ≃ simeq ≈ approx ∼ sim ≐ doteq ≺ prec ≻ succ ∝ propto
+⊢ vdash ⊨ models ⊤ top ⊥ perp ∣ mid ∤ nmid ∥ parallel ∀ forall ∃ exists ∄ nexists ¬ neg ± pm ∓ mp ÷ div
+† dagger ‡ ddagger ♯ sharp ♭ flat ♮ natural ⋄ diamond □ square ◻ square △ triangle ▽ triangledown
+⊲ triangleleft ⊳ triangleright ⌊ lfloor ⌋ rfloor ⌈ lceil ⌉ rceil ⟨ langle ⟩ rangle ⋯ ldots … ldots ⋮ ldots ⋱ ldots
+"""
+_GREEK = """
+α alpha β beta γ gamma δ delta ε epsilon ϵ epsilon ζ zeta η eta θ theta ϑ theta ι iota κ kappa ϰ kappa λ lambda μ mu
+ν nu ξ xi π pi ϖ pi ρ rho ϱ rho σ sigma ς sigma τ tau υ upsilon φ phi ϕ phi χ chi ψ psi ω omega
+Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Υ Upsilon Φ Phi Ψ Psi Ω Omega
+"""
+
+#: Commands that write the same symbol as another, which stands for both.
+SAME: Mapping[str, str] = {
+    **dict.fromkeys(("rightarrow", "longrightarrow", "xrightarrow"), "to"),
+    **dict.fromkeys(("longleftarrow", "gets", "xleftarrow"), "leftarrow"),
+    **dict.fromkeys(("Longrightarrow", "implies"), "Rightarrow"),
+    **dict.fromkeys(("Leftrightarrow", "Longleftrightarrow"), "iff"),
+    **dict.fromkeys(("le", "leqslant", "leqq"), "leq"),
+    **dict.fromkeys(("ge", "geqslant", "geqq"), "geq"),
+    **dict.fromkeys(("dots", "cdots", "vdots", "ddots", "dotsc", "dotsb"), "ldots"),
+    "longmapsto": "mapsto", "ne": "neq", "land": "wedge", "lor": "vee", "lnot": "neg", "varnothing": "emptyset",
+    "subseteq": "subset", "supseteq": "supset", "owns": "ni", "amalg": "coprod", "bigoplus": "oplus",
+    "bigotimes": "otimes", "bigcup": "cup", "bigcap": "cap", "bigwedge": "wedge", "bigvee": "vee", "bigsqcup": "sqcup",
+    "varphi": "phi", "varepsilon": "epsilon", "vartheta": "theta", "varrho": "rho", "varsigma": "sigma",
+    "varkappa": "kappa", "varpi": "pi", "ast": "*", "ell": "l", "vert": "mid", "lvert": "mid", "rvert": "mid",
+    "smallsetminus": "setminus", "backslash": "setminus", "leadsto": "leadsto", "rightsquigarrow": "leadsto",
+    "hookrightarrow": "hookrightarrow", "inf": "inf", "iso": "cong", "dag": "dagger",
+}  # fmt: skip
+
+SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵃᵇᶜᵈᵉᶠᵍʰʲᵏˡᵐᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂ"
+SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    words = text.split()
+    return zip(words[::2], words[1::2], strict=True)
+
+
+@cache
+def unicode_commands() -> Mapping[int, str]:
+    """Symbols and letters of the mathematical alphabets as LaTeX, for `str.translate`."""
+    table = {ord(char): "*" if name == "*" else f"\\{name} " for char, name in _pairs(_CHARACTERS)}
+    greek = greek_commands()
+    for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1D800)):
+        if unicodedata.decomposition(chr(code)).startswith("<font>"):
+            plain = unicodedata.normalize("NFKC", chr(code))
+            table[code] = greek.get(plain, plain)
+    return table
+
+
+@cache
+def greek_commands() -> Mapping[str, str]:
+    """The letters of the Greek alphabet as LaTeX; capitals that look like Latin ones are no symbols."""
+    return {char: f"\\{name} " for char, name in _pairs(_GREEK)}
+
+
+@cache
+def symbol_names() -> frozenset[str]:
+    """What the symbols are called in plain text."""
+    names = {name for text in (_CHARACTERS, _GREEK) for _, name in _pairs(text)}
+    return frozenset(SAME.get(name, name) for name in names) | {"star", "shriek"}

@@ -1,0 +1,108 @@
+"""Formulas are the same to the analyser in every notation, and what is no formula is left alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rifflux.errors import InvalidArgument
+from rifflux.text.analyser import Analyser, analyser
+from rifflux.text.notation import one_notation
+
+SAME = [
+    [r"$\mathcal{O}_X$", r"$\mathcal O_X$", r"${\mathcal O}_{X}$", r"\(\mathcal{O}_{X}\)", "𝒪_X", "𝒪ₓ", "O_X", "O_{X}"],
+    ["C*-algebra", "C^*-algebra", "`C^*`-algebra", "$C^*$-algebra", "$C^{*}$-algebra", "C-star algebra", "C⋆-algebra"],
+    ["H^1", "H¹", "$H^1$", "$H^{1}$", r"$\mathrm{H}^1$", "H^{1}"],
+    ["$H^1_c(X, F)$", "$H_c^1(X,F)$", "H¹_c(X, F)", "H_c^1(X,F)", r"$H^{1}_{c} (X, \mathcal{F})$"],
+    ["étale", "etale", r"\'etale", r"\'{e}tale", "e\u0301tale", "Étale"],
+    ["Erdős", "Erdos", r"Erd\H{o}s", "ERDŐS"],
+    [r"$R^1f_*\mathcal{F}$", "R¹f_*ℱ", "R^1 f_* F", "R^1f_*F", r"$R^{1} f_{*} {\mathcal F}$"],
+    [r"$M \otimes_{\mathcal{O}_X} N$", "M ⊗_{𝒪_X} N", r"$M\otimes_{\mathcal O_X}N$", "M (x)_{O_X} N"],
+    [r"$k^{-1}$", "k⁻¹", "k^-1", "k^{-1}"],
+    [r"$\alpha_i \in A_{\mathfrak p}$", "α_i ∈ A_𝔭", r"\alpha_{i}\in A_{\mathfrak{p}}", "alpha_i in A_p"],
+    [r"$f : X \longrightarrow Y$", r"$f:X\to Y$", "f: X → Y", "f: X -> Y"],
+    [r"$\ell$-adic", "ℓ-adic", "l-adic"],
+    ["$p$-adic", "p-adic"],
+    [r"$f'_! K^\bullet$", "f′_! K^•", r"f_!K^{\bullet}"],
+    [r"$\mathbf{Z}/n\mathbf{Z}$", "ℤ/nℤ", r"\mathbb{Z}/n\mathbb{Z}"],
+    [r"\(x_1, \ldots, x_n\)", "x₁, …, xₙ", "x_1, ..., x_n", r"\[ x_{1},\dots,x_{n} \]"],
+    [r"$a \leq b$", "a ≤ b", r"$a\leqslant b$", "a <= b"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spellings", SAME, ids=lambda spellings: spellings[0])
+def test_all_spellings_of_a_formula_give_equal_terms(spellings: list[str]) -> None:
+    read = analyser("english", "notation").terms
+    terms = {spelling: read(spelling) for spelling in spellings}
+    assert terms[spellings[0]]
+    assert all(each == terms[spellings[0]] for each in terms.values()), terms
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("H^1", "H^2"),
+        ("H^1", "H_1"),
+        ("O_X", "O_Y"),
+        ("X ⊗ Y", "X ⊕ Y"),
+        (r"\alpha", r"\beta"),
+        ("f_*", "f^*"),
+        ("A ⊂ B", "A ∪ B"),
+    ],
+)
+def test_different_symbols_stay_different(one: str, other: str) -> None:
+    read = analyser("english", "notation").terms
+    assert read(one) != read(other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Well-known 3-fold p-adic methods, see 10.3.2 (and 12.4) of 30 CFR 250.1725.",
+        "The e-mail of Smith's co-author; it's 50% of it/them: fine.",
+        "Über die Größe von Straßen",
+        "λόγος ἐν ἀρχῇ",
+        "数学の本",
+    ],
+)
+def test_text_without_formulas_gives_the_terms_it_always_gave(text: str) -> None:
+    assert analyser("english", "notation").terms(text) == analyser("english", "latex").terms(text)
+
+
+def test_the_other_ways_to_read_mathematics_are_as_they_were() -> None:
+    text = r"$\mathcal{O}_X$ and H¹"
+    assert analyser("english").terms(text) == ["o_x", "o", "x", "h1"]
+    assert analyser("english", "none").terms(text) == ["mathcal", "o", "_x", "x", "h1"]
+    with pytest.raises(InvalidArgument, match="notation"):
+        Analyser("english", "algebra")
+
+
+letters = st.sampled_from(["x", "A", "f", r"\alpha", r"\mathcal{F}", "𝒢", "β", "ℤ", "12"])
+scripts = st.sampled_from(["", "_i", "^2", "_{ij}", "^{n+1}", "_*", "^{-1}", "₂", "_{X_0}", r"^\bullet"])
+atoms = st.builds("{}{}".format, letters, scripts)
+between = st.sampled_from([" ", r" \to ", " ⊗ ", ", ", " = ", r"\times ", " + "])
+formulas = st.builds(lambda first, rest: first + "".join(a + b for a, b in rest), atoms,
+                     st.lists(st.tuples(between, atoms), max_size=4))  # fmt: skip
+
+
+@given(formulas, st.booleans())
+def test_what_is_in_one_notation_stays_as_it_is(formula: str, marked: bool) -> None:
+    once = one_notation(f"${formula}$" if marked else formula)
+    assert one_notation(once).split() == once.split()
+
+
+@given(formulas)
+def test_blanks_and_delimiters_make_no_difference_to_a_formula(formula: str) -> None:
+    read = analyser("english", "notation").terms
+    assert read(f"${formula}$") == read(rf"\({formula}\)") == read(rf"\[ {formula} \]")
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read(text: str) -> None:
+    assert all(" " not in term for term in analyser("english", "notation").terms(text))
+
+
+@given(st.text(st.sampled_from("\\{}_^$*ab1 ()-"), max_size=40))
+def test_unbalanced_latex_is_read(text: str) -> None:
+    assert not any(mark in one_notation(text) for mark in "\x01\x02")
