@@ -14,7 +14,7 @@ from typing import Any
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
 from rifflux.text.dates import parse_time
-from rifflux.types import Document, Filter, Link
+from rifflux.types import Bound, Document, Filter, Link
 
 __all__ = [
     "HYBRID",
@@ -97,10 +97,26 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         paths=_strings("paths", filter.paths),
         kinds=_strings("kinds", filter.kinds),
         documents=_strings("documents", filter.documents),
+        collections=_strings("collections", filter.collections),
         since=_date("since", filter.since),
         until=_date("until", filter.until),
         metadata=_metadata(filter.metadata),
+        bounds=_bounds(filter.bounds),
+        without=_strings("without", filter.without),
+        not_kinds=_strings("not_kinds", filter.not_kinds),
     )
+
+
+def _bounds(value: Any) -> tuple[Bound, ...]:
+    bounds = (value,) if isinstance(value, Bound) else tuple(value)
+    ends = [end for bound in bounds if isinstance(bound, Bound) for end in (bound.least, bound.most)]
+    if not all(isinstance(bound, Bound) for bound in bounds) or not all(map(_finite_or_none, ends)):
+        raise InvalidArgument(f"filter 'bounds' must be Bound values with numbers as their ends, not {value!r}")
+    return bounds
+
+
+def _finite_or_none(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
 
 
 def _strings(name: str, value: Any) -> tuple[str, ...]:

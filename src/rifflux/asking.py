@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rifflux._arguments import (
     HYBRID,
@@ -44,10 +43,11 @@ from rifflux.types import (
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
-    from rifflux.retrieve.rerank import Rerank, RerankSettings
+    from rifflux.retrieve.rerank import Rerank, RerankSettings, Resources
 
 __all__ = ["Asking"]
 
+Value = TypeVar("Value")
 #: Judgements go from 0, irrelevant, to this.
 MOST_GRADE = 10
 
@@ -69,6 +69,7 @@ class Asking:
         self._reranking = rerankers
         self._synonyms = synonyms
         self._rerankers: dict[str, Rerank] = {}
+        self._calibrated: tuple[str, Calibration | None] = ("", None)
 
     @property
     def scope(self) -> Scope | None:
@@ -114,10 +115,17 @@ class Asking:
         """
         checked_search(query, top_k, min_score)
         diversity = self.profile.diversity.but(group=group, diversify=diversify, collapse=collapse)
-        plan = self._plan(query, top_k, mode, fusion, rerank, filter, deadline_ms)
-        stages = [*plan.pipeline.stages, *diversity.stages(self.store)]
-        pipeline = replace(plan.pipeline, stages=stages, rate=self._relevance(plan.query))
-        results = replace(plan, pipeline=pipeline)(top_k)
+
+        def run() -> Results:
+            plan = self._plan(query, top_k, mode, fusion, rerank, filter, deadline_ms)
+            stages = [*plan.pipeline.stages, *diversity.stages(self.store)]
+            pipeline = replace(plan.pipeline, stages=stages, rate=self._relevance(plan.query))
+            return replace(plan, pipeline=pipeline)(top_k)
+
+        results = self._again_if_switched(run)
+        if troubles := self.store.troubles():
+            trace = results.trace
+            results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))
         return results if min_score is None else at_least(min_score, results)
 
     def _relevance(self, query: Query) -> Relevance | None:
@@ -126,9 +134,12 @@ class Asking:
             return None
         return Relevance(self.store, self.analyser, None if query.vector is None else self._calibration)
 
-    @cached_property
+    @property
     def _calibration(self) -> Calibration | None:
-        return calibration_of(self.embedder)
+        embedder = self.embedder
+        if embedder.fingerprint != self._calibrated[0]:
+            self._calibrated = embedder.fingerprint, calibration_of(embedder)
+        return self._calibrated[1]
 
     def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
         """A hybrid search ready to run, with its steps apart: for measuring and tuning them."""
@@ -202,21 +213,34 @@ class Asking:
         """The reranker asked for by argument or mode; kept, for its model and its memory serve the next search too."""
         if choice is None and mode != HYBRID_RERANK:
             return None
-        from rifflux.retrieve.rerank import DEFAULT_RERANKER, RerankSettings, Resources, reranker_of
+        from rifflux.retrieve.rerank import DEFAULT_RERANKER, reranker_of
 
         choice = choice or DEFAULT_RERANKER
         if not isinstance(choice, str):
             return choice
         if choice not in self._rerankers:
-            resources = Resources(
-                self.analyser,
-                self._load,
-                self.store.document_frequencies,
-                lambda: self.store.counts()["chunks"],
-                self._reranking or RerankSettings(),
-            )
-            self._rerankers.setdefault(choice, reranker_of(choice, resources))
+            self._rerankers.setdefault(choice, reranker_of(choice, self.resources))
         return self._rerankers[choice]
+
+    @property
+    def resources(self) -> Resources:
+        """What rerankers may need of this index."""
+        from rifflux.retrieve.rerank import RerankSettings, Resources
+
+        return Resources(
+            self.analyser,
+            self._load,
+            self.store.document_frequencies,
+            lambda: self.store.counts()["chunks"],
+            self.store.vectors_of,
+            self._reranking or RerankSettings(),
+            self.profile.features,
+        )
+
+    @property
+    def has_llm(self) -> bool:
+        """Whether the settings name a chat model that can rerank."""
+        return bool(self._reranking and self._reranking.llm_url and self._reranking.llm_model)
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
         """The query with its vector where needed, the channels that answer, what is missing, what was left out."""
@@ -248,21 +272,31 @@ class Asking:
             degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run 'rifflux index'")
         try:
             with clock("embed"):
-                query = replace(query, vector=self._embed(query.semantic_text))
+                vector, model = self._embed(query.semantic_text)
+                query = replace(query, vector=vector, model=model)
         except ModelMismatch:
             raise
         except ModelError as error:
             return query, [*degraded, f"no query vector: {error}"]
         return query, degraded if query.vector is not None else [*degraded, "no query vector: the embedder gave none"]
 
-    def _embed(self, text: str) -> Vectors | None:
-        known = self.store.model()
-        if known and known.fingerprint != self.embedder.fingerprint:
+    def _embed(self, text: str) -> tuple[Vectors | None, str]:
+        """The vector of a text, and the fingerprint of the model it is by."""
+        known, embedder = self.store.model(), self.embedder
+        if known and known.fingerprint != embedder.fingerprint:
             raise ModelMismatch(
-                f"the index holds vectors of {known.name}, and {self.embedder.name} cannot read them: "
+                f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "
                 f"open it with model={known.spec!r}, or without a model"
             )
-        return self.embedder.embed_query(text)
+        return embedder.embed_query(text), embedder.fingerprint
+
+    def _again_if_switched(self, work: Callable[[], Value]) -> Value:
+        """Do something with the index's model; once more if the index was switched to another one meanwhile."""
+        try:
+            return work()
+        except ModelMismatch:
+            # One that was chosen does not fit the second time either.
+            return work()
 
     def get(self, id: str) -> Hit | Document:
         """A chunk by its id, or a document by its key, path or absolute path. Raises `NotFound`."""

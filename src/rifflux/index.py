@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -14,15 +15,18 @@ from rifflux._arguments import (
     checked_document,
     checked_path,
 )
-from rifflux.asking import Asking
-from rifflux.errors import InvalidArgument, NotFound
+from rifflux.embedding import DEFAULT_MODEL, CurrentEmbedder
+from rifflux.errors import InvalidArgument, ModelError, NotFound
+from rifflux.keeping import Keeping, info_of
 from rifflux.library import Library
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
+from rifflux.profiles.memories import MEMORIES
 from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.store import open_store
-from rifflux.store.base import DocumentChange, ModelInfo, Problem, Store
+from rifflux.store.base import DocumentChange, Store
+from rifflux.store.generations import Generation
 from rifflux.text.analyser import analyser
 from rifflux.types import (
     Document,
@@ -33,24 +37,28 @@ from rifflux.types import (
 )
 
 if TYPE_CHECKING:
+    from rifflux.everything import Everything
     from rifflux.ingest.find import Finder
     from rifflux.ingest.prepare import Preparer
     from rifflux.ingest.sync import Tally, Target
     from rifflux.ingest.turns import Turns
+    from rifflux.memories import Memories
     from rifflux.models import Embedder
     from rifflux.models.guarded import Guard
     from rifflux.retrieve.rerank import RerankSettings
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
 
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What an index holds and how it is set up. `bytes` is the size of its file, 0 in memory and in a scope."""
+    """What an index holds and how it is set up. `bytes` is the size of its file, 0 in memory and in a scope.
+
+    `switching` is the generation of vectors that is built while the index is being switched to another model.
+    """
 
     path: str
     documents: int
@@ -67,6 +75,7 @@ class Status:
     bytes: int
     read_only: bool
     unreadable_files: tuple[Failure, ...]
+    switching: Generation | None = None
 
 
 def open_index(
@@ -91,20 +100,12 @@ def open_index(
     store = open_store(path, create=create)
     try:
         chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
-        load = cache(partial(_embedder, store, model, threads))
+        load = CurrentEmbedder(store, model, threads)
         known = read_synonyms(synonyms, analyser(chosen.language, chosen.mathematics)) if synonyms else None
         return Index(store, chosen, str(path), load, rerankers, known)
     except BaseException:
         store.close()
         raise
-
-
-def _embedder(store: Store, model: str | Embedder | None, threads: int | None) -> Embedder:
-    """The chosen embedder; without a choice, the one whose vectors the store holds, else the bundled one."""
-    from rifflux.models import load_embedder
-
-    known = store.model()
-    return load_embedder(model or (known.spec if known else DEFAULT_MODEL), threads=threads)
 
 
 #: What the terms of an index depend on, with the value that it had before it was recorded.
@@ -128,6 +129,10 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
     facets, fusion = store.setting("facets"), store.setting("fusion")
     if fusion and not explicit:
         profile = replace(profile, fusion=load_fusion(fusion))
+    if (weights := store.setting("features")) and not explicit:
+        from rifflux.retrieve.rerank.stored import load_weights
+
+        profile = replace(profile, features=load_weights(weights))
     profile = replace(profile, language=known["language"], mathematics=known["mathematics"])
     return replace(profile, facets=tuple(facets.split(",")) if facets else profile.facets)
 
@@ -144,7 +149,7 @@ def _guarded(embedder: Embedder, guard: Guard) -> Embedder:
     return GuardedEmbedder(embedder, guard)
 
 
-class Index(Asking):
+class Index(Keeping):
     """An open index. A context manager; safe to share between threads."""
 
     def __init__(
@@ -189,8 +194,10 @@ class Index(Asking):
     def guarded(self, guard: Guard) -> Index:
         """This same index with every call of a model passing a guard: counted, refused, given up when late."""
         rerankers = replace(self._reranking or _no_rerankers(), guard=guard)
-        load = cache(lambda: _guarded(self._load(), guard))
-        return Index(self.store, self.profile, self.path, load, rerankers, self._synonyms)
+        # Anew at every call: what is loaded changes when the index is switched to another model.
+        return Index(
+            self.store, self.profile, self.path, lambda: _guarded(self._load(), guard), rerankers, self._synonyms
+        )
 
     # Adding and removing
 
@@ -202,34 +209,41 @@ class Index(Asking):
         prune: bool = True,
         progress: Progress | None = None,
         finder: Finder | None = None,
+        processes: int | None = None,
     ) -> IndexReport:
         """Index files, folders and documents; what did not change is left alone.
 
         `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
         gone from the given folders, and a given path that is gone itself. A file that cannot be read is listed in
         the report and the run goes on. Interrupted, everything up to the last file is kept and the next run goes on
-        from there.
+        from there. Where there is much to read, `processes` share the work (default: one per core; 1: only this one).
         """
         from rifflux.ingest.find import Finder
+        from rifflux.ingest.reading import Reading
         from rifflux.ingest.roots import absorb, remember
         from rifflux.ingest.sync import Sync, Tally
         from rifflux.ingest.turns import READ, Turns
+        from rifflux.models.cores import available_cores
 
         start = time.perf_counter()
         documents = [checked_document(item) for item in items if isinstance(item, Document)]
         paths = [checked_path(item) for item in items if not isinstance(item, Document)]
         todo = self._targets(paths, tally := Tally(), prune=prune)
         if embed:
-            self.store.use_model(self._info())
-        sync = Sync(self.store, finder or Finder(), self._preparer(), force, prune)
+            self._use_model()
         turns = Turns(self.store)
         if todo:
-            with turns(READ):
+            with turns(READ), Reading(self._preparer(), processes or available_cores()) as reading:
+                sync = Sync(self.store, finder or Finder(), reading, force, prune)
                 for target in todo:
                     sync(target, tally, progress)
                     remember(self.store, target)
-        changes = self._put(documents, tally) if documents else []
-        embedded = self._embed_stored(changes, turns, progress, wait=bool(todo)) if embed else 0
+        changes = self._put(DOCUMENTS, documents) if documents else []
+        tally.indexed += len(changes)
+        tally.chunks += sum(len(change.chunks) for change in changes)
+        embedded = 0
+        if embed:
+            embedded = self._again_if_switched(lambda: self._embed_stored(changes, turns, progress, wait=bool(todo)))
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
             absorb(self.store, target)
@@ -256,8 +270,9 @@ class Index(Asking):
     def _embed_all(self, progress: Progress | None) -> int:
         from rifflux.ingest.turns import Turns
 
-        self.store.use_model(self._info())
-        return self._embed_stored((), Turns(self.store), progress, wait=True)
+        self._use_model()
+        turns = Turns(self.store)
+        return self._again_if_switched(lambda: self._embed_stored((), turns, progress, wait=True))
 
     def update(
         self,
@@ -267,6 +282,7 @@ class Index(Asking):
         prune: bool = True,
         progress: Progress | None = None,
         finder: Finder | None = None,
+        processes: int | None = None,
     ) -> IndexReport:
         """Bring every folder and file that was added before up to date.
 
@@ -277,7 +293,9 @@ class Index(Asking):
         known = sources(self.store)
         gone = [path for path in known if not Path(path).exists()]
         found = [path for path in known if path not in gone]
-        report = self.add(*found, embed=embed, force=force, prune=prune, progress=progress, finder=finder)
+        report = self.add(
+            *found, embed=embed, force=force, prune=prune, progress=progress, finder=finder, processes=processes
+        )
         lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 
@@ -296,16 +314,40 @@ class Index(Asking):
                 tally.deleted += forgotten
         return found
 
-    def _put(self, documents: Iterable[Document], tally: Tally) -> list[DocumentChange]:
+    @property
+    def memories(self) -> Memories:
+        """What is remembered of the user whose view this is: saving, recalling, forgetting."""
+        from rifflux.memories import Memories
+
+        asking = self.using(replace(MEMORIES, language=self.profile.language))
+        return Memories(asking, asking._put_at_once)
+
+    @property
+    def everything(self) -> Everything:
+        """All that is there, asked at once: knowledge, files, notes, tasks and conversations, each in its own list."""
+        from rifflux.everything import Everything
+        from rifflux.models.guarded import AskedOnce
+
+        load = cache(lambda: AskedOnce(self._load()))
+        return Everything(Index(self.store, self.profile, self.path, load, self._reranking, self._synonyms))
+
+    def _put_at_once(self, collection: str, documents: Sequence[Document]) -> None:
+        """Store documents and their vectors; where the embedder fails, a later run makes them."""
+        from rifflux.ingest.embed import embed_changes
+
+        changes = self._put(collection, documents)
+        with suppress(ModelError):
+            self._use_model()
+            embed_changes(self.store, self.embedder, changes)
+
+    def _put(self, collection: str, documents: Iterable[Document]) -> list[DocumentChange]:
         from rifflux.ingest.chunk import blocks_of
 
         prepare = self._preparer()
-        changes = [prepare(DOCUMENTS, document, blocks_of(document), document.key) for document in documents]
+        changes = [prepare(collection, document, blocks_of(document), document.key) for document in documents]
         with self.store.transaction():
             for change in changes:
-                self.store.put(DOCUMENTS, change)
-                tally.chunks += len(change.chunks)
-                tally.indexed += 1
+                self.store.put(collection, change)
         return changes
 
     def _embed_stored(
@@ -320,15 +362,13 @@ class Index(Asking):
                 return sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
             return embed_changes(self.store, self.embedder, changes)
 
+    def _use_model(self) -> None:
+        self._again_if_switched(lambda: self.store.use_model(info_of(self.embedder)))
+
     def _preparer(self) -> Preparer:
         from rifflux.ingest.prepare import Preparer
 
         return Preparer(self.analyser, self.profile.chunker, self.embedder.count_tokens, self.store.owner)
-
-    def _info(self) -> ModelInfo:
-        model = self.embedder
-        spec = getattr(model, "spec", model.name)
-        return ModelInfo(model.name, model.backend, model.dimension, model.fingerprint, spec)
 
     def remove(self, *keys: str) -> int:
         """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
@@ -361,11 +401,8 @@ class Index(Asking):
             bytes=path.stat().st_size if path.is_file() and not self.scope else 0,
             read_only=self.store.read_only,
             unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
+            switching=None if self.scope else self.switching(),
         )
-
-    def check(self) -> list[Problem]:
-        """Look for damage; an empty list means that the index is sound."""
-        return self.store.check()
 
     def declare_facets(self, *names: str) -> None:
         """Let queries name these metadata fields as `field:value`; kept in the index."""

@@ -13,6 +13,7 @@ from rifflux.errors import InvalidArgument
 
 __all__ = [
     "Block",
+    "Bound",
     "Change",
     "Chunk",
     "Clause",
@@ -191,13 +192,26 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """A number in a document's metadata from `least` to `most`, both inclusive; `missing` is whether it may lack."""
+
+    field: str
+    least: float | None = None
+    most: float | None = None
+    missing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
     """What a hit must satisfy; empty parts are not asked. All parts must hold, one value of each suffices.
 
     `paths` are globs over the document's path (`notes/**`, `*.md`; a star crosses folders too). `since` and `until`
     are ISO 8601 dates, both inclusive, compared with `created_at`, or `updated_at` where that is missing; a day means
     the whole day. A metadata value may be a scalar or a sequence of alternatives; a list in a document's metadata
-    matches by any of its items.
+    matches by any of its items. `documents` are keys; `collections` are what a document's key is unique within: a root,
+    a file of records, a conversation.
+    `bounds` are on numbers in the metadata, `without` are fields that it must not have (or only as null), and
+    `not_kinds` are kinds that are left out.
     """
 
     paths: tuple[str, ...] = ()
@@ -206,9 +220,13 @@ class Filter:
     until: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+    without: tuple[str, ...] = ()
+    not_kinds: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.paths or self.kinds or self.since or self.until or self.metadata or self.documents)
+        return any(getattr(self, name) for name in self.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +237,7 @@ class Query:
     phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
     `variants` are further alternatives that were not asked for: other spellings and synonyms.
     `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
+    `model` is the fingerprint of the model that made `vector`, where that is known.
     `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for. `exact` asks for the
     scores of SQLite's bm25() to the last digit, whatever is faster.
     """
@@ -233,6 +252,7 @@ class Query:
     specificity: float = 0.0
     semantic_text: str = ""
     vector: Vectors | None = None
+    model: str | None = None
     filter: Filter = field(default_factory=Filter)
     limit: int = 20
     deadline: float | None = None

@@ -17,6 +17,8 @@ from rifflux.evaluate import read_beir, read_feedback
 from rifflux.evaluate.tune import FEWEST, apply, reset, tune
 from rifflux.retrieve.fuse import Adaptive, Balanced, Linear, ReciprocalRank
 from rifflux.retrieve.fuse.stored import dump_fusion, load_fusion
+from rifflux.retrieve.rerank.features import Weights
+from rifflux.retrieve.rerank.stored import dump_weights, load_weights
 
 COUNT = 40
 DOCUMENTS = [
@@ -51,10 +53,10 @@ class TestTune:
         default = index.profile.fusion
         tuned = tune(badly_weighed(index), read_beir(judged))
         assert tuned.significant
-        assert (tuned.questions, tuned.before < tuned.after) == (COUNT, True)
+        assert (tuned.questions, tuned.fusion.before < tuned.fusion.after) == (COUNT, True)
         apply(index, tuned)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
-            assert again.profile.fusion == tuned.fusion != default
+            assert again.profile.fusion == tuned.fusion.choice != default
         assert reset(index.store)
         assert not reset(index.store)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
@@ -63,8 +65,24 @@ class TestTune:
     def test_where_nothing_is_to_be_gained_the_default_stays(self, index: Index, judged: Path) -> None:
         well_weighed = index.using(replace(index.profile, fusion=Balanced(weight=0.1)))
         tuned = tune(well_weighed, read_beir(judged))
-        assert (tuned.before, tuned.gain, tuned.significant) == (1.0, 0.0, False)
-        assert tuned.fusion == well_weighed.profile.fusion
+        assert (tuned.fusion.before, tuned.fusion.gain, tuned.significant) == (1.0, 0.0, False)
+        assert tuned.fusion.choice == well_weighed.profile.fusion
+        assert tuned.features.choice == Weights()
+
+    def test_weights_of_features_are_fitted_on_top_and_kept(self, index: Index, judged: Path, tmp_path: Path) -> None:
+        # Whatever shares words that were not asked for would come first.
+        poor = index.using(replace(index.profile, features={"expansion": 9.0, "coverage": 0.1, "phrase": 0.0}))
+        tuned = tune(poor, read_beir(judged))
+        assert (tuned.features.significant, tuned.fusion.significant) == (True, False)
+        apply(poor, tuned)
+        assert index.store.setting("fusion") is None
+        with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
+            assert again.profile.features == pytest.approx(tuned.features.choice.shares(), abs=1e-6)
+            trail = again.search("word3 topic4", rerank="features")[0].because("rerank:features")
+            assert trail.detail.keys() <= {name for name, share in again.profile.features.items() if share}  # type: ignore[union-attr]
+        assert reset(index.store)
+        with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
+            assert again.profile.features == {}
 
     def test_the_same_questions_give_the_same_answer(self, index: Index, judged: Path) -> None:
         poor, collection = badly_weighed(index), read_beir(judged)
@@ -104,6 +122,17 @@ class TestStoredFusions:
             load_fusion(text)
 
 
+class TestStoredWeights:
+    def test_weights_come_back_in_their_proportions(self) -> None:
+        weights = Weights(title=0.9, lexical=2)
+        assert Weights.of(load_weights(dump_weights(weights))).shares() == pytest.approx(weights.shares(), abs=1e-6)
+
+    @pytest.mark.parametrize("text", ["{", "[]", '{"knob": 1}', '{"title": "much"}', '{"title": -1}', "1"])
+    def test_what_is_not_known_is_refused_with_the_cure(self, text: str) -> None:
+        with pytest.raises(InvalidArgument, match="rifflux tune --reset"):
+            load_weights(text)
+
+
 class TestCommand:
     @pytest.fixture
     def command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
@@ -125,6 +154,7 @@ class TestCommand:
         self, command, index: Index, judged: Path
     ) -> None:
         index.store.set("fusion", '{"name": "none"}')
+        index.store.set("features", '{"none": 1}')
         done = command(judged)
         assert (done.returncode, "rifflux tune --reset" in done.stderr) == (2, True)
         assert command("--reset").returncode == 0

@@ -16,18 +16,20 @@ import pytest
 
 import rifflux
 from rifflux import Index
+from rifflux.ingest.reading import MOST_WORKERS
+from rifflux.models.cores import available_cores
 
 FILES = 300
 
 
 @pytest.fixture
 def big(tmp_path: Path) -> Path:
-    """A folder that takes a second or more to index."""
+    """A folder that takes a second or more to index, and that several processes read."""
     folder = tmp_path / "big"
     folder.mkdir()
     for number in range(FILES):
         lines = (
-            f"Line {line} of letter {number} is about herons and other birds of the river.\n" for line in range(120)
+            f"Line {line} of letter {number} is about herons and other birds of the river.\n" for line in range(240)
         )
         (folder / f"{number:03}.txt").write_text("".join(lines))
     return folder
@@ -45,6 +47,12 @@ def files_in(path: Path) -> int:
         return 0
 
 
+def processes() -> dict[int, int]:
+    """The parent of every process that runs, by its id."""
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=True).stdout
+    return {int(pid): int(parent) for pid, parent, state in map(str.split, listed.splitlines()) if state[0] != "Z"}
+
+
 @pytest.mark.parametrize(
     ("stop", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)], ids=["Ctrl-C", "kill -9"]
 )
@@ -58,8 +66,13 @@ def test_a_run_that_is_stopped_keeps_what_it_did_and_the_next_goes_on(
     deadline = time.monotonic() + 60
     while not files_in(db) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
+    readers = [pid for pid, parent in processes().items() if parent == process.pid]
+    assert len(readers) == (min(available_cores(), MOST_WORKERS) if available_cores() > 1 else 0)
     process.send_signal(stop)
     _, errors = process.communicate(timeout=30)
+    while processes().keys() & readers and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not processes().keys() & readers, "processes that read were left behind"
     assert process.returncode == status
     assert "Traceback" not in errors
     if stop == signal.SIGINT:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Index, InvalidArgument, NotFound
+from rifflux.retrieve.candidates import VARIANT
 from rifflux.retrieve.expand import distance, read_synonyms
 from rifflux.surfaces.contract import SearchService
 from rifflux.text.analyser import analyser
@@ -69,6 +70,18 @@ class TestSpelling:
         service = SearchService(index)
         assert service.search("onwership", mode="lexical") == []
         assert len(service.search("ttl", mode="lexical")) == 1
+
+    def test_a_guess_counts_less_than_what_was_asked(self, index: Index) -> None:
+        asked, guessed = index.search("ownership", mode="lexical"), index.search("onwership", mode="lexical")
+        assert guessed[0].score == pytest.approx(VARIANT * asked[0].score)
+        both, values = index.search("onwership values", mode="lexical"), index.search("values", mode="lexical")
+        assert both[0].document == values[0].document == "ownership"
+        assert both[0].score == pytest.approx(values[0].score + VARIANT * asked[0].score)
+
+    def test_why_tells_the_place_of_a_guess_as_the_search_does(self, index: Index) -> None:
+        for rank, hit in enumerate(index.search("onwership vlaue k8s", mode="lexical"), 1):
+            verdict = index.why("onwership vlaue k8s", hit.document, mode="lexical", top_k=1)
+            assert (verdict.rank, verdict.score) == (rank, hit.score)
 
     @pytest.mark.parametrize(
         ("one", "other", "steps"),

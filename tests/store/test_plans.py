@@ -22,6 +22,7 @@ LOOKUPS: dict[str, Callable[[SqliteStore], object]] = {
     "vectors_by_hash": lambda store: store.vectors_by_hash([1, 2]),
     "kinds": lambda store: store.kinds(IDS),
     "names": lambda store: store.names(IDS),
+    "titled": lambda store: store.titled(("a", "b"), IDS),
     "passing": lambda store: store.passing(Filter(kinds=("text",)), IDS),
     "holding": lambda store: store.holding(("words",), IDS),
     "document_frequencies": lambda store: store.document_frequencies(["words", "none"]),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
+import numpy as np
 import pytest
 
 from rifflux.errors import (
@@ -23,14 +24,22 @@ from rifflux.errors import (
 )
 from rifflux.store import open_store
 from rifflux.store.base import Event, FieldWeights, FileState, Store
-from rifflux.store.sqlite import SqliteStore, patience
-from rifflux.store.sqlite.schema import SCHEMA_VERSION
-from rifflux.testing import OwnerContract, StoreContract, change, words
+from rifflux.store.sqlite import SqliteStore, connect, patience
+from rifflux.store.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
+from rifflux.testing import GenerationContract, OwnerContract, StoreContract, change, words
 
 
 class TestSqliteFile(StoreContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore.open(str(tmp_path / "index.db"))
+        yield store
+        store.close()
+
+
+class TestSqliteGenerations(GenerationContract):
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore.open(str(tmp_path / "index.db"))
         yield store
         store.close()
@@ -262,3 +271,31 @@ def test_a_thread_never_reads_from_a_file_that_took_the_place_of_its_own(path: P
 def test_an_unknown_engine_names_those_there_are() -> None:
     with pytest.raises(InvalidArgument, match="sqlite"):
         open_store("oracle://x")
+
+
+def test_an_older_index_learns_the_terms_of_its_titles(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as past:
+        before = next(version for version, script in enumerate(MIGRATIONS) if "title_terms" in script)
+        past.setattr(connect, "MIGRATIONS", MIGRATIONS[:before])
+        past.setattr(connect, "SCHEMA_VERSION", before)
+        old, _ = connect.connect(str(path.with_name("old.db")), create=True)
+    long = "alpha beta gamma delta epsilon zeta eta theta iota"
+    for id, title in enumerate(("car red the red", long), 1):
+        old.execute(
+            "insert into document (id, owner, collection, key, path, kind, title) values (?, 0, 'c', ?, '', '', ?)",
+            (id, f"key {id}", title),
+        )
+        for chunk in (10 * id, 10 * id + 1):
+            old.execute(
+                "insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash) "
+                "values (?, ?, ?, 0, '[]', 'words', 0, 5, 1)",
+                (chunk, chunk, id),
+            )
+            old.execute(
+                "insert into chunk_terms (rowid, title, headings, body) values (?, ?, 'x', 'body')", (chunk, title)
+            )
+    old.close()
+    store = SqliteStore.open(str(path.with_name("old.db")))
+    ids = np.array([21, 11, 10])
+    assert store.titled(("red", "car", "the"), ids).tolist() == [11, 10]
+    assert store.titled(long.split(), ids).tolist() == []

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rifflux.store.sqlite import graph, sql, vectors
+from rifflux.store.sqlite import collections, graph, sql, vectors
 
 #: Why a statement may leave the owner out.
 BY_NUMBER = "rows of a document or chunk whose owner was asked for when its number was read"
@@ -19,13 +19,14 @@ WITHOUT = {
     **dict.fromkeys(("IDENTIFIERS", "TAGS", "PARTS"), BY_NUMBER),
     **dict.fromkeys(("LAST_CHUNK", "LAST_DOCUMENT"), NUMBERING),
 }
+MODULES = (sql, graph, vectors, collections)
 OWNED = re.compile(
-    r"(?:from|join|into|update)\s+(?:document|document_text|chunk|vector|file|link|event|identifier|tag|part|owner_setting)\b"
+    r"(?:from|join|into|update)\s+(?:document|document_text|chunk|vector|file|link|event|identifier|tag|part|record|owner_setting)\b"
 )
 
 STATEMENTS = {
     name: text
-    for module in (sql, graph, vectors)
+    for module in MODULES
     for name, text in vars(module).items()
     if isinstance(text, str) and not name.startswith("__") and OWNED.search(text)
 }
@@ -39,4 +40,4 @@ def test_a_statement_over_owned_tables_asks_for_the_owner(name: str) -> None:
 
 
 def test_the_exceptions_exist() -> None:
-    assert set(WITHOUT) <= {name for module in (sql, graph, vectors) for name in vars(module)}
+    assert set(WITHOUT) <= {name for module in MODULES for name in vars(module)}

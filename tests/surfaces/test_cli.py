@@ -406,3 +406,20 @@ class TestOutput:
         run("index", notes, LC_ALL="C")
         done = run("search", "Eisvögel", "--mode", "lexical", "--json", LC_ALL="C")
         assert json.loads(done.stdout)["results"][0]["content"] == "Der Eisvögel 🐦 taucht."
+
+
+class TestMemories:
+    def test_remembered_recalled_superseded_forgotten(self, run):
+        ann = ("--user", "ann", "--db", "m.db")
+        saved = run.json("memories", "add", "Ann lives in Oslo", *ann)["memory"]
+        run("memories", "add", "Ann lives in Bergen", "--supersedes", saved["id"], *ann)
+        (found,) = run.json("memories", "search", "where does Ann live", *ann)
+        assert found["content"] == "Ann lives in Bergen"
+        assert run.json("memories", "search", "where does Ann live", "--user", "bob", "--db", "m.db") == []
+        assert len(run.json("memories", "list", "--all", *ann)) == 2
+        assert "Bergen" in run("memories", "list", *ann).stdout
+        assert run.json("memories", "forget", found["id"], *ann) == {"forgotten": 1}
+
+    def test_what_does_not_matter_is_refused_with_the_reason(self, run):
+        done = run("memories", "add", "It rained", "--importance", "3", "--db", "m.db")
+        assert (done.returncode, done.stdout) == (1, "refused: importance 3 is below 7\n")

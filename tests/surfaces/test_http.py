@@ -169,6 +169,35 @@ class TestUsers:
         assert "hash" in run("usage", "--by", "model", "--db", "index.db").stdout
 
 
+class TestMemories:
+    def test_remembered_recalled_superseded_forgotten(self, service, tokens):
+        with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:
+            saved = ann.post("/memories", json={"content": "Ann lives in Oslo"}).json()["memory"]
+            moved = {"content": "Ann lives in Bergen", "supersedes": saved["id"]}
+            assert ann.post("/memories", json=moved).json()["outcome"] == "saved"
+            asked = {"query": "where does Ann live", "explain": True}
+            (found,) = ann.post("/memories/search", json=asked).json()["memories"]
+            assert found["memory"]["content"] == "Ann lives in Bergen"
+            assert found["why"][-1]["stage"] == "rerank:recall"
+            assert bob.post("/memories/search", json=asked).json()["memories"] == []
+            for path in (f"/memories/{saved['id']}/history", "/memories/none/history"):
+                assert bob.get(path).status_code == 404
+            assert bob.delete(f"/memories/{saved['id']}").status_code == 404
+            assert bob.post("/memories", json=moved).status_code == 404
+            id = found["memory"]["id"]
+            assert [each["version"] for each in ann.get(f"/memories/{id}/history").json()] == [2, 1]
+            assert ann.delete(f"/memories/{id}").status_code == 204
+            assert ann.get("/memories").json() == []
+
+
+def test_all_sources_are_asked_at_once(open_service):
+    with open_service.client() as client:
+        reply = client.post("/everything", json={"query": "cache entries", "explain": True}).json()
+    assert reply["results"][0]["path"] == "cache.md"
+    assert reply["results"][0]["why"][-1]["stage"] == "sources"
+    assert set(reply["diagnostics"]["counts"]) == {"knowledge", "files", "notes", "tasks", "conversations"}
+
+
 class TestLimits:
     def test_other_hosts_and_pages_are_refused(self, open_service):
         with open_service.client() as client:

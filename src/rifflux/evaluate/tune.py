@@ -1,4 +1,4 @@
-"""Fits how words and meaning are weighed to one index, from questions with judged answers.
+"""Fits how an index ranks to questions with judged answers: its fusion, then the weights of the reranker `features`.
 
 Every way of weighing is tried on every question. In each of a few folds, the one that is best on the other questions is
 judged on those of the fold, so that what is reported is what to expect of new questions. It is kept only if that is
@@ -7,22 +7,28 @@ better than what the index does today by more than chance would give.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.evaluate.collection import Collection, Question
+from rifflux.evaluate.components import ORDER, Judged, column, judged
 from rifflux.evaluate.measures import PRIMARY, Bootstrap, measured
 from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.fuse.stored import dump_fusion
 from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.rerank.features import Weights
+from rifflux.retrieve.rerank.stored import dump_weights
 from rifflux.store.base import Store
-from rifflux.types import Progress, Ranking, Scores
+from rifflux.types import Ids, Progress, Ranking, Scores
 
-__all__ = ["FEWEST", "SIGNIFICANT", "Tuned", "apply", "reset", "tune"]
+__all__ = ["FEWEST", "SIGNIFICANT", "Fitted", "Tuned", "apply", "reset", "tune"]
+
+T = TypeVar("T")
 
 #: With fewer questions, hardly any gain could be told from chance.
 FEWEST = 30
@@ -37,29 +43,50 @@ GRID = tuple(
     for slope in (0.0, Adaptive().slope)
     for prior in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 )
+#: What a weight is multiplied by, one after the other and so many times; one that is off is tried at these shares.
+FACTORS, SHARES, ROUNDS = (0.0, 0.5, 2.0, 4.0), (0.05, 0.1, 0.2), 2
+#: How new something has to be shows when it is asked, and judgements do not tell when that was.
+FITTED = tuple(place for place, name in enumerate(ORDER) if name != "freshness")
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
-    """What tuning found. `before` and `after` are nDCG@10 by question, both on questions that had no say."""
+class Fitted(Generic[T]):
+    """A choice, and its worth: mean nDCG@10 `before` and `after`, both on questions that had no say."""
 
-    questions: int
+    choice: T
     before: float
     after: float
     p_value: float
-    fusion: Fuse
-    significant: bool
 
     @property
     def gain(self) -> float:
         """How much better new questions can be expected to be answered."""
         return self.after - self.before
 
+    @property
+    def significant(self) -> bool:
+        """Whether it is more than chance would give."""
+        return self.gain > 0 and self.p_value < SIGNIFICANT
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What tuning found: how to weigh words and meaning, and the components of `features` on top of that."""
+
+    questions: int
+    fusion: Fitted[Fuse]
+    features: Fitted[Weights]
+
+    @property
+    def significant(self) -> bool:
+        """Whether any of it is worth keeping."""
+        return self.fusion.significant or self.features.significant
+
 
 def tune(
     index: Index, collection: Collection, *, bootstrap: Bootstrap | None = None, progress: Progress | None = None
 ) -> Tuned:
-    """Fit the fusion of an index to judged questions; nothing is written, see `apply`.
+    """Fit an index to judged questions; nothing is written, see `apply`.
 
     The same index and questions give the same answer. Raises `InvalidArgument` if fewer than `FEWEST` questions have
     a relevant document in the index, or none of its chunks has a vector.
@@ -67,24 +94,19 @@ def tune(
     questions = _answerable(index, collection)
     if not index.store.counts()["embedded_chunks"]:
         raise InvalidArgument("no chunk has a vector, so there is nothing to weigh: run 'rifflux index' first")
-    choices = (index.profile.fusion, *GRID)
-    values = _values(index, collection, questions, choices, progress)
-    held_out = _held_out(values)
-    differences = held_out - values[0]
-    p_value = (bootstrap or Bootstrap()).p_value(differences)
-    return Tuned(
-        questions=len(questions),
-        before=float(values[0].mean()),
-        after=float(held_out.mean()),
-        p_value=p_value,
-        fusion=choices[_best(values)],
-        significant=bool(differences.mean() > 0 and p_value < SIGNIFICANT),
-    )
+    significance = bootstrap or Bootstrap()
+    fusion = _fusion(index, collection, questions, significance, progress)
+    if fusion.significant:
+        index = index.using(replace(index.profile, fusion=fusion.choice))
+    return Tuned(len(questions), fusion, _features(index, collection, questions, significance, progress))
 
 
 def apply(index: Index, tuned: Tuned) -> None:
-    """Make a fusion the index's own: whoever opens it searches so."""
-    index.store.set("fusion", dump_fusion(tuned.fusion))
+    """Make what is significant the index's own: whoever opens it searches so."""
+    if tuned.fusion.significant:
+        index.store.set("fusion", dump_fusion(tuned.fusion.choice))
+    if tuned.features.significant:
+        index.store.set("features", dump_weights(tuned.features.choice))
 
 
 def reset(store: Store) -> bool:
@@ -92,10 +114,10 @@ def reset(store: Store) -> bool:
 
     Takes the store alone: an index tuned to what this version does not know cannot be opened.
     """
-    was = bool(store.setting("fusion"))
-    if was:
-        store.set("fusion", "")
-    return was
+    tuned = [name for name in ("fusion", "features") if store.setting(name)]
+    for name in tuned:
+        store.set(name, "")
+    return bool(tuned)
 
 
 def _answerable(index: Index, collection: Collection) -> list[Question]:
@@ -112,6 +134,22 @@ def _answerable(index: Index, collection: Collection) -> list[Question]:
             f"{len(collection.questions)}: judge more with 'rifflux judge', or index the collection's documents first"
         )
     return kept
+
+
+# The fusion
+
+
+def _fusion(
+    index: Index,
+    collection: Collection,
+    questions: Sequence[Question],
+    bootstrap: Bootstrap,
+    progress: Progress | None,
+) -> Fitted[Fuse]:
+    choices = (index.profile.fusion, *GRID)
+    values = _values(index, collection, questions, choices, progress)
+    after = _held_out(values.shape[1], lambda known: values[_best(values[:, known])])
+    return _fitted(choices[_best(values)], values[0], after, bootstrap)
 
 
 def _values(
@@ -146,14 +184,66 @@ def _ranked(index: Index, collection: Collection, question: Question, choices: S
         yield list(dict.fromkeys(names[id] for id in order.tolist() if id in names))
 
 
+# The weights of features
+
+
+def _features(
+    index: Index,
+    collection: Collection,
+    questions: Sequence[Question],
+    bootstrap: Bootstrap,
+    progress: Progress | None,
+) -> Fitted[Weights]:
+    cases = []
+    for number, question in enumerate(questions, 1):
+        cases.append(judged(index, collection, question)[0])
+        if progress:
+            progress("tune reranking", number, len(questions))
+    present = Weights.of(index.profile.features)
+    start = column(present)
+
+    def after(known: Ids) -> Scores:
+        fitted = _climbed([cases[place] for place in known], start)
+        return np.ravel(_ndcg(cases, fitted))
+
+    found = _climbed(cases, start)
+    choice = present if np.array_equal(found, start) else Weights(**dict(zip(ORDER, found[:, 0].tolist(), strict=True)))
+    return _fitted(choice, _ndcg(cases, start)[0], _held_out(len(cases), after), bootstrap)
+
+
+def _climbed(cases: Sequence[Judged], weights: Scores) -> Scores:
+    """Weights changed one at a time, each to the best that is tried, by mean nDCG@10."""
+    for _ in range(ROUNDS):
+        for place in FITTED:
+            weight = float(weights[place, 0])
+            tried = [weight, *(factor * weight for factor in FACTORS)] if weight else [0.0, *SHARES]
+            choices = np.repeat(weights, len(tried), axis=1)
+            choices[place] = tried
+            choices = choices[:, choices.any(axis=0)]
+            weights = choices[:, [_best(_ndcg(cases, choices))]]
+            weights = weights / weights.sum()
+    return weights
+
+
+def _ndcg(cases: Sequence[Judged], weights: Scores) -> Scores:
+    """nDCG@10 of each choice for each question: (choices, questions)."""
+    return np.stack([case.ndcg(weights) for case in cases], axis=1)
+
+
+# Both
+
+
+def _fitted(choice: T, before: Scores, after: Scores, bootstrap: Bootstrap) -> Fitted[T]:
+    return Fitted(choice, float(before.mean()), float(after.mean()), bootstrap.p_value(after - before))
+
+
 def _best(values: Scores) -> int:
     """The choice of the highest mean; the first of equals, so that what is in use stays."""
     return int(np.argmax(np.round(values.mean(axis=1), 9)))
 
 
-def _held_out(values: Scores) -> Scores:
-    """The value of each question with what the questions of the other folds choose."""
-    count = values.shape[1]
+def _held_out(count: int, judge: Callable[[Ids], Scores]) -> Scores:
+    """The value of each question as `judge` has it, given the places of the questions in the other folds."""
     folds = np.random.default_rng(FOLDS).permutation(count) % FOLDS
-    chosen = np.array([_best(values[:, folds != fold]) for fold in range(FOLDS)])
-    return np.asarray(values[chosen[folds], np.arange(count)])
+    values = np.stack([judge(np.flatnonzero(folds != fold)) for fold in range(FOLDS)])
+    return np.asarray(values[folds, np.arange(count)])

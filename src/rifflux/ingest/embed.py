@@ -19,11 +19,14 @@ WINDOW = 1024
 BATCH = 128
 
 
-def embed_pending(store: Store, embedder: Embedder, progress: Progress | None = None) -> int:
-    """Embed every chunk that waits for a vector; returns how many got one. Equal texts are embedded once."""
+def embed_pending(store: Store, embedder: Embedder, progress: Progress | None = None, total: int | None = None) -> int:
+    """Embed every chunk that waits for a vector of this model; returns how many got one. Equal texts are embedded once.
+
+    `total` is how many there are, where that is not told by the model in use.
+    """
     counts = store.counts()
-    total, done = counts["chunks"] - counts["embedded_chunks"], 0
-    for window in store.pending(WINDOW):
+    total, done = counts["chunks"] - counts["embedded_chunks"] if total is None else total, 0
+    for window in store.pending(WINDOW, embedder.fingerprint):
         # Batches of like length waste no work on padding; the store takes them in any order.
         ordered = sorted(window, key=lambda chunk: len(chunk.text))
         for start in range(0, len(ordered), BATCH):
@@ -42,6 +45,7 @@ def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentCh
             change.document.title,
             each.chunk.headings,
             each.chunk.text * (each.chunk.span[1] > 0),
+            each.embedded,
         )
         for change in changes
         for each in change.chunks
@@ -51,13 +55,16 @@ def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentCh
 
 
 def _embed(store: Store, embedder: Embedder, batch: Sequence[Pending]) -> int:
-    vectors = dict(store.vectors_by_hash([chunk.hash for chunk in batch]))
+    vectors = dict(store.vectors_by_hash([chunk.hash for chunk in batch], embedder.fingerprint))
     new = {
         chunk.hash: embedding_text(chunk.title, chunk.headings, chunk.text)
+        if chunk.embedded is None
+        else chunk.embedded
         for chunk in batch
         if chunk.hash not in vectors
     }
     if new:
         vectors |= zip(new, embedder.embed_documents(list(new.values())), strict=True)
     stacked = np.stack([vectors[chunk.hash] for chunk in batch])
-    return store.put_vectors([chunk.id for chunk in batch], [chunk.hash for chunk in batch], stacked)
+    ids, hashes = [chunk.id for chunk in batch], [chunk.hash for chunk in batch]
+    return store.put_vectors(ids, hashes, stacked, embedder.fingerprint)

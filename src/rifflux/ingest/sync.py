@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from hashlib import blake2b
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeGuard
 
-from rifflux.errors import NotFound, Unreadable
+from rifflux.errors import NotFound
 from rifflux.ingest.find import GENERATED, Finder, Found, Skipped
-from rifflux.ingest.prepare import Preparer
-from rifflux.ingest.read import READER_VERSION, read, reader_for
-from rifflux.ingest.read.base import File
-from rifflux.ingest.write import FileChange, Writer
-from rifflux.store.base import DocumentChange, FileState, Store
-from rifflux.types import Failure, Parsed, Progress
+from rifflux.ingest.job import UNFINISHED, Job, Outcome, is_current
+from rifflux.ingest.lines import Assembled, jobs_of
+from rifflux.ingest.reading import Reading
+from rifflux.ingest.write import Writer
+from rifflux.store.base import FileState, Store
+from rifflux.types import Failure, Progress
 
 __all__ = ["Sync", "Tally", "Target", "targets"]
-
-#: How much of a file is looked at to tell whether any reader takes it.
-HEAD_BYTES = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ def _is_met(relative: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """Reads what changed below a target and stores it, each file in one transaction.
+    """Reads what changed below a target and stores it, each document in one transaction.
 
     A file of the same size and modification time is not opened; one with the same content is not parsed, unless
     `force`. With `prune`, what is gone from the target goes from the index too; nothing outside it is touched.
@@ -82,7 +79,7 @@ class Sync:
 
     store: Store
     finder: Finder
-    prepare: Preparer
+    reading: Reading
     force: bool = False
     prune: bool = True
 
@@ -90,16 +87,8 @@ class Sync:
         """Bring one target up to date, counting in `tally`."""
         known = self._known(target)
         items = list(self.finder(target.root, target.within))
-        with Writer(self.store, str(target.root)) as writer:
-            for done, item in enumerate(items):
-                if progress:
-                    progress("read", done, len(items))
-                if isinstance(item, Skipped):
-                    _note_skipped(item, target, tally)
-                elif change := self._change(target, item, known.get(item.path), tally):
-                    writer.add(change)
-        if progress:
-            progress("read", len(items), len(items))
+        due = [item for item in items if self._is_due(item, target, known, tally)]
+        self._store(target, due, known, tally, progress)
         if self.prune:
             tally.deleted += self._prune(target, items, known)
 
@@ -107,42 +96,44 @@ class Sync:
         states = self.store.files(str(target.root))
         return {path: state for path, state in states.items() if target.covers(path)}
 
-    def _change(self, target: Target, found: Found, state: FileState | None, tally: Tally) -> FileChange | None:
-        """What to store for a file; None if it is as `state` says, or cannot be looked at."""
-        if state and not self.force and _untouched(state, found):
+    def _is_due(
+        self, item: Found | Skipped, target: Target, known: Mapping[str, FileState], tally: Tally
+    ) -> TypeGuard[Found]:
+        """Whether a file is to be opened; of the others, it is noted why not."""
+        if isinstance(item, Skipped):
+            _note_skipped(item, target, tally)
+            return False
+        state = known.get(item.path)
+        if state and not self.force and _untouched(state, item):
             _note_unchanged(state, target, tally)
-            return None
-        try:
-            data = _bytes(found)
-        except OSError as error:
-            tally.failed.append(_failure(target, found.path, f"cannot be read: {error.strerror}"))
-            return None
-        if data is None:
-            return None
-        fresh = FileState(found.path, found.size, found.mtime_ns, _fingerprint(data))
-        if state and not self.force and state.hash == fresh.hash and not state.problem:
-            tally.skipped += 1
-            return FileChange(fresh)
-        return self._read(target, File(found.path, data, found.created_at, found.updated_at), fresh, tally)
+            return False
+        return True
 
-    def _read(self, target: Target, file: File, fresh: FileState, tally: Tally) -> FileChange:
-        try:
-            parts = read(file)
-        except Unreadable as error:
-            tally.failed.append(_failure(target, file.path, str(error)))
-            # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
-            return FileChange(replace(fresh, problem=str(error)))
-        tally.failed.extend(_failure(target, part.path, part.reason) for part in parts if isinstance(part, Failure))
-        documents = [self._prepared(target, file.path, part) for part in parts if isinstance(part, Parsed)]
-        tally.indexed += 1
-        tally.chunks += sum(len(document.chunks) for _, document in documents)
-        return FileChange(fresh, documents)
+    def _store(
+        self,
+        target: Target,
+        due: Sequence[Found],
+        known: Mapping[str, FileState],
+        tally: Tally,
+        progress: Progress | None,
+    ) -> None:
+        """Read files and store what became of them; those that were read stay stored when the run ends early."""
+        jobs = (job for found in due for job in self._jobs(target, found, known.get(found.path)))
+        done, assembled = 0, Assembled()
+        with Writer(self.store, str(target.root)) as writer:
+            for job, outcome in self.reading(jobs, sum(found.size for found in due)):
+                found = assembled(job, outcome) if job.lines else outcome
+                if found.change:
+                    writer.add(found.change)
+                _count(found, tally)
+                if not job.lines or job.lines.last:
+                    done, assembled = done + 1, Assembled()
+                if progress:
+                    progress("read", done, len(due))
 
-    def _prepared(self, target: Target, path: str, part: Parsed) -> tuple[str, DocumentChange]:
-        """A document with the collection it belongs to: its own is the root's, a record's is its file."""
-        key = part.document.key
-        collection = str(target.root) if key == path else f"{target.root}/{path}"
-        return collection, self.prepare(collection, part.document, part.blocks, path)
+    def _jobs(self, target: Target, found: Found, state: FileState | None) -> Iterator[Job]:
+        known = "" if self.force or not state or state.problem else state.hash
+        return jobs_of(Job(str(target.root), found, known))
 
     def _prune(self, target: Target, items: Sequence[Found | Skipped], known: Mapping[str, FileState]) -> int:
         """Forget the files of the target that are gone; what could not be looked at is kept."""
@@ -154,20 +145,20 @@ class Sync:
         return len(gone)
 
 
-def _bytes(found: Found) -> bytes | None:
-    """The file's content, or None for one that no reader takes: only its first bytes were read then."""
-    with found.absolute.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-        return head + file.read() if reader_for(found.path, head) else None
-
-
-def _fingerprint(data: bytes) -> str:
-    """Identifies what was read and by which version of the readers, so that better ones read a file anew."""
-    return f"{READER_VERSION}:{blake2b(data, digest_size=16).hexdigest()}"
-
-
 def _untouched(state: FileState, found: Found) -> bool:
-    return (state.size, state.mtime_ns) == (found.size, found.mtime_ns) and state.hash.startswith(f"{READER_VERSION}:")
+    return (state.size, state.mtime_ns) == (found.size, found.mtime_ns) and is_current(state.hash)
+
+
+def _count(outcome: Outcome, tally: Tally) -> None:
+    tally.failed += outcome.failures
+    change = outcome.change
+    if change is None:
+        return
+    tally.chunks += sum(len(document.chunks) for _, document in change.documents)
+    if change.keep is not None:
+        tally.indexed += 1
+    elif change.state.hash != UNFINISHED and not change.state.problem:
+        tally.skipped += 1
 
 
 def _note_unchanged(state: FileState, target: Target, tally: Tally) -> None:

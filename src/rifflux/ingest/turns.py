@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 
 from rifflux.store.base import Store
 
-__all__ = ["EMBED", "READ", "Turns"]
+__all__ = ["EMBED", "READ", "SWITCH", "Turns"]
 
 #: Bringing roots up to date, and making vectors: two that do it at once would do the same work twice.
 READ, EMBED = "read", "embed"
-_DOING = {READ: "reads files into", EMBED: "makes vectors for"}
+#: Making vectors of another model, for a switch to it.
+SWITCH = "switch"
+_DOING = {READ: "reads files into", EMBED: "makes vectors for", SWITCH: "switches the model of"}
 
 _log = logging.getLogger("rifflux")
 

@@ -11,7 +11,7 @@ from rifflux.models.base import Embedder
 from rifflux.models.workers import Late, Workers
 from rifflux.types import Vectors
 
-__all__ = ["Guard", "GuardedEmbedder"]
+__all__ = ["AskedOnce", "Guard", "GuardedEmbedder"]
 
 
 def _nothing(*_: object) -> None:
@@ -81,3 +81,23 @@ class GuardedEmbedder:
             raise ModelError(f"{self.name} gives vectors of texts only, not of their tokens")
         vectors: list[Vectors] = inner(texts)
         return vectors
+
+
+class AskedOnce(GuardedEmbedder):
+    """The embedder `inner`, and a question that is asked again has the vector it had: for several searches of one."""
+
+    def __init__(self, inner: Embedder) -> None:
+        super().__init__(inner, Guard())
+        self._known: dict[str, Vectors | ModelError] = {}
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector of a question, or the error that there was instead."""
+        if text not in self._known:
+            try:
+                self._known[text] = self.inner.embed_query(text)
+            except ModelError as error:
+                self._known[text] = error
+        found = self._known[text]
+        if isinstance(found, ModelError):
+            raise found
+        return found

@@ -65,6 +65,10 @@ class OnnxEmbedder:
             raise ModelError(f"threads is {threads}: give at least 1, or leave it out to use every core")
         return cls(read_folder(Path(folder)), threads)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process loads the model for itself."""
+        return type(self), (self.settings, self.threads)
+
     @property
     def name(self) -> str:
         """The name in the settings, or that of the folder."""

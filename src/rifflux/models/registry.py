@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -9,7 +10,7 @@ from typing import cast
 from rifflux.errors import ModelError
 from rifflux.models.base import Embedder
 
-__all__ = ["BUNDLED", "load_embedder"]
+__all__ = ["BUNDLED", "KnownModel", "known_models", "load_embedder"]
 
 #: The folder of the model that comes with the package.
 BUNDLED = Path(__file__).parent / "minilm"
@@ -28,6 +29,25 @@ ALLOWED = (
     "all-MiniLM-L6-v2 (the default), the path of a folder with model.onnx and tokenizer.json, "
     "openai:MODEL, https://HOST/v1#MODEL, or hash:DIMENSION"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """What can be named as a model: one, or a way to name many; `about` tells people what it is."""
+
+    spec: str
+    about: str
+
+
+def known_models() -> list[KnownModel]:
+    """The model that comes with the package, and the ways to name others."""
+    return [
+        KnownModel("all-MiniLM-L6-v2", "comes with the package: 384 dimensions, English; the default"),
+        KnownModel("FOLDER", "a folder with model.onnx and tokenizer.json, as exported from sentence-transformers"),
+        KnownModel("openai:MODEL", "an OpenAI-compatible endpoint, set by base_url and api_key"),
+        KnownModel("https://HOST/v1#MODEL", "such an endpoint at this address"),
+        KnownModel("hash:DIMENSION", "no model: words and letters hashed, for trials and tests"),
+    ]
 
 
 def load_embedder(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rifflux.ingest.chunk import Chunker
@@ -33,7 +33,8 @@ class Profile:
     that hold it; with `shortcut`, a question that is one identifier is searched by words alone; with `expand`, words
     that occur nowhere are searched in other spellings too, and the user's synonyms are. `diversity` is what keeps a
     page from repeating itself; with `relevance`, each hit of a page gets its own. With `exact`, scores by
-    words are SQLite's own to the last digit, however large the index is.
+    words are SQLite's own to the last digit, however large the index is. `features` are weights of the reranker of that
+    name by component; what is not named has its default.
     """
 
     name: str
@@ -50,3 +51,4 @@ class Profile:
     diversity: Diversity = field(default_factory=Diversity)
     relevance: bool = True
     exact: bool = False
+    features: Mapping[str, float] = field(default_factory=dict)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from rifflux.retrieve.fuse.base import ordered
 from rifflux.retrieve.pipeline import Factors
-from rifflux.store.base import Store
+from rifflux.store.base import LONGEST_NAME, Store
 from rifflux.text.analyser import Analyser
 from rifflux.types import Clause, Ids, Query, Ranking
 
 __all__ = ["Anchors"]
-
-#: Questions of more different terms are no names, and nobody types a whole title of that length to find it.
-LONGEST_NAME = 8
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Anchors:
 
     A chunk whose whole title is what was asked counts `exact_title` times more. All factors of a chunk together are
     at most `cap`. Anchors match whole terms, so `D4` is not found in `D40`; case does not matter. Works on ids: only
-    titles and headings are read.
+    the titles and headings of chunks that hold an anchor are read.
     """
 
     store: Store
@@ -44,24 +42,28 @@ class Anchors:
         found = self._factors(query.anchors, asked if by_title else frozenset(), ranking.ids)
         if not found:
             return ranking, {}
-        products = [min(self.cap, float(np.prod(list(found.get(id, {}).values())))) for id in ranking.ids.tolist()]
+        products = [min(self.cap, prod(found[id].values())) if id in found else 1.0 for id in ranking.ids.tolist()]
         lifted = ordered(ranking.ids, ranking.scores * np.array(products), lambda: np.arange(1.0, len(ranking) + 1))
         return lifted, found
 
     def _factors(self, anchors: Sequence[Clause], asked: frozenset[str], ids: Ids) -> Factors:
         factors: dict[int, dict[str, float]] = {}
         for anchor in anchors:
-            for id in self.store.holding(anchor, ids).tolist():
+            holders = self.store.holding(anchor, ids)
+            for id in holders.tolist():
                 factors.setdefault(id, {})[" ".join(anchor)] = self.boost
-        for id, (title, headings) in self.store.names(ids).items():
-            terms = self.analyser.terms(title)
-            named = [*terms, "", *self.analyser.terms(" ".join(headings))] if anchors else []
-            for anchor in anchors:
-                if _contains(named, anchor):
-                    factors.setdefault(id, {})[f"title: {' '.join(anchor)}"] = self.title_boost
-            if asked and asked == frozenset(terms):
-                factors.setdefault(id, {})["whole title"] = self.exact_title
+            for id in self._named(anchor, holders):
+                factors[id][f"title: {' '.join(anchor)}"] = self.title_boost
+        for id in self.store.titled(asked, ids).tolist() if asked else ():
+            factors.setdefault(id, {})["whole title"] = self.exact_title
         return factors
+
+    def _named(self, anchor: Clause, holders: Ids) -> Iterator[int]:
+        """Those that hold the anchor in their title or headings."""
+        for id, (title, headings) in self.store.names(holders).items() if len(holders) else ():
+            terms = [*self.analyser.terms(title), "", *self.analyser.terms(" ".join(headings))]
+            if _contains(terms, anchor):
+                yield id
 
 
 def _contains(terms: Sequence[str], clause: Clause) -> bool:

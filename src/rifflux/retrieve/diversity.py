@@ -18,7 +18,7 @@ from rifflux.retrieve.pipeline import Stage
 from rifflux.store.base import Store
 from rifflux.types import Hit, Query, Scores, Vectors, Why
 
-__all__ = ["CHUNK", "DOCUMENT", "Diversity", "Mmr", "NearDuplicates", "one_per_document"]
+__all__ = ["CHUNK", "DOCUMENT", "Diversity", "Mmr", "NearDuplicates", "one_per_document", "resemblance"]
 
 #: What a page may be grouped by: every chunk for itself, or the best chunk of each document.
 CHUNK, DOCUMENT = "chunk", "document"
@@ -75,6 +75,12 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     words = _WORD.findall(text.casefold())
     runs = range(max(1, len(words) - _WIDTH + 1))
     return {tuple(words[start : start + _WIDTH]) for start in runs} if words else set()
+
+
+def resemblance(one: str, other: str) -> float:
+    """The share of the runs of three words of either text that both have; zero where one of them has no words."""
+    first, second = _shingles(one), _shingles(other)
+    return len(first & second) / len(first | second) if first and second else 0.0
 
 
 def _kept(hits: Sequence[Hit], stands_for: Sequence[int], stage: str) -> list[Hit]:

@@ -16,7 +16,7 @@ from rifflux.types import Clause, Filter, Hit, Ids, Query
 __all__ = ["Obstacle", "obstacles"]
 
 #: The parts of a filter besides metadata, whose fields are parts of their own.
-_PARTS = ("paths", "kinds", "documents", "since", "until")
+_PARTS = ("paths", "kinds", "documents", "collections", "since", "until")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,8 @@ def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
         return "kind", f"its kind is {hit.kind or 'unknown'}, asked for {_any(part.kinds)}"
     if part.documents:
         return "document", f"its key is {hit.document}, asked for {_any(part.documents)}"
+    if part.collections:
+        return "collection", f"its collection is {hit.collection}, asked for {_any(part.collections)}"
     if part.since:
         return "since", f"{date}, asked for {part.since} or later"
     if part.until:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from rifflux.store.register import Register
-from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Query, Ranking, Tag, Vectors, Why
+from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Progress, Query, Ranking, Tag, Vectors, Why
+
+if TYPE_CHECKING:
+    from rifflux.store.generations import Generations
 
 __all__ = [
     "JUDGEMENT",
+    "LONGEST_NAME",
     "AnalysedChunk",
     "DocumentChange",
     "Edge",
@@ -25,6 +30,8 @@ __all__ = [
     "Store",
 ]
 
+#: A title of more different terms is no name that anybody types whole.
+LONGEST_NAME = 8
 #: The kind of event that says how well a document answers a query.
 JUDGEMENT = "judgement"
 
@@ -40,13 +47,19 @@ class FieldWeights:
 
 @dataclass(frozen=True, slots=True)
 class AnalysedChunk:
-    """A chunk with its terms, space-separated by field, and `hash`: 63 bits of what is embedded."""
+    """A chunk with its terms, space-separated by field, and `hash`: 63 bits of what is embedded.
+
+    `embedded` is what is embedded where that is not title, headings and text; `words` are 63 bits of the terms, needed
+    where they may change while what is embedded stays.
+    """
 
     chunk: Chunk
     title: str
     headings: str
     body: str
     hash: int
+    embedded: str | None = None
+    words: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +116,7 @@ class ModelInfo:
 class Pending:
     """A chunk that waits for its vector, with what the embedded text is made of.
 
-    `text` is empty for a document that has only a title.
+    `text` is empty for a document that has only a title. `embedded` is the whole where it is not made of these.
     """
 
     id: int
@@ -111,6 +124,7 @@ class Pending:
     title: str
     headings: tuple[str, ...]
     text: str
+    embedded: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +168,15 @@ class Store(Protocol):
         ...
 
     def of(self, owner: str) -> Store:
-        """The view of an owner, on the same database. Raises OutOfScope from one named owner's to another's."""
+        """The view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
+        ...
+
+    def part(self, name: str) -> Store:
+        """The view of a part of what this owner has, such as messages: with terms and statistics of its own."""
         ...
 
     def views(self) -> Sequence[Store]:
-        """The views of all owners, this one's first; of a named owner, only its own."""
+        """This view and all that it leads to: those of every owner and part, or of a named owner's own parts."""
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -187,7 +205,7 @@ class Store(Protocol):
         """Remove documents by key and return how many there were."""
         ...
 
-    def put_file(self, root: str, state: FileState, keep: Sequence[str] | None) -> int:
+    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
         """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
         ...
 
@@ -195,8 +213,11 @@ class Store(Protocol):
         """Forget files and all their documents; returns how many documents went."""
         ...
 
-    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors) -> int:
-        """Store vectors for chunks that still have the given hash; returns how many did."""
+    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
+        """Store vectors for chunks that still have the given hash; returns how many did.
+
+        `model` is as in `pending`; raises ModelMismatch where vectors of that one are neither in use nor built.
+        """
         ...
 
     def use_model(self, model: ModelInfo) -> None:
@@ -250,6 +271,20 @@ class Store(Protocol):
         """All chunks of a document in reading order."""
         ...
 
+    def collections(self) -> Mapping[str, int]:
+        """How many documents each collection has."""
+        ...
+
+    def in_order(
+        self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
+    ) -> list[Document]:
+        """The documents of a collection by date, what has none last, and among equals as they were added.
+
+        With a `key`, only that one and so many before and after it (all after it where that is None); nothing if there
+        is no such document. Links, identifiers, tags and parts are left out.
+        """
+        ...
+
     def files(self, root: str) -> dict[str, FileState]:
         """What is remembered of a root's files, by path."""
         ...
@@ -258,11 +293,14 @@ class Store(Protocol):
         """The folders that were synced."""
         ...
 
-    def pending(self, batch: int) -> Iterator[list[Pending]]:
-        """The chunks without a vector, in batches; safe to write to the store meanwhile."""
+    def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
+        """The chunks without a vector, in batches; safe to write to the store meanwhile.
+
+        `model` is the fingerprint of the model in use or of the one that is built; without it, the one in use is meant.
+        """
         ...
 
-    def vectors_by_hash(self, hashes: Sequence[int]) -> Mapping[int, Vectors]:
+    def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
         """Vectors already stored for the same embedded text."""
         ...
 
@@ -280,6 +318,10 @@ class Store(Protocol):
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
         """The title and the headings of each chunk; chunks that are gone are left out."""
+        ...
+
+    def titled(self, terms: Collection[str], ids: Ids) -> Ids:
+        """Those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""
         ...
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
@@ -322,6 +364,18 @@ class Store(Protocol):
         """The terms that begin with `start` and have so many characters, with the number of chunks that hold each."""
         ...
 
+    def documents(self, collection: str, filter: Filter) -> list[Document]:
+        """The documents of a collection that a filter lets through, with their whole text, by key."""
+        ...
+
+    def note_uses(self, collection: str, keys: Sequence[str], time: float) -> None:
+        """Count one more use of each document; what is found does not change by it."""
+        ...
+
+    def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
+        """How often each document was used, and when last (seconds since 1970); those never used are left out."""
+        ...
+
     def counts(self) -> Mapping[str, int]:
         """How many `documents`, `chunks`, `embedded_chunks` and `files` there are."""
         ...
@@ -346,8 +400,25 @@ class Store(Protocol):
         """Build or bring up to date what makes a large index fast, if the engine has such; returns when it is there."""
         ...
 
+    def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Copy all of the store as it is at this moment to a file, which appears when it is whole.
+
+        Raises InvalidArgument where something is there that `force` does not allow to be replaced, and OutOfScope for
+        the view of a named owner.
+        """
+        ...
+
+    def troubles(self) -> list[str]:
+        """Why answers take longer than they could: what was built by `accelerate` and cannot be used."""
+        ...
+
     def check(self) -> list[Problem]:
         """Look for damage: what `rifflux doctor` prints. Raises OutOfScope for the view of a named owner."""
+        ...
+
+    @property
+    def generations(self) -> Generations:
+        """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
         ...
 
     @property

@@ -43,7 +43,10 @@ __all__ = [
     "chunk_reply",
     "classify_reply",
     "document_reply",
+    "fenced",
+    "quoted",
     "reindex_reply",
+    "reply",
     "search_reply",
     "status_reply",
     "why_reply",
@@ -69,15 +72,15 @@ def search_reply(opened: OpenIndex, results: Results, max_tokens: int) -> CallTo
         notes=notes,
         results=found[:fit],
     )
-    lead = _quoted(query=output.query, mode=output.mode, count=fit, embedding_model=output.embedding_model)
+    lead = quoted(query=output.query, mode=output.mode, count=fit, embedding_model=output.embedding_model)
     said = [*notes.degraded, notes.hint, notes.left_out.how if notes.left_out else ""]
-    return _reply(output, _fenced("\n".join([lead, *filter(None, said)]), blocks[:fit]))
+    return reply(output, fenced("\n".join([lead, *filter(None, said)]), blocks[:fit]))
 
 
 def _result_block(place: int, result: SearchResult) -> tuple[str, str]:
     scores = _breakdown(result.score_breakdown.model_dump())
-    line = f"[{place}] {_quoted(chunk_id=result.chunk_id, chunk_index=result.chunk_index)}, {scores}"
-    return line, f"{_quoted(path=result.path, heading_path=result.heading_path)}\n\n{result.content}"
+    line = f"[{place}] {quoted(chunk_id=result.chunk_id, chunk_index=result.chunk_index)}, {scores}"
+    return line, f"{quoted(path=result.path, heading_path=result.heading_path)}\n\n{result.content}"
 
 
 def _search_notes(index: Index, results: Results, left_out: Sequence[SearchResult], max_tokens: int) -> SearchNotes:
@@ -132,7 +135,7 @@ def reindex_reply(path: str, report: IndexReport, *, several: bool) -> CallToolR
     )
     if several:
         output.indexed_paths = list(report.indexed_paths)
-    return _reply(output)
+    return reply(output)
 
 
 def chunk_reply(hit: Hit) -> CallToolResult:
@@ -153,8 +156,8 @@ def chunk_reply(hit: Hit) -> CallToolResult:
         content=hit.content,
     )
     about = _about(hit, "document", "path", "title", "heading_path", "created_at", "updated_at", "licence", "metadata")
-    line = _quoted(chunk_id=hit.chunk_id, chunk_index=hit.chunk_index)
-    return _reply(output, _fenced("", [(line, f"{about}\n\n{hit.content}")]))
+    line = quoted(chunk_id=hit.chunk_id, chunk_index=hit.chunk_index)
+    return reply(output, fenced("", [(line, f"{about}\n\n{hit.content}")]))
 
 
 def document_reply(index: Index, key: str, start: int, max_tokens: int) -> CallToolResult:
@@ -181,9 +184,9 @@ def document_reply(index: Index, key: str, start: int, max_tokens: int) -> CallT
         output.notes.hint = f"chunk {start} alone is over max_tokens={max_tokens}: raise it"
     elif end < len(parts):
         output.notes.hint = f"these are chunks {start} to {end - 1} of {len(parts)}: go on with start={end}"
-    line = _quoted(start=start, next_start=output.next_start, chunk_count=len(chunks))
+    line = quoted(start=start, next_start=output.next_start, chunk_count=len(chunks))
     about = _about(output, "document", "path", "title")
-    return _reply(output, _fenced(output.notes.hint, [(line, f"{about}\n\n{output.content}")]))
+    return reply(output, fenced(output.notes.hint, [(line, f"{about}\n\n{output.content}")]))
 
 
 def status_reply(status: Status, allowed: Sequence[Path]) -> CallToolResult:
@@ -197,7 +200,7 @@ def status_reply(status: Status, allowed: Sequence[Path]) -> CallToolResult:
             "notes": Notes(warning=UNTRUSTED),
         }
     )
-    return _reply(output)
+    return reply(output)
 
 
 def why_reply(verdict: Verdict) -> CallToolResult:
@@ -205,13 +208,13 @@ def why_reply(verdict: Verdict) -> CallToolResult:
     told = verdict_json(verdict)
     known = {name: told[name] for name in WhyOutput.model_fields if name in told}
     output = WhyOutput.model_validate({**known, "notes": Notes(warning=UNTRUSTED)})
-    line = _quoted(chunk_id=output.chunk_id, found=output.found, rank=output.rank, top_k=output.top_k)
-    return _reply(output, _fenced("", [(line, "\n".join(verdict_lines(verdict)))]))
+    line = quoted(chunk_id=output.chunk_id, found=output.found, rank=output.rank, top_k=output.top_k)
+    return reply(output, fenced("", [(line, "\n".join(verdict_lines(verdict)))]))
 
 
 def classify_reply(understood: Understanding) -> CallToolResult:
     """What sort of question it is."""
-    return _reply(ClassifyOutput.model_validate(asdict(understood)))
+    return reply(ClassifyOutput.model_validate(asdict(understood)))
 
 
 def _noted(failures: Sequence[Failure]) -> list[FileNote]:
@@ -220,13 +223,13 @@ def _noted(failures: Sequence[Failure]) -> list[FileNote]:
 
 def _about(thing: object, *names: str) -> str:
     """The named attributes that say something, on one line."""
-    return _quoted(**{name: value for name in names if (value := getattr(thing, name))})
+    return quoted(**{name: value for name in names if (value := getattr(thing, name))})
 
 
 # Text for models
 
 
-def _reply(output: Shape, text: str | None = None) -> CallToolResult:
+def reply(output: Shape, text: str | None = None) -> CallToolResult:
     """A tool's result for both kinds of client; without `text`, both get the JSON. Keys not set stay away."""
     text = output.model_dump_json(exclude_unset=True) if text is None else text
     return CallToolResult(
@@ -235,7 +238,7 @@ def _reply(output: Shape, text: str | None = None) -> CallToolResult:
     )
 
 
-def _fenced(lead: str, blocks: Iterable[tuple[str, str]]) -> str:
+def fenced(lead: str, blocks: Iterable[tuple[str, str]]) -> str:
     """Text for a model: `lead`, the warning, then each block's own line and its corpus text in a fence.
 
     The fence is made of a digest of all the texts and occurs in none of them, so no text can close it, and
@@ -257,7 +260,7 @@ def _boundary(texts: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def _quoted(**values: object) -> str:
+def quoted(**values: object) -> str:
     """Values on one line, as JSON, so that none of them can begin a line of its own."""
     return ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
 

@@ -33,7 +33,7 @@ class Settings:
     model: str = field(default="", metadata={"help": "embedding model; empty: the index's own, else the bundled one"})
     base_url: str = field(default="", metadata={"help": "endpoint for models named openai:NAME"})
     api_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})
-    threads: int = field(default=0, metadata={"help": "processor threads for embedding; 0: all"})
+    threads: int = field(default=0, metadata={"help": "processor cores to use; 0: all"})
     top_k: int = field(default=10, metadata={"help": "results of a search"})
     mode: str = field(default="hybrid", metadata={"help": "lexical, semantic, hybrid or hybrid-rerank"})
     synonyms: str = field(default="", metadata={"help": "file of words that stand for each other"})

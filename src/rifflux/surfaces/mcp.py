@@ -31,6 +31,7 @@ from pydantic import Field, ValidationError
 from rifflux import __version__
 from rifflux.errors import InvalidArgument, NotFound, RiffluxError
 from rifflux.surfaces import _mcp_shapes as shapes
+from rifflux.surfaces._mcp_memories import MemoryTools
 from rifflux.surfaces._mcp_replies import (
     chunk_reply,
     classify_reply,
@@ -187,9 +188,13 @@ class Tools:
         return status_reply(self._workspace.open(db_path).index.status(), self._workspace.roots)
 
 
-def server(workspace: Workspace) -> MCPServer[Any]:
-    """An MCP server with the tools of Rifflux over `workspace`, which stays the caller's to close."""
-    tools = Tools(workspace)
+def server(workspace: Workspace, *, user: str = "") -> MCPServer[Any]:
+    """An MCP server with the tools of Rifflux over `workspace`, which stays the caller's to close.
+
+    `user` is whose memories the agent keeps.
+    """
+    tools, memories = Tools(workspace), MemoryTools(workspace, user)
+    deletes = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
     reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     writes = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     return MCPServer(
@@ -206,6 +211,9 @@ def server(workspace: Workspace) -> MCPServer[Any]:
             _tool(tools.why, "Tell why a document ranks where it does", reads),
             _tool(tools.classify_query, "Tell what sort of question it is", reads),
             _tool(tools.index_status, "Tell the state of the index", reads),
+            _tool(memories.remember, "Remember something about the user", writes),
+            _tool(memories.recall, "Recall what is remembered", reads),
+            _tool(memories.forget, "Forget memories", deletes),
         ],
     )
 
@@ -218,21 +226,22 @@ def serve(
     roots: Sequence[Path] | None = None,
     http: tuple[str, int] | None = None,
     finder: Finder | None = None,
+    user: str = "",
 ) -> None:
     """Serve the index at `db` until the client leaves or the process is interrupted.
 
     Over stdio, or with `http` as (host, port) over streamable HTTP at `/mcp`; port 0 takes a free one, and
     the address is told on stderr. `roots` are the folders that may be indexed: without it, the working
-    directory.
+    directory. `user` is whose memories the agent keeps.
     """
     with (
         Workspace(db, roots=roots or [Path.cwd()], model=model, threads=threads, finder=finder) as workspace,
         suppress(KeyboardInterrupt),
     ):
         if http:
-            _serve_http(server(workspace), *http)
+            _serve_http(server(workspace, user=user), *http)
         else:
-            _serve_stdio(server(workspace))
+            _serve_stdio(server(workspace, user=user))
 
 
 def _serve_stdio(made: MCPServer[Any]) -> None:

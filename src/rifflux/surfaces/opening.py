@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rifflux.retrieve.rerank import RerankSettings
     from rifflux.surfaces.config import Settings
 
-__all__ = ["configured_model", "configured_rerankers", "open_configured"]
+__all__ = ["configured_as", "configured_model", "configured_rerankers", "open_configured", "view_of"]
 
 
 def open_configured(settings: Settings, *, create: bool = False) -> Index:
@@ -29,6 +29,13 @@ def open_configured(settings: Settings, *, create: bool = False) -> Index:
     )
 
 
+def view_of(index: Index, user: str) -> Index:
+    """The index as a user has it; for no user in particular, the index itself."""
+    from rifflux.types import Scope
+
+    return index.scoped(Scope(user)) if user else index
+
+
 def configured_rerankers(settings: Settings) -> RerankSettings:
     """Where the models of rerankers are."""
     from rifflux.retrieve.rerank import RerankSettings
@@ -38,10 +45,17 @@ def configured_rerankers(settings: Settings) -> RerankSettings:
 
 def configured_model(settings: Settings) -> str | Embedder | None:
     """What to open an index with; a model behind an endpoint gets its address and key."""
+    if settings.model:
+        return configured_as(settings, settings.model)
+    if settings.base_url or settings.api_key:
+        raise InvalidArgument("base_url and api_key are set, but no model: set it too, such as openai:NAME")
+    return None
+
+
+def configured_as(settings: Settings, model: str) -> str | Embedder:
+    """A model that is named apart from the settings; one behind an endpoint gets their address and key."""
     if not (settings.base_url or settings.api_key):
-        return settings.model or None
+        return model
     from rifflux.models import load_embedder
 
-    if not settings.model:
-        raise InvalidArgument("base_url and api_key are set, but no model: set it too, such as openai:NAME")
-    return load_embedder(settings.model, base_url=settings.base_url or None, api_key=settings.api_key or None)
+    return load_embedder(model, base_url=settings.base_url or None, api_key=settings.api_key or None)

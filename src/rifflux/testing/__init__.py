@@ -5,8 +5,9 @@ class TestMyStore(StoreContract):
     def store(self, tmp_path): ...
 """
 
+from rifflux.testing.generations import GenerationContract
 from rifflux.testing.making import MODEL, WEIGHTS, change, words
 from rifflux.testing.owners import OwnerContract, everything
 from rifflux.testing.store import StoreContract
 
-__all__ = ["MODEL", "WEIGHTS", "OwnerContract", "StoreContract", "change", "everything", "words"]
+__all__ = ["MODEL", "WEIGHTS", "GenerationContract", "OwnerContract", "StoreContract", "change", "everything", "words"]

@@ -29,6 +29,8 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "find_documents": lambda store, ids: [store.find_documents(key) for key in _KEYS],
     "document": lambda store, ids: [store.document("c", key) for key in _KEYS],
     "chunks_of": lambda store, ids: [store.chunks_of("c", key) for key in _KEYS],
+    "collections": lambda store, ids: dict(store.collections()),
+    "in_order": lambda store, ids: [store.in_order("c"), store.in_order("c", "b", before=5, after=0)],
     "files": lambda store, ids: store.files("/root"),
     "roots": lambda store, ids: store.roots(),
     "pending": lambda store, ids: [chunk for batch in store.pending(3) for chunk in batch],
@@ -36,39 +38,31 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "vectors_of": lambda store, ids: _plain(store.vectors_of(ids)),
     "kinds": lambda store, ids: dict(store.kinds(ids)),
     "names": lambda store, ids: dict(store.names(ids)),
+    "titled": lambda store, ids: store.titled(("cache",), ids).tolist(),
     "passing": lambda store, ids: store.passing(Filter(since="2024"), ids).tolist(),
     "identified": lambda store, ids: dict(store.identified(["doi:10.1/a"])),
     "linked": lambda store, ids: [store.linked(ids), store.linked(ids, incoming=True)],
     "citations": lambda store, ids: dict(store.citations(ids)),
     "tags_of": lambda store, ids: dict(store.tags_of(ids)),
+    "records": lambda store, ids: [dict(store.records("c", key)) for key in _KEYS],
     "holding": lambda store, ids: sorted(store.holding((_WORD,), ids).tolist()),
     "document_frequencies": lambda store, ids: dict(store.document_frequencies([_WORD, "cach", "river"])),
     "vocabulary": lambda store, ids: [dict(store.vocabulary(start, 1, 20)) for start in ("", "k", "c", "|", "1")],
+    "documents": lambda store, ids: store.documents("c", Filter(kinds=("note",))),
+    "uses": lambda store, ids: dict(store.uses("c", _KEYS)),
     "counts": lambda store, ids: dict(store.counts()),
     "setting": lambda store, ids: store.setting("mine"),
     "events": lambda store, ids: store.events(),
 }
 #: Those that write are called by `filled` and `test_no_write_reaches_anothers_rows`.
-_WRITE = frozenset(
-    ("transaction", "put", "put_all", "remove", "put_file", "remove_files", "put_vectors", "record", "set")
-)
+_WRITES = "transaction put put_all remove put_file remove_files put_vectors record keep_records set note_uses"
+_WRITE = frozenset(_WRITES.split())
 #: These are the same for everybody, are refused to a named owner, or are about views themselves.
-_SHARED = frozenset(
-    (
-        "of",
-        "views",
-        "model",
-        "use_model",
-        "policy",
-        "claim",
-        "accelerate",
-        "check",
-        "register",
-        "schema_version",
-        "read_only",
-        "close",
-    )
+_SHARES = (
+    "of part views model use_model policy claim accelerate troubles check register generations backup schema_version "
+    "read_only close"
 )
+_SHARED = frozenset(_SHARES.split())
 
 
 def _queries() -> list[Query]:
@@ -116,8 +110,10 @@ def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[i
         )  # fmt: skip
         store.put_file("/root", FileState(f"{key}.txt", 1, number, own), keep=None)
         store.put_all([Placed("c", put, ("/root", f"{key}.txt"))])
+        store.keep_records("c", key, {"source": own})
         store.record(Event("judgement", f"query {own}", "c", key))
         store.set("mine", own)
+        store.note_uses("c", [key], number)
         chunks = [each.chunk.id for each in put.chunks]
         if number != 1:
             vectors = np.stack([vector_of(0.6, 0.8), vector_of(0, 1), vector_of(1, number)])
@@ -165,7 +161,10 @@ class OwnerContract:
             assert bob.put_vectors(ids[:2], hashes[:2], np.eye(2, dtype=np.float32)) == 0
             assert bob.put_file("/root", FileState("a.txt", 9, 9, "other"), keep=[]) == 0
             bob.put("c", change("a", "other", first_id=500))
+            bob.keep_records("c", "b", {"source": "other"})
             bob.set("mine", "other")
+            bob.note_uses("c", ["b"], 99.0)
+            bob.keep_records("c", "b", {"source": "other"})
         assert everything(ann, ids) == before
 
     def test_equal_texts_of_two_owners_share_no_vector(self, opened: Store) -> None:
@@ -178,7 +177,13 @@ class OwnerContract:
     def test_a_named_view_leads_to_no_other(self, opened: Store) -> None:
         ann = opened.of("ann")
         assert ann.of("ann").owner == "ann"
-        for forbidden in (lambda: ann.of("bob"), lambda: ann.of(""), ann.check, lambda: ann.register):
+        for forbidden in (
+            lambda: ann.of("bob"),
+            lambda: ann.of(""),
+            ann.check,
+            lambda: ann.register,
+            lambda: ann.generations,
+        ):
             with pytest.raises(OutOfScope):
                 forbidden()
         assert [view.owner for view in ann.views()] == ["ann"]
@@ -194,6 +199,17 @@ class OwnerContract:
         assert ann.policy("rule") is None
         opened.set("rule", "ours")
         assert (ann.policy("rule"), ann.setting("rule"), opened.setting("rule")) == ("ours", "mine", "ours")
+
+    def test_a_part_is_apart_and_its_owners_own(self, opened: Store) -> None:
+        ann = opened.of("ann")
+        ids = [*filled(ann, 1), *range(5_000, 5_040)]
+        before = everything(ann, ids)
+        filled(ann.part("messages"), 5_000, _WORD)
+        assert everything(ann, ids) == before
+        filled(opened.of("ann2"), 6_000)
+        assert [view.owner for view in ann.views()] == ["ann", ann.part("messages").owner]
+        with pytest.raises(OutOfScope):
+            ann.part("messages").of("ann")
 
     def test_closing_a_view_closes_nothing(self, opened: Store) -> None:
         opened.of("ann").close()

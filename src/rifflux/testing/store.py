@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from rifflux.errors import ModelMismatch
 from rifflux.store.base import (
+    DocumentChange,
     Edge,
     Event,
     FileState,
@@ -16,8 +18,8 @@ from rifflux.store.base import (
     Placed,
     Store,
 )
-from rifflux.testing.making import MODEL, WEIGHTS, change, vector_of, words
-from rifflux.types import Filter, Identifier, Link, Part, Query, Ranking, Tag
+from rifflux.testing.making import MODEL, WEIGHTS, change, number_of, vector_of, words
+from rifflux.types import Document, Filter, Identifier, Link, Part, Query, Ranking, Tag, Why
 
 __all__ = ["StoreContract"]
 
@@ -301,9 +303,25 @@ class StoreContract:
         assert sorted(store.holding(("car",), ids).tolist()) == [1, 2]
         assert store.holding(("boat",), ids).tolist() == []
 
+    def test_chunks_are_found_by_the_whole_title_of_their_document(self, store: Store) -> None:
+        store.put("c", change("a", "one", "two", title="The Red Car, red", first_id=1))
+        store.put("c", change("b", "three", title="Red cars and boats", first_id=3))
+        long = "alpha beta gamma delta epsilon zeta theta iota kappa"
+        store.put("c", change("long", "four", title=long, first_id=4))
+        ids = np.array([3, 2, 1, 4, 99])
+        assert store.titled(("red", "car"), ids).tolist() == [2, 1]
+        assert store.titled(("car", "red"), ids[:2]).tolist() == [2]
+        assert store.titled(("red",), ids).tolist() == store.titled((), ids).tolist() == []
+        assert store.titled(long.split(), ids).tolist() == []
+        store.put("c", change("a", "one", "two", title="Boats", first_id=1))
+        assert store.titled(("red", "car"), ids).tolist() == []
+        assert store.titled(("boat",), ids).tolist() == [2, 1]
+
     def test_hydrating_keeps_order_and_scores_and_leaves_out_what_is_gone(self, store: Store) -> None:
         store.put("c", change("a", "one", "two", first_id=1))
         ranking = Ranking(np.array([2, 99, 1]), np.array([3.0, 2.0, 1.0]))
+        trails = [(Why(f"stage of {id}"),) for id in (2, 99, 1)]
+        assert [hit.why for hit in store.hydrate(ranking, trails)] == [trails[0], trails[2]]
         assert [(hit.content, hit.score) for hit in store.hydrate(ranking)] == [("two", 3.0), ("one", 1.0)]
 
     def test_pending_chunks_can_be_embedded_while_they_are_listed(self, store: Store) -> None:
@@ -389,6 +407,48 @@ class StoreContract:
         assert store.passing(Filter(), ids).tolist() == [1, 2, 3]
         assert store.passing(Filter(kinds=("note",)), ids).tolist() == [1, 2]
         assert store.passing(Filter(since="2024"), ids).tolist() == [3]
+
+    def test_a_collection_is_read_by_date_and_among_equals_as_added(self, store: Store) -> None:
+        for key, date in (("none", None), ("late", "2024-05-02"), ("early", "2024-05-01"), ("early2", "2024-05-01")):
+            store.put("talk", change(key, f"words {key}", created_at=date))
+        store.put("other", change("early", "words", first_id=7))
+        assert store.collections() == {"talk": 4, "other": 1}
+        found = store.in_order("talk")
+        assert [each.key for each in found] == ["early", "early2", "late", "none"]
+        assert found[0] == store.document("talk", "early")
+
+        def around(key: str, before: int, after: int | None) -> list[str]:
+            return [each.key for each in store.in_order("talk", key, before=before, after=after)]
+
+        assert around("early2", 1, 1) == ["early", "early2", "late"]
+        assert around("early2", 5, 0) == ["early", "early2"]
+        assert around("none", 2, None) == ["early2", "late", "none"]
+        assert around("unknown", 2, None) == []
+
+    def test_new_words_leave_the_vector_and_a_new_vector_the_words(self, store: Store) -> None:
+        store.use_model(MODEL)
+
+        def put(body: str, embedded: str) -> None:
+            plain = change("a", "text", first_id=1).chunks[0]
+            said = replace(
+                plain, body=body, embedded=embedded, hash=number_of(embedded), words=number_of("words", body)
+            )
+            store.put("c", DocumentChange(Document("a", "text"), "a", (said,)))
+
+        put("red", "ann says")
+        assert [chunk.embedded for batch in store.pending(5) for chunk in batch] == ["ann says"]
+        store.put_vectors([1], [number_of("ann says")], vector_of(1, 0)[None])
+        put("blue", "ann says")
+        assert (self._match(store, "red"), self._match(store, "blue")) == ([], ["a"])
+        assert store.counts()["embedded_chunks"] == 1
+        put("blue", "bob says")
+        assert store.counts()["embedded_chunks"] == 0
+        assert self._match(store, "blue") == ["a"]
+
+    def test_a_filter_narrows_to_collections(self, store: Store) -> None:
+        store.put("one", change("a", "words", first_id=1))
+        store.put("two", change("a", "words", first_id=2))
+        assert store.match(words("words", filter=Filter(collections=("two",))), 5, WEIGHTS).ids.tolist() == [2]
 
     def test_settings_are_remembered(self, store: Store) -> None:
         assert store.setting("name") is None

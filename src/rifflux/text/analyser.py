@@ -117,6 +117,10 @@ class Analyser:
         if self.language not in known:
             raise InvalidArgument(f"no language {self.language!r}; choose one of {', '.join(sorted(known))}")
 
+    def __reduce__(self) -> tuple[Callable[[str], Analyser], tuple[str]]:
+        """Another process has its own memory of tokens."""
+        return analyser, (self.language,)
+
     @cached_property
     def _terms(self) -> _Terms:
         return _Terms(self._analyse)

@@ -6,19 +6,25 @@ from collections.abc import Mapping
 from rifflux.models.hashing import HashEmbedder
 from rifflux.retrieve.rerank import RerankSettings, Resources
 from rifflux.text.analyser import analyser
-from rifflux.types import Hit, Query, Why
+from rifflux.types import Hit, Query, Vectors, Why
 
 #: In how many of a thousand chunks a term occurs; one that is missing here occurs in none.
 FREQUENCIES = {"red": 500, "cach": 20, "ttl": 2, "store": 50}
 
 
-def resources(embedder: object = None, frequencies: Mapping[str, int] = FREQUENCIES, **settings: str) -> Resources:
+def resources(
+    embedder: object = None,
+    frequencies: Mapping[str, int] = FREQUENCIES,
+    vectors: Mapping[int, Vectors] | None = None,
+    **settings: str,
+) -> Resources:
     """Resources of a made-up index of a thousand chunks."""
     return Resources(
         analyser(),
         lambda: embedder or HashEmbedder(),  # type: ignore[arg-type,return-value]
         lambda terms: {term: frequencies[term] for term in terms if term in frequencies},
         lambda: 1000,
+        lambda ids: {id: vector for id, vector in (vectors or {}).items() if id in ids},
         RerankSettings(**settings),
     )
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import fields
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,6 +72,37 @@ def test_identifiers_must_be_whole():
     assert only("identifier", "what is D40", hits) == [1, 0, 0, 1]
     assert only("identifier", "D40 in 250.1725", hits) == [0.5, 0, 0, 1]
     assert only("identifier", "what is it", hits) == [0, 0, 0, 0]
+
+
+def test_centroid_is_nearness_to_the_best_of_the_others():
+    vectors = {1: [1, 0], 2: [0.6, 0.8], 3: [0, 1]}
+    known = {number: np.array(vector, np.float32) for number, vector in vectors.items()}
+    hits = [hit(1, score=3), hit(2, score=2), hit(3, score=1)]
+    # To the others: (2 * .6 + 0) / 3, (3 * .6 + .8) / 4, (0 + 2 * .8) / 5.
+    features = Features(resources(vectors=known), Weights(**{**NOTHING, "centroid": 1}))
+    found = features(asked("q"), hits).scores
+    assert found == pytest.approx([(0.4 - 0.32) / (0.65 - 0.32), 1, 0])
+
+
+def test_without_vectors_nothing_is_near():
+    assert only("centroid", "q", [hit(1), hit(2)]) == [0, 0]
+
+
+def test_expansion_is_what_the_best_of_the_others_say_too():
+    hits = [
+        hit(1, "cache ttl minutes", score=3),
+        hit(2, "minutes pass", score=2),
+        hit(3, "rivers", score=1),
+        hit(4, "ttl cache", score=1),
+    ]
+    # What was asked is nothing new, and what a hit says itself is no confirmation.
+    found = only("expansion", "cache ttl", hits)
+    assert found[1] == 1 > found[0] > 0 == found[2] == found[3]
+
+
+def test_nothing_confirms_itself():
+    assert only("expansion", "q", [hit(1, "cache of rivers")]) == [0]
+    assert only("centroid", "q", [hit(1)]) == [0]
 
 
 def test_freshness_halves():

@@ -2,6 +2,7 @@
 
     reader_for(path, head)   the reader for a file, or None if there is nothing to read in it
     read(file)               the file's documents; raises `Unreadable` with the reason, and nothing else
+    read_lines(file, first)  those of some lines of a JSON Lines file, which is read so if it is long
 
 A reader's module, and the library behind it, is imported when the first such file comes.
 """
@@ -22,7 +23,7 @@ from rifflux.ingest.read.code import LANGUAGES
 from rifflux.ingest.read.signature import OLE, is_encrypted_office, looks_like_text, what_is
 from rifflux.types import Failure, Parsed
 
-__all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "reader_for"]
+__all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "read_lines", "reader_for"]
 
 #: Files are read anew when this changes: raise it whenever a reader gives other text or blocks than before.
 READER_VERSION: int = 1
@@ -117,6 +118,13 @@ def read(file: File) -> list[Parsed | Failure]:
         raise Unreadable("does not fit into the memory") from error
     except BaseException as error:  # parsers raise anything; those written in Rust, not even an Exception
         raise Unreadable(f"could not be read as {kind}, it may be broken ({_short(error)})") from error
+
+
+def read_lines(file: File, first: int) -> list[tuple[int, Parsed | Failure]]:
+    """The documents of some lines of a JSON Lines file, each with its line's number; `first` is that of the first."""
+    from rifflux.ingest.read import jsonl
+
+    return [(number, _storable(part)) for number, part in jsonl.read_lines(file, first)]
 
 
 def _short(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +15,7 @@ from rifflux.ingest.read.code import read_code
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Document, Failure, Link, Parsed
 
-__all__ = ["read", "read_json"]
+__all__ = ["MOST_FAILURES", "comes_again", "no_document", "read", "read_json", "read_lines", "told"]
 
 _KEY = ("_id", "id", "key")
 _TEXT = ("text", "content", "body")
@@ -49,9 +49,18 @@ def read_json(file: File) -> Iterator[Parsed | Failure]:
         yield from _unique(file, ((number, record) for number, record in enumerate(records, start=1)))
 
 
-def _parsed_lines(file: File) -> Iterator[tuple[int, Any]]:
+def read_lines(file: File, first: int) -> Iterator[tuple[int, Parsed | Failure]]:
+    """The documents of some lines of a file, each with its number; `first` is that of the first line."""
+    for number, record in _parsed_lines(file, first):
+        try:
+            yield number, _parsed(file, number, record)
+        except ValueError as error:
+            yield number, Failure(f"{file.path}:{number}", str(error))
+
+
+def _parsed_lines(file: File, first: int = 1) -> Iterator[tuple[int, Any]]:
     """The number of each line that holds something, and its value, or the error it makes."""
-    for number, line in enumerate(decode(file.data).split("\n"), start=1):
+    for number, line in enumerate(decode(file.data).split("\n"), start=first):
         if line and not line.isspace():
             try:
                 yield number, json.loads(line)
@@ -87,15 +96,29 @@ def _unique(file: File, records: Iterable[tuple[int, Any]]) -> Iterator[Parsed |
         key = parsed.document.key
         if key in found:
             earlier, _ = found.pop(key)
-            failures.append(Failure(f"{file.path}:{earlier}", f"its id {key!r} comes again in line {number}"))
+            failures.append(Failure(f"{file.path}:{earlier}", comes_again(key, number)))
         found[key] = number, parsed
     if failures and not found:
-        line = failures[0].path.rpartition(":")[2]
-        raise Unreadable(f"has no line that holds a document; line {line} is {failures[0].reason}")
+        raise Unreadable(no_document(failures[0]))
     yield from (parsed for _, parsed in found.values())
-    yield from failures[:MOST_FAILURES]
-    if len(failures) > MOST_FAILURES:
-        yield Failure(file.path, f"{len(failures) - MOST_FAILURES} more lines could not be read")
+    yield from told(file.path, failures, len(failures))
+
+
+def comes_again(key: str, number: int) -> str:
+    """Why a line was left out whose key a later one has."""
+    return f"its id {key!r} comes again in line {number}"
+
+
+def no_document(first: Failure) -> str:
+    """Why a file cannot be read none of whose lines can."""
+    return f"has no line that holds a document; line {first.path.rpartition(':')[2]} is {first.reason}"
+
+
+def told(path: str, failures: Sequence[Failure], number: int) -> list[Failure]:
+    """The first of a file's failures, of which there are `number`, and how many more there are."""
+    more = number - MOST_FAILURES
+    rest = [Failure(path, f"{more} more lines could not be read")] if more > 0 else []
+    return [*failures[:MOST_FAILURES], *rest]
 
 
 def _parsed(file: File, number: int, record: Any) -> Parsed:

@@ -13,6 +13,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
+from rifflux.retrieve.rerank.feedback import near_the_best, trust, words_of_the_best
 from rifflux.retrieve.rerank.resources import Resources
 from rifflux.retrieve.rerank.stage import Rerank, Scored
 from rifflux.text.analyser import fold, tokens
@@ -22,23 +23,26 @@ from rifflux.types import Hit, Query, Scores
 __all__ = ["COMPONENTS", "Features", "Weights", "reranker"]
 
 _DAY = 86_400.0
+#: How many of the best candidates tell what an answer looks like, and by how many words.
+BEST, WORDS = 5, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """How much each component counts; only the proportions matter.
 
-    The defaults are those that `bench/fit_features.py` finds on top of the default fusion, with one restriction:
-    semantic and coverage weigh the same, since which of meaning and words to trust more depends on the content, and the
-    fused score has weighed that already.
+    The defaults are those that `bench/fit_features.py` finds on top of the default fusion. `identifier` is not fitted:
+    where the fusion's anchors work, they leave it nothing to do.
     """
 
     fused: float = 1.0
-    semantic: float = 0.5
-    coverage: float = 0.5
-    phrase: float = 0.5
-    title: float = 0.4
+    semantic: float = 0.15
+    coverage: float = 0.55
+    phrase: float = 0.55
+    title: float = 0.2
     identifier: float = 0.3
+    centroid: float = 0.2
+    expansion: float = 0.25
     lexical: float = 0.0
     freshness: float = 0.0
 
@@ -46,6 +50,14 @@ class Weights:
         values = self.shares(1.0).values()
         if any(not math.isfinite(value) or value < 0 for value in values) or not any(values):
             raise InvalidArgument("feature weights must be finite and not negative, and some above zero")
+
+    @classmethod
+    def of(cls, weights: Mapping[str, float]) -> Weights:
+        """The defaults with some others in their place. Raises `InvalidArgument` for a component that is none."""
+        if unknown := sorted(weights.keys() - {each.name for each in fields(cls)}):
+            allowed = ", ".join(each.name for each in fields(cls))
+            raise InvalidArgument(f"no component {unknown[0]!r} to weigh; choose from {allowed}")
+        return cls(**weights)
 
     def shares(self, total: float | None = None) -> dict[str, float]:
         """The weights divided by `total`, or by their sum."""
@@ -65,6 +77,8 @@ class Features:
     `phrase`      how many pairs of neighbouring terms of the question are neighbours in the hit, by idf too
     `title`       how much of the title and headings is in the question
     `identifier`  how many codes of the question (`D40`, `250.1725`, `cache_ttl`) the hit holds, whole
+    `centroid`    cosine with the best of the other candidates, scaled as `fused` is
+    `expansion`   how much it holds of what the best of the other candidates say besides the question, scaled likewise
     `freshness`   halved with every `half_life_days` since the hit was made or changed
 
     Components without a weight are not computed. What each adds to the score is in the hit's trail. `now` (seconds
@@ -94,8 +108,8 @@ class Candidates:
     query: Query
     hits: Sequence[Hit]
     resources: Resources
-    now: float
-    half_life_days: float
+    now: float = 0.0
+    half_life_days: float = 90.0
 
     @cached_property
     def asked(self) -> list[str]:
@@ -128,6 +142,11 @@ class Candidates:
     def held(self) -> list[set[str]]:
         """For each hit all terms that it holds."""
         return [set().union(*fields) for fields in self.fields]
+
+    @cached_property
+    def trust(self) -> Scores:
+        """How much each of the first few hits is taken to be an answer."""
+        return trust(np.array([hit.score for hit in self.hits], np.float64), BEST)
 
     def channel(self, name: str) -> Scores:
         """Each hit's score in a channel; not a number where the channel did not rank it."""
@@ -186,6 +205,22 @@ def identifier(candidates: Candidates) -> Scores:
     return np.array([len(codes & terms) / (len(codes) or 1) for terms in candidates.held])
 
 
+def centroid(candidates: Candidates) -> Scores:
+    """The mean cosine with the best of the other hits, from the least (0) to the greatest (1) of the candidates."""
+    ids = [int(hit.chunk_id, 16) for hit in candidates.hits]
+    known = candidates.resources.vectors(np.array(ids, np.int64))
+    if not known:
+        return np.zeros(len(ids))
+    missing = np.zeros_like(next(iter(known.values())))
+    return spread(near_the_best(np.stack([known.get(id, missing) for id in ids]), candidates.trust))
+
+
+def expansion(candidates: Candidates) -> Scores:
+    """What a hit holds of the words of the best of the others, from the least (0) to the greatest (1)."""
+    texts = [[term for field in fields for term in field] for fields in candidates.fields]
+    return spread(words_of_the_best(texts, candidates.trust, frozenset(candidates.asked), WORDS))
+
+
 def freshness(candidates: Candidates) -> Scores:
     """Halved with every half-life of age; zero without a date, one for dates to come."""
     times = [timestamp(hit.updated_at) or timestamp(hit.created_at) for hit in candidates.hits]
@@ -201,6 +236,8 @@ COMPONENTS: Mapping[str, Callable[[Candidates], Scores]] = {
     "phrase": phrase,
     "title": title,
     "identifier": identifier,
+    "centroid": centroid,
+    "expansion": expansion,
     "lexical": lexical,
     "freshness": freshness,
 }
@@ -220,5 +257,5 @@ def is_code(token: str) -> bool:
 
 
 def reranker(resources: Resources) -> Rerank:
-    """The stage with its defaults."""
-    return Rerank(Features(resources))
+    """The stage with the weights of the profile."""
+    return Rerank(Features(resources, Weights.of(resources.features)))

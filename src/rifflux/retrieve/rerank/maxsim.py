@@ -50,7 +50,7 @@ class MaxSim:
     """
 
     resources: Resources
-    weight: float = 0.15
+    weight: float = 0.05
     weights: Weights = field(default_factory=Weights)
     window: int = 10
     title_words: int = 5
@@ -156,5 +156,5 @@ class _Memory:
 
 
 def reranker(resources: Resources) -> Rerank:
-    """The stage with its defaults."""
-    return Rerank(MaxSim(resources))
+    """The stage with the weights of the profile."""
+    return Rerank(MaxSim(resources, weights=Weights.of(resources.features)))

@@ -10,6 +10,7 @@ import numpy as np
 from rifflux.models.base import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.text.analyser import Analyser
+from rifflux.types import Ids, Vectors
 
 __all__ = ["RerankSettings", "Resources"]
 
@@ -32,14 +33,17 @@ class RerankSettings:
 class Resources:
     """Access to an index for scorers; everything that costs time is asked for when needed.
 
-    `frequencies` gives in how many chunks each term occurs, `chunks` how many there are.
+    `frequencies` gives in how many chunks each term occurs, `chunks` how many there are, `vectors` those of chunks by
+    their ids. `features` are weights of the reranker of that name, where they are not its defaults.
     """
 
     analyser: Analyser
     embedder: Callable[[], Embedder]
     frequencies: Callable[[Sequence[str]], Mapping[str, int]]
     chunks: Callable[[], int]
+    vectors: Callable[[Ids], Mapping[int, Vectors]]
     settings: RerankSettings = field(default_factory=RerankSettings)
+    features: Mapping[str, float] = field(default_factory=dict)
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """The inverse document frequency of terms, as BM25 has it: above zero, highest for what no chunk holds."""

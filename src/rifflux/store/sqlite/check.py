@@ -23,7 +23,7 @@ _STRAY_OWNERS = """
 select (select count(*) from chunk join document on document.id = chunk.document where chunk.owner <> document.owner)
     + (select count(*) from vector join chunk on chunk.id = vector.chunk where vector.owner <> chunk.owner)"""
 _STALE_VECTORS = "select count(*) from vector join chunk on chunk.id = vector.chunk where vector.hash <> chunk.hash"
-_STRAY_MODELS = "select count(*) from vector where model not in (select id from model where state = 'active')"
+_STRAY_MODELS = "select count(*) from vector where model not in (select id from model)"
 _WRONG_LENGTH = """
 select count(*) from vector join model on model.id = vector.model where length(vector.data) <> 4 * model.dimension"""
 
@@ -54,7 +54,7 @@ def _problems(connection: apsw.Connection) -> Iterator[Problem]:
         (_CHUNKS_WITHOUT_TERMS, "chunks are missing from the word index"),
         (_STALE_VECTORS, "vectors belong to an older text of their chunk"),
         (_STRAY_OWNERS, "rows belong to another owner than their document"),
-        (_STRAY_MODELS, "vectors belong to a model that is not in use"),
+        (_STRAY_MODELS, "vectors belong to a model that nobody knows"),
         (_WRONG_LENGTH, "vectors have the wrong length for their model"),
     ):
         count = connection.execute(question).get

@@ -179,7 +179,7 @@ def advance(
 
 def _replace(new: Path, place: Path, old: Path) -> None:
     """Put `new` at `place`. Only files are replaced in one step; between two folders there is a moment of none."""
-    if place.is_dir():
+    if place.is_dir() or (new.is_dir() and place.exists()):
         place.rename(old)
     new.replace(place)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from rifflux.store.base import AnalysedChunk, Placed
+from rifflux.store.base import LONGEST_NAME, AnalysedChunk, Placed
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.graph import drop_names, put_names
 from rifflux.store.sqlite.terms import Terms
@@ -25,9 +25,11 @@ __all__ = ["put_documents"]
 _as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 #: The records of a file mostly share their dates.
 _timestamp = lru_cache(maxsize=1024)(timestamp)
-#: Chunks that a document has by their id: row number, and hash of what is embedded.
-_Held = Mapping[int, tuple[int, int]]
+#: Chunks that a document has by their id: row number, hash of what is embedded, and of the terms.
+_Held = Mapping[int, tuple[int, int, int]]
 _Row = tuple[Any, ...]
+#: Where a new chunk's row has the hash of what is embedded.
+_HASH = -4
 
 
 def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[Placed]) -> None:
@@ -45,7 +47,8 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
     chunk_ids = count(connection.execute(sql.LAST_CHUNK).get + 1)
     for name, each in wanted.items():
         document = each.change.document
-        row = (files[each.file] if each.file else None, each.change.path, *_document_row(document))
+        file = files[each.file] if each.file else None
+        row = (file, each.change.path, _title_terms(each.change.chunks), *_document_row(document))
         id = connection.execute(sql.DOCUMENT_ID, (owner, *name)).get
         if id is None:
             id = next(ids)
@@ -84,7 +87,7 @@ class _Rows:
             connection.executemany(sql.PUT_FRESH_TERMS, [*self.terms, *self.known_terms])
         if connection.execute(sql.ANY_VECTOR, (self.owner,)).get:
             # A file that was moved, or a text that is elsewhere too, needs no new vector.
-            taking = [{"owner": self.owner, "chunk": row[0], "hash": row[-2]} for row in self.chunks]
+            taking = [{"owner": self.owner, "chunk": row[0], "hash": row[_HASH]} for row in self.chunks]
             connection.executemany(sql.TAKE_OVER_VECTOR, taking)
 
 
@@ -95,8 +98,8 @@ def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[
     drop_names(connection, id)
     rows: list[Any] = connection.execute(sql.CHUNKS_HELD, (id,)).fetchall()
     wanted = {each.chunk.id for each in chunks}
-    connection.executemany(sql.DROP_CHUNK, [(chunk,) for uid, chunk, _ in rows if uid not in wanted])
-    return {uid: (chunk, hash) for uid, chunk, hash in rows}
+    connection.executemany(sql.DROP_CHUNK, [(chunk,) for uid, chunk, *_ in rows if uid not in wanted])
+    return {uid: (chunk, hash, words) for uid, chunk, hash, words in rows}
 
 
 def _add_chunks(
@@ -113,19 +116,28 @@ def _add_chunks(
         chunk, fields = each.chunk, (each.title, each.headings, each.body)
         # Only statistics of named owners are counted from lengths.
         length = sum(field.count(" ") + 1 for field in fields if field) if rows.owner else 0
-        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, each.hash, length)
+        words = each.hash if each.words is None else each.words
+        hashes = (each.hash, words, length, each.embedded)
+        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, *hashes)
         if chunk.id in held:
-            id, hash = held[chunk.id]
+            id, hash_held, words_held = held[chunk.id]
             connection.execute(sql.MOVE_CHUNK, (*row, id))
-            if hash == each.hash:
+            if hash_held != each.hash:
+                connection.execute(sql.DROP_STALE_VECTOR, (id,))
+            if words_held == words:
                 rows.known_terms.append((id, *fields))
                 continue
-            connection.execute(sql.DROP_STALE_VECTOR, (id,))
             connection.execute(sql.DROP_TERMS.format(table=terms.table), (id,))
         else:
             id = next(ids)
             rows.chunks.append((id, rows.owner, chunk.id, document, *row))
         rows.terms.append((id, *map(terms.joined, fields)))
+
+
+def _title_terms(chunks: Sequence[AnalysedChunk]) -> str | None:
+    """The different terms of a title, sorted; None if there are none, or too many to be a name."""
+    terms = set(chunks[0].title.split()) if chunks else ()
+    return " ".join(sorted(terms)) if 0 < len(terms) <= LONGEST_NAME else None
 
 
 def _document_row(document: Document) -> _Row:

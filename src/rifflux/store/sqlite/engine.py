@@ -115,6 +115,16 @@ class Engine:
             self.connection, self.read_only = connect(self.location, create=False)
             self._frozen = frozen(self.connection)
 
+    @contextmanager
+    def alone(self) -> Iterator[apsw.Connection]:
+        """A connection that nobody else uses until the block ends, to read what is committed."""
+        with self.readers.lent() as connection:
+            if connection:
+                yield connection
+                return
+        with self.lock:
+            yield self.connection
+
     def rows(self, statement: str, bound: apsw.Bindings = ()) -> list[Any]:
         """All rows that a statement finds."""
         with self.reading() as connection:
@@ -153,8 +163,12 @@ class Engine:
             connection.execute("insert or ignore into owner (name) values (?)", (owner,))
             number = connection.execute("select id from owner where name = ?", (owner,)).get
         if content:
-            self._touched.add(number)
+            self.touch(number)
         return number
+
+    def touch(self, owner: int) -> None:
+        """Say within a transaction that it changes what an owner finds."""
+        self._touched.add(owner)
 
 
 def _end(connection: apsw.Connection) -> None:

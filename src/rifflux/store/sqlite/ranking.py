@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 import numpy as np
 
+from rifflux.errors import ModelMismatch
 from rifflux.store.base import FieldWeights
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.derived import Unfit
@@ -91,7 +92,12 @@ class Ranks(Reading):
         """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing."""
         if query.vector is None:
             return Ranking.empty()
-        return self._vectors().nearest(query.vector, limit, self._allowed(query))
+        matrix = self._vectors()
+        # Looked at last: if the index is switched to another model after this, the matrix is of the former one.
+        known = self.model() if query.model else None
+        if known and known.fingerprint != query.model:
+            raise ModelMismatch(f"the question was embedded by another model than {known.name}: embed it anew")
+        return matrix.nearest(query.vector, limit, self._allowed(query))
 
     def _allowed(self, query: Query) -> Ids | None:
         """The rows that the filter and the query's required and excluded words leave, or None for all."""

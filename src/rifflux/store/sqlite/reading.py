@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -74,6 +74,20 @@ class Reading(View):
             *names,
         )
 
+    def documents(self, collection: str, filter: Filter) -> list[Document]:
+        """The documents of a collection that a filter lets through, with their whole text, by key."""
+        condition, bound = where(filter)
+        rows = self._rows(sql.DOCUMENTS.format(condition=condition or "true"), bound | {"collection": collection})
+        return [
+            Document(key, text, title, kind, created, updated, json.loads(metadata), licence=licence)
+            for key, text, title, kind, created, updated, metadata, licence in rows
+        ]
+
+    def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
+        """How often each document was used, and when last (seconds since 1970); those never used are left out."""
+        rows = self._rows(sql.USES, {"collection": collection, "keys": json.dumps(list(keys))})
+        return {key: (uses, used_at) for key, uses, used_at in rows}
+
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
         """All chunks of a document in reading order."""
         which = "document.owner = :owner and document.collection = :collection and document.key = :key"
@@ -87,21 +101,22 @@ class Reading(View):
         """The folders that were synced."""
         return [root for (root,) in self._rows(sql.ROOTS)]
 
-    def pending(self, batch: int) -> Iterator[list[Pending]]:
+    def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
         """The chunks without a vector, in batches by row number; safe to write to the store meanwhile."""
         after = 0
         while True:
-            rows = self._rows(sql.PENDING, {"after": after, "batch": batch})
+            rows = self._rows(sql.PENDING, {"after": after, "batch": batch, "model": model})
             if not rows:
                 return
             after = rows[-1][0]
             yield [
-                Pending(uid, hash, title, tuple(json.loads(heads)), text) for _, uid, hash, title, heads, text in rows
+                Pending(uid, hash, title, tuple(json.loads(heads)), text, embedded)
+                for _, uid, hash, title, heads, text, embedded in rows
             ]
 
-    def vectors_by_hash(self, hashes: Sequence[int]) -> Mapping[int, Vectors]:
+    def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
         """Vectors already stored for the same embedded text."""
-        rows = self._rows(sql.VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes))})
+        rows = self._rows(sql.VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes)), "model": model})
         return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
 
     def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
@@ -121,6 +136,11 @@ class Reading(View):
         """The title and the headings of each chunk; chunks that are gone are left out."""
         rows = self._rows(sql.NAMES, {"ids": json.dumps(ids.tolist())})
         return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
+
+    def titled(self, terms: Collection[str], ids: Ids) -> Ids:
+        """Those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""
+        rows = self._rows(sql.TITLED, {"terms": " ".join(sorted(set(terms)))})
+        return ids[np.isin(ids, [id for (id,) in rows])] if rows else ids[:0]
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         """Those of the chunks whose document a filter lets through."""

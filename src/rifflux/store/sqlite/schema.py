@@ -354,5 +354,61 @@ begin insert into touched (chunk, what) select id, 'words' from chunk where docu
 create index touched_what on touched (what, seq, chunk);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _EVENTS, _LOG, _WORKS, _REGISTER, _OWNERS, _RECORDS, _FRESH_TERMS)
+# What is embedded of a message is not what its words are: a change of one must not cost the other. `embedded` is null
+# where it is made of title, headings and text, `words` is a hash of the terms, null where `hash` stands for them too.
+_MESSAGES = """
+alter table chunk add column embedded text;
+alter table chunk add column words integer;
+
+drop trigger chunk_changed_logged;
+create trigger chunk_changed_logged after update of words on chunk
+when new.owner = 0 and coalesce(old.words, old.hash) <> coalesce(new.words, new.hash)
+    and exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (new.id, 'words'); end;
+
+-- What has no date comes last.
+create index document_order on document (owner, collection, coalesce(time, 9e18), id);
+"""
+
+# How often a document was recalled. Apart from it, since counting changes nothing of what is found.
+_USES = """
+create table document_use (
+    document integer primary key references document (id) on delete cascade,
+    uses integer not null,
+    used_at real not null
+);
+"""
+
+# The different terms of short titles, sorted, for finding documents by their whole title.
+_TITLE_TERMS = """
+alter table document add column title_terms text;
+create virtual table temp.title_term using fts5vocab(main, chunk_terms, instance);
+update document set title_terms = named.terms
+from (
+    select document, group_concat(term, ' ') as terms
+    from (
+        select distinct chunk.document, title_term.term
+        from temp.title_term join chunk on chunk.id = title_term.doc
+        where title_term.col = 'title' order by chunk.document, title_term.term
+    )
+    group by document having count(*) <= 8
+) as named
+where document.id = named.document;
+drop table temp.title_term;
+create index document_title_terms on document (owner, title_terms) where title_terms is not null;
+"""
+
+MIGRATIONS: tuple[str, ...] = (
+    _FIRST,
+    _EVENTS,
+    _LOG,
+    _WORKS,
+    _REGISTER,
+    _OWNERS,
+    _RECORDS,
+    _FRESH_TERMS,
+    _MESSAGES,
+    _USES,
+    _TITLE_TERMS,
+)
 SCHEMA_VERSION = len(MIGRATIONS)

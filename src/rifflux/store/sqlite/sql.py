@@ -49,6 +49,10 @@ NAMES = """
 select chunk.uid, document.title, chunk.headings from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
 
+TITLED = """
+select chunk.uid from document join chunk on chunk.document = document.id
+where document.owner = :owner and document.title_terms = :terms"""
+
 PASSING = """
 select chunk.uid from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids)) and {condition}"""
@@ -86,6 +90,23 @@ select document.id, document.key, document_text.text, document.title, document.k
 from document join document_text on document_text.document = document.id
 where document.owner = :owner and collection = :collection and key = :key"""
 
+DOCUMENTS = """
+select document.key, document_text.text, document.title, document.kind, document.created_at, document.updated_at,
+    document.metadata, document.licence
+from document join document_text on document_text.document = document.id
+where document.owner = :owner and collection = :collection and {condition} order by document.key"""
+
+NOTE_USE = """
+insert into document_use select id, 1, :time from document
+where owner = :owner and collection = :collection and key = :key
+on conflict (document) do update set uses = uses + 1, used_at = max(used_at, excluded.used_at)"""
+
+USES = """
+select document.key, document_use.uses, document_use.used_at
+from json_each(:keys) as wanted
+    cross join document on document.owner = :owner and document.collection = :collection and document.key = wanted.value
+    join document_use on document_use.document = document.id"""
+
 # Rows by the number of a document or chunk that was found with its owner need no owner besides.
 LINKS = "select key, kind, confidence from link where document = :document order by key, kind"
 
@@ -94,12 +115,13 @@ LAST_DOCUMENT = "select coalesce(max(id), 0) from document"
 
 NEW_DOCUMENT = """
 insert into document
-    (id, owner, collection, key, file, path, kind, title, created_at, updated_at, time, metadata, licence)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (id, owner, collection, key, file, path, title_terms, kind, title, created_at, updated_at, time, metadata, licence)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 SET_DOCUMENT = """
 update document set
-    file = ?, path = ?, kind = ?, title = ?, created_at = ?, updated_at = ?, time = ?, metadata = ?, licence = ?
+    file = ?, path = ?, title_terms = ?, kind = ?, title = ?, created_at = ?, updated_at = ?, time = ?, metadata = ?,
+    licence = ?
 where id = ?"""
 
 PUT_TEXT = """
@@ -108,11 +130,12 @@ insert into document_text values (?, ?) on conflict (document) do update set tex
 PUT_LINK = "insert or replace into link values (?, ?, ?, ?)"
 DROP_LINKS = "delete from link where document = ?"
 
-CHUNKS_HELD = "select uid, id, hash from chunk where document = ?"
+CHUNKS_HELD = "select uid, id, hash, coalesce(words, hash) from chunk where document = ?"
 
 PUT_CHUNK = """
-insert into chunk (id, owner, uid, document, position, headings, text, span_start, span_end, hash, length)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+insert into chunk
+    (id, owner, uid, document, position, headings, text, span_start, span_end, hash, words, length, embedded)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 # The highest row that a chunk has or ever had.
 LAST_CHUNK = """
@@ -122,7 +145,8 @@ select max(
 )"""
 
 MOVE_CHUNK = """
-update chunk set position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, hash = ?, length = ?
+update chunk set
+    position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, hash = ?, words = ?, length = ?, embedded = ?
 where id = ?"""
 
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
@@ -153,31 +177,41 @@ DROP_FILE = "delete from file where owner = :owner and root = :root and path = :
 FILES = "select path, size, mtime_ns, hash, problem from file where owner = :owner and root = :root"
 ROOTS = "select distinct root from file where owner = :owner order by root"
 
-PENDING = """
-select chunk.id, chunk.uid, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, '')
+# The model of the fingerprint that is given, while its vectors are built or in use; without one, the model in use.
+_MODEL = """(
+    select id from model where state in ('active', 'building')
+    and iif(:model is null, state = 'active', fingerprint = :model)
+)"""
+
+MODEL_STATE = "select state from model where fingerprint = ? and state in ('active', 'building')"
+
+PENDING = f"""
+select chunk.id, chunk.uid, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
+    chunk.embedded
 from chunk join document on document.id = chunk.document
 where chunk.owner = :owner and chunk.id > :after and not exists (
     select 1 from vector where vector.chunk = chunk.id
-    and vector.model = (select id from model where state = 'active')
+    and vector.model = {_MODEL}
 )
 order by chunk.id limit :batch"""
 
-PUT_VECTOR = """
+PUT_VECTOR = f"""
 insert or replace into vector (model, chunk, owner, hash, data)
-select (select id from model where state = 'active'), id, owner, hash, :vector
+select {_MODEL}, id, owner, hash, :vector
 from chunk where owner = :owner and uid = :id and hash = :hash"""
 
-ANY_VECTOR = "select 1 from vector where owner = ? and model = (select id from model where state = 'active') limit 1"
+ANY_VECTOR = "select 1 from vector where owner = ? limit 1"
 
 # Only from the same owner: a chunk that has a vector at once would tell that somebody else has this text.
 TAKE_OVER_VECTOR = """
 insert or ignore into vector (model, chunk, owner, hash, data)
 select model, :chunk, owner, hash, data from vector
-where hash = :hash and owner = :owner and model = (select id from model where state = 'active') limit 1"""
+where hash = :hash and owner = :owner and model in (select id from model where state in ('active', 'building'))
+group by model"""
 
-VECTORS_BY_HASH = """
+VECTORS_BY_HASH = f"""
 select hash, data from vector
-where owner = :owner and model = (select id from model where state = 'active')
+where owner = :owner and model = {_MODEL}
 and hash in (select value from json_each(:hashes)) group by hash"""
 
 # The cross joins keep the order: the few ids are looked up, and no table is read as a whole.
@@ -213,7 +247,11 @@ PUT_OWN_SETTING = "insert or replace into owner_setting (owner, name, value) val
 SETTING = "select value from setting where name = :name"
 PUT_SETTING = "insert or replace into setting (name, value) values (:name, :value)"
 
-OWNERS = "select name from owner order by name"
+# For the name of a part: all that begin with it. For owner 0, everybody.
+OWNERS = """
+select name from owner
+where name <> :name and (:name = '' or substr(name, 1, length(:part)) = :part)
+order by name"""
 
 # A view of the word index by term. It is temporary, so that an index that cannot be written has it too.
 TERM_COUNTS = "create virtual table if not exists temp.{table}_count using fts5vocab(main, {table}, row)"

@@ -9,20 +9,28 @@ from pathlib import Path
 from rifflux.errors import OutOfScope
 from rifflux.store.base import Problem
 from rifflux.store.sqlite import sql
+from rifflux.store.sqlite.backup import backup
 from rifflux.store.sqlite.check import check
+from rifflux.store.sqlite.collections import Collections
 from rifflux.store.sqlite.connect import MEMORY, connect
 from rifflux.store.sqlite.engine import Engine
+from rifflux.store.sqlite.generations import SqliteGenerations
 from rifflux.store.sqlite.graph import Graph
 from rifflux.store.sqlite.locks import held
 from rifflux.store.sqlite.ranking import Ranks
 from rifflux.store.sqlite.register import SqliteRegister
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.writing import Writing
+from rifflux.types import Progress
 
 __all__ = ["SqliteStore"]
 
+#: Stands between an owner and a part in the name of the part's own view; no name of a user holds it.
+PART = "\x1f"
+_BUILD = "run 'rifflux doctor --build', or go on without: the database answers, which takes longer"
 
-class SqliteStore(Ranks, Graph, Writing):
+
+class SqliteStore(Ranks, Graph, Collections, Writing):
     """Everything in one file. Safe to share between threads."""
 
     @classmethod
@@ -32,18 +40,21 @@ class SqliteStore(Ranks, Graph, Writing):
         return cls(Engine(connection, location, read_only=read_only))
 
     def of(self, owner: str) -> SqliteStore:
-        """The view of an owner, on the same database. Raises OutOfScope from one named owner's to another's."""
+        """The view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
         if owner == self.owner:
             return self
-        if self.owner:
+        if self.owner and not owner.startswith(self.owner + PART):
             raise OutOfScope("this view is of one owner: take another owner's from the store that was opened")
         return SqliteStore(self._engine, owner)
 
+    def part(self, name: str) -> SqliteStore:
+        """The view of a part of what this owner has, such as messages: with terms and statistics of its own."""
+        return self.of(f"{self.owner}{PART}{name}")
+
     def views(self) -> list[SqliteStore]:
-        """The views of all owners, this one's first; of a named owner, only its own."""
-        if self.owner:
-            return [self]
-        return [self, *(self.of(name) for (name,) in self._rows(sql.OWNERS) if name)]
+        """This view and all that it leads to: those of every owner and part, or of a named owner's own parts."""
+        found = self._rows(sql.OWNERS, {"name": self.owner, "part": self.owner + PART})
+        return [self, *(self.of(name) for (name,) in found)]
 
     @property
     def schema_version(self) -> int:
@@ -62,6 +73,13 @@ class SqliteStore(Ranks, Graph, Writing):
             raise OutOfScope("tokens and spendings are the whole index's: ask who looks after it")
         return SqliteRegister(self._engine)
 
+    @property
+    def generations(self) -> SqliteGenerations:
+        """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
+        if self.owner:
+            raise OutOfScope("the models are the whole index's: ask who looks after it")
+        return SqliteGenerations(self._engine)
+
     def close(self) -> None:
         """Close the database, for all views; that of a named owner only ends itself."""
         if not self.owner:
@@ -76,8 +94,22 @@ class SqliteStore(Ranks, Graph, Writing):
 
     def accelerate(self) -> None:
         """Build, or bring up to date, what makes a large index fast; returns when it is there."""
-        if self._engine.words:
+        if self._engine.words and not self.owner:
             self._engine.words.build()
+
+    def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Copy the database as it is at this moment to a file, which appears when it is whole and was checked."""
+        if self.owner:
+            raise OutOfScope("only the whole index can be copied: ask who looks after it")
+        with self._engine.alone() as connection:
+            backup(connection, target, force=force, progress=progress)
+
+    def troubles(self) -> list[str]:
+        """Why answers take longer than they could: what is derived from the database and cannot be used."""
+        words = self._engine.words
+        if self.owner or words is None or words.trouble is None:
+            return []
+        return [f"the word index is not used, {words.trouble}: the tables answered, which takes longer"]
 
     def check(self) -> list[Problem]:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors.
@@ -87,4 +119,8 @@ class SqliteStore(Ranks, Graph, Writing):
         if self.owner:
             raise OutOfScope("only the whole index can be checked: ask who looks after it to run 'rifflux doctor'")
         with self._engine.lock:
-            return check(self._engine.connection, self._engine.location)
+            problems = check(self._engine.connection, self._engine.location)
+            words = self._engine.words
+            if words and (trouble := words.check(self._engine.connection)):
+                problems.append(Problem(f"the word index {words.place} cannot be used: {trouble}", _BUILD))
+            return problems

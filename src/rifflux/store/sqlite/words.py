@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import struct
 import threading
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,14 +17,14 @@ import apsw
 import numpy as np
 
 from rifflux.store.base import FieldWeights
-from rifflux.store.sqlite.derived import Current, Stamp, Unfit, location_of
+from rifflux.store.sqlite.derived import Current, Stamp, Unfit, current, location_of
 from rifflux.store.sqlite.keeper import PAUSE, Keeper
 from rifflux.types import Ids, Query, Ranking, Scores
 
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["LEAST_CHUNKS", "NAME", "Found", "Log", "Snapshot", "Words"]
+__all__ = ["LEAST_CHUNKS", "NAME", "Found", "Log", "Snapshot", "Words", "stamp_file"]
 
 
 #: From so many chunks on it is built without being asked for.
@@ -31,6 +33,10 @@ LEAST_CHUNKS = 20_000
 MOST_FRESH = 2000
 #: The derived file's name.
 NAME = "words"
+
+#: The files of a segment, and what each ends with.
+_SEGMENT_FILES = frozenset((".idx", ".pos", ".term", ".fast", ".fieldnorm", ".store", ".del"))
+_MAGIC = 1337
 
 _LOG = """
 select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token, (
@@ -76,11 +82,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One state of the word index. `stamp` says which."""
+    """One state of the word index. `stamp` says which, `entries` how many it has, replaced ones among them."""
 
     index: tantivy.Index
     searcher: tantivy.Searcher
     stamp: Stamp
+    entries: int
 
     @classmethod
     def open(cls, place: Path, expected: Current) -> Snapshot:
@@ -90,11 +97,11 @@ class Snapshot:
         from rifflux.store.sqlite.words_schema import FORMAT
 
         with _sound():
+            stamp = Stamp.decoded((place / stamp_file(expected.token)).read_bytes())
+            stamp.check(expected, NAME, FORMAT)
             index = tantivy.Index.open(str(place))
-            searcher = index.searcher()
-            stamp = _stamp(searcher, index.schema)
-        stamp.check(expected, NAME, FORMAT)
-        return cls(index, searcher, stamp)
+            segments = json.loads((place / "meta.json").read_bytes())["segments"]
+            return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments))
 
     def find(self, query: Query, limit: int) -> Found | None:
         """The best matches; None if it takes SQL to tell. Raises `Unfit`."""
@@ -103,7 +110,7 @@ class Snapshot:
 
         with _sound():
             try:
-                parsed = Parser(self.searcher, self.index.schema)(query)
+                parsed = Parser(self.searcher, self.index.schema, self.entries)(query)
             except NotHere:
                 return None
             if parsed is None:
@@ -117,12 +124,10 @@ class Snapshot:
     def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """In how many chunks each term occurs; terms that occur in none are left out. Raises `Unfit`."""
         from rifflux.store.sqlite.words_query import Parser
-        from rifflux.store.sqlite.words_schema import TERMS
 
-        parser = Parser(self.searcher, self.index.schema)
+        parser = Parser(self.searcher, self.index.schema, self.entries)
         with _sound():
-            known = [term for term in terms if self.searcher.doc_freq(TERMS, term)]
-            counts = {term: parser.count(parser.term(term)) for term in known}
+            counts = {term: parser.frequency(term) for term in terms}
         return {term: count for term, count in counts.items() if count}
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
@@ -134,15 +139,23 @@ class Snapshot:
         return {term: count for term, count in found if shortest <= len(term) <= longest}
 
 
-def _stamp(searcher: tantivy.Searcher, schema: tantivy.Schema) -> Stamp:
-    import tantivy
+def stamp_file(token: str) -> str:
+    """The name of the file that says what a state of the word index covers.
 
-    from rifflux.store.sqlite.words_schema import FACET, STAMP
+    Each state has its own, written before the database knows of it: what is in the index itself may be newer than the
+    database says, since of chunks in the log it does not count.
+    """
+    return f"{token}.stamp"
 
-    found = searcher.search(tantivy.Query.term_query(schema, FACET, STAMP, "basic"), 1).hits
-    if not found:
-        raise Unfit("its stamp is missing")
-    return Stamp(**json.loads(searcher.doc(found[0][1])[STAMP][0]))
+
+def _intact(path: Path) -> bool:
+    """Whether a file is as Tantivy wrote it: contents, a footer with their checksum, its length, a magic number."""
+    data = path.read_bytes()
+    if path.suffix not in _SEGMENT_FILES:
+        return True
+    length, magic = struct.unpack("<II", data[-8:])
+    contents, footer = data[: -8 - length], data[-8 - length : -8]
+    return bool(magic == _MAGIC and json.loads(footer)["crc"] == zlib.crc32(contents))
 
 
 @contextmanager
@@ -172,9 +185,11 @@ class Words:
         self._keeper = None if read_only else Keeper(location, self._keep)
 
     def _keep(self, connection: apsw.Connection) -> bool:
-        from rifflux.store.sqlite.words_build import keep
+        from rifflux.store.sqlite.words_build import build, keep
 
-        return keep(connection, self.place)
+        known = current(connection, NAME)
+        damaged = known is not None and self._refused is not None and self._refused[0] == known.token
+        return build(connection, self.place) if damaged else keep(connection, self.place)
 
     def log(self, connection: apsw.Connection) -> Log | None:
         """What the database says of its word index; None if there is none, or far too much that it does not cover."""
@@ -204,6 +219,19 @@ class Words:
                 self.refuse(log, error)
             return self._open
 
+    def check(self, connection: apsw.Connection) -> str | None:
+        """What is wrong with the copy that the database knows, told by its checksums; None if nothing is."""
+        known = current(connection, NAME)
+        if known is None or not known.token:
+            return None
+        try:
+            Snapshot.open(self.place, known)
+            with _sound():
+                damaged = [path.name for path in sorted(self.place.iterdir()) if not _intact(path)]
+        except Unfit as error:
+            return str(error)
+        return f"{', '.join(damaged)} changed since written" if damaged else None
+
     def refuse(self, log: Log, error: Unfit) -> None:
         """Do not use this state any more, and have it built anew."""
         self._open, self._refused = None, (log.token, str(error))
@@ -227,8 +255,10 @@ class Words:
 
     @property
     def trouble(self) -> str | None:
-        """Why the word index is not used although there should be one."""
-        return self._refused[1] if self._refused else None
+        """Why the word index is not used although there should be one, or could not be built; None if all is well."""
+        if self._refused:
+            return self._refused[1]
+        return self._keeper.trouble if self._keeper else None
 
 
 def _is_worth_it(connection: apsw.Connection) -> bool:

@@ -17,8 +17,8 @@ import numpy as np
 import tantivy
 
 from rifflux.store.sqlite.derived import Stamp, Unfit, advance, current, rebuild, touched
-from rifflux.store.sqlite.words import NAME, Snapshot
-from rifflux.store.sqlite.words_schema import FACET, FORMAT, ROW, STAMP, entry, facets, schema, stamp_entry
+from rifflux.store.sqlite.words import NAME, Snapshot, stamp_file
+from rifflux.store.sqlite.words_schema import FORMAT, ROW, entry, facets, schema
 
 __all__ = ["build", "keep"]
 
@@ -40,7 +40,8 @@ from posting where doc between :first and :last group by term"""
 _DOC, _FIELD, _FIELDS = 24, 22, 3
 
 _CHUNKS = """
-select chunk.id, chunk.uid, document.kind, document.key, document.path, document.time, document.metadata
+select chunk.id, chunk.uid, document.collection, document.kind, document.key, document.path, document.time,
+    document.metadata
 from chunk join document on document.id = chunk.document where chunk.owner = 0 and {which} order by chunk.id"""
 _SPAN = _CHUNKS.format(which="chunk.id between :first and :last")
 _SOME = _CHUNKS.format(which="chunk.id in (select value from json_each(:rows))")
@@ -84,9 +85,9 @@ def build(connection: apsw.Connection, place: Path) -> bool:
         for first in range(1, connection.execute(_HIGHEST).get + 1, SPAN):
             span = {"first": first, "last": first + SPAN - 1}
             _add(writer, connection.execute(_SPAN, span), _terms_by_chunk(connection, span))
-        writer.add_document(stamp_entry(stamp))
         writer.commit()
         writer.wait_merging_threads()
+        (new / stamp_file(stamp.token)).write_bytes(stamp.encoded())
 
     done = rebuild(connection, place, NAME, FORMAT, write)
     if done:
@@ -110,19 +111,26 @@ def _follow(connection: apsw.Connection, place: Path) -> bool:
         if len(terms) < len(chunks):
             raise _TooMuch
         writer = snapshot.index.writer(SMALL_HEAP, 1)
-        known_schema = snapshot.index.schema
         # By query: deleting by a term that is a number deletes nothing in tantivy 0.27.
-        writer.delete_documents_by_query(tantivy.Query.term_set_query(known_schema, ROW, rows))
-        writer.delete_documents_by_query(tantivy.Query.term_query(known_schema, FACET, STAMP, "basic"))
+        writer.delete_documents_by_query(tantivy.Query.term_set_query(snapshot.index.schema, ROW, rows))
         _add(writer, chunks, terms)
-        writer.add_document(stamp_entry(stamp))
         writer.commit()
         writer.wait_merging_threads()
+        (place / stamp_file(stamp.token)).write_bytes(stamp.encoded())
 
     done = advance(connection, place, NAME, FORMAT, change)
     if done:
         connection.execute(_FORGET)
+        _sweep(connection, place)
     return done
+
+
+def _sweep(connection: apsw.Connection, place: Path) -> None:
+    """Remove the stamps of former states."""
+    known = current(connection, NAME)
+    for path in place.glob(stamp_file("*")):
+        if known and path.name != stamp_file(known.token):
+            path.unlink(missing_ok=True)
 
 
 def _add(writer: tantivy.IndexWriter, chunks: Iterable[Any], terms: _Terms) -> None:
@@ -132,8 +140,8 @@ def _add(writer: tantivy.IndexWriter, chunks: Iterable[Any], terms: _Terms) -> N
 
 # The chunks of a document mostly follow one another.
 @lru_cache(maxsize=64)
-def _facets(kind: str, key: str, path: str, metadata: str) -> list[str]:
-    return facets(kind, key, path, json.loads(metadata))
+def _facets(collection: str, kind: str, key: str, path: str, metadata: str) -> list[str]:
+    return facets(collection, kind, key, path, json.loads(metadata))
 
 
 def _terms_by_chunk(connection: apsw.Connection, span: Mapping[str, int]) -> _Terms:

@@ -2,8 +2,8 @@
 
 FTS5 and Tantivy have the same formula and constants but for idf: here a term that more than half of all chunks hold
 counts nearly nothing, a phrase by how rare it is as a whole, and what is required twice, because it stands twice in the
-expression. What is left is that Tantivy rounds the lengths of chunks above 40 terms, and counts a title's words as
-often as they weigh.
+expression. What is left: Tantivy rounds the lengths of chunks above 40 terms, counts a title's words as often as
+they weigh, and the terms that a prefix stands for one by one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tantivy
@@ -39,10 +39,11 @@ class NotHere(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """Makes queries for one state of the word index."""
+    """Makes queries for one state of the word index, of so many `entries`, replaced ones among them."""
 
     searcher: tantivy.Searcher
     schema: tantivy.Schema
+    entries: int
 
     def __call__(self, query: Query) -> tantivy.Query | None:
         """The query with its filter; None if it has no term to rank by. Raises `NotHere`."""
@@ -71,10 +72,8 @@ class Parser:
         if len(terms) != 1:
             return self._weighed(terms) if terms else _NO_MATCH
         (term,) = terms
-        frequency = self.searcher.doc_freq(TERMS, term)
-        if not frequency:
-            return _NO_MATCH
-        return boosted(self.term(term), self._idf(frequency) / self._own_idf(frequency))
+        found = self.searcher.doc_freq(TERMS, term)
+        return boosted(self.term(term), self._idf(self.frequency(term)) / self._own_idf(found)) if found else _NO_MATCH
 
     def term(self, term: str) -> tantivy.Query:
         """One term, weighed as Tantivy does."""
@@ -104,6 +103,12 @@ class Parser:
         parts = [(SHOULD, boosted(self.term(term), idf / self._own_idf(frequency))) for term, frequency in found]
         return tantivy.Query.boolean_query(parts)
 
+    def frequency(self, term: str) -> int:
+        """How many chunks hold a term; without the entries that were replaced, which are counted until they go."""
+        if self.entries == self.searcher.num_docs:
+            return self.searcher.doc_freq(TERMS, term)
+        return self.count(self.term(term))
+
     def count(self, query: tantivy.Query) -> int:
         """How many chunks match."""
         found: Any = self.searcher.search(query, 1, count=True)
@@ -115,17 +120,21 @@ class Parser:
         return math.log((chunks - frequency + 0.5) / (frequency + 0.5)) if 2 * frequency < chunks else LEAST_IDF
 
     def _own_idf(self, frequency: int) -> float:
-        """Tantivy's."""
-        return math.log(1 + (self.searcher.num_docs - frequency + 0.5) / (frequency + 0.5))
+        """Tantivy's, by the entries that hold a term, replaced ones among them."""
+        return math.log(1 + (self.entries - frequency + 0.5) / (frequency + 0.5))
 
     # Filters
 
     def _filter(self, filter: Filter) -> Iterator[tantivy.Query]:
         """Queries that must all match; what they mean is said in `filters`."""
+        if replace(filter, paths=(), kinds=(), collections=(), documents=(), since=None, until=None, metadata={}):
+            raise NotHere("a filter that is not known here")
         if filter.paths and not any(_narrows_nothing(path) for path in filter.paths):
             yield _any([self._path(path) for path in filter.paths])
         if filter.kinds:
             yield self._facets("kind", filter.kinds)
+        if filter.collections:
+            yield self._facets("collection", filter.collections)
         if filter.documents:
             yield self._facets("document", filter.documents)
         if filter.since or filter.until:

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
 
 import tantivy
-
-from rifflux.store.sqlite.derived import Stamp
 
 __all__ = [
     "FACET",
     "FORMAT",
     "ID",
     "ROW",
-    "STAMP",
     "TERMS",
     "TIME",
     "encoded",
@@ -30,12 +26,11 @@ __all__ = [
     "facets",
     "own",
     "schema",
-    "stamp_entry",
 ]
 
 #: The version of what is written here.
-FORMAT = 1
-TERMS, FACET, TIME, ID, ROW, STAMP = "terms", "facet", "time", "id", "row", "stamp"
+FORMAT = 2
+TERMS, FACET, TIME, ID, ROW = "terms", "facet", "time", "id", "row"
 #: How often each word of a title is entered: the weight that `Words.weights` has for it.
 TITLE_TIMES = 2
 #: Longer values of facets are hashed.
@@ -50,7 +45,6 @@ def schema() -> tantivy.Schema:
     builder.add_float_field(TIME, fast=True)
     builder.add_unsigned_field(ID, fast=True)
     builder.add_unsigned_field(ROW, fast=True, indexed=True)
-    builder.add_text_field(STAMP, stored=True, tokenizer_name="raw", index_option="basic")
     return builder.build()
 
 
@@ -71,17 +65,10 @@ def entry(row: int, id: int, terms: Sequence[str], held: Sequence[str], time: fl
     return document
 
 
-def stamp_entry(stamp: Stamp) -> tantivy.Document:
-    """The one entry that is no chunk: it says which state of the database the others show."""
-    document = tantivy.Document()
-    document.add_text(FACET, STAMP)
-    document.add_text(STAMP, json.dumps(asdict(stamp)))
-    return document
-
-
-def facets(kind: str, key: str, path: str, metadata: Mapping[str, Any]) -> list[str]:
+def facets(collection: str, kind: str, key: str, path: str, metadata: Mapping[str, Any]) -> list[str]:
     """All that a document can be filtered by, except its date."""
-    found = [encoded("kind", kind), encoded("document", key), encoded("path", path)]
+    exact = {"collection": collection, "kind": kind, "document": key, "path": path}
+    found = [encoded(name, value) for name, value in exact.items()]
     found += [encoded("folder", path[: place + 1]) for place, char in enumerate(path) if char == "/"]
     if "." in path:
         found.append(encoded("suffix", path[path.rindex(".") :]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from rifflux.errors import ModelMismatch
 from rifflux.store.base import DocumentChange, Event, FileState, ModelInfo, Placed
+from rifflux.store.generations import State
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.documents import put_documents
 from rifflux.store.sqlite.reading import Reading
@@ -46,7 +47,13 @@ class Writing(Reading):
                 removed += connection.changes()
             return removed
 
-    def put_file(self, root: str, state: FileState, keep: Sequence[str] | None) -> int:
+    def note_uses(self, collection: str, keys: Sequence[str], time: float) -> None:
+        """Count one more use of each document; what is found does not change by it."""
+        with self._writing(content=False) as (connection, owner):
+            rows = [{"owner": owner, "collection": collection, "key": key, "time": time} for key in keys]
+            connection.executemany(sql.NOTE_USE, rows)
+
+    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
         """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
         with self._writing() as (connection, owner):
             file = _file(owner, root, state.path)
@@ -69,14 +76,21 @@ class Writing(Reading):
             connection.executemany(sql.DROP_FILE, files)
             return held
 
-    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors) -> int:
+    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
         """Store vectors for chunks that still have the given hash; returns how many did."""
         stored = 0
-        with self._writing() as (connection, owner):
+        with self._writing(content=False) as (connection, owner):
+            state = connection.execute(sql.MODEL_STATE, (model,)).get if model else State.ACTIVE
+            if state is None:
+                raise ModelMismatch("the index was switched to another model meanwhile, or its switch was aborted")
             for id, hash, vector in zip(ids, hashes, vectors, strict=True):
-                row = {"owner": owner, "id": id, "hash": hash, "vector": vector.astype(np.float32).tobytes()}
-                connection.execute(sql.PUT_VECTOR, row)
+                data = vector.astype(np.float32).tobytes()
+                connection.execute(
+                    sql.PUT_VECTOR, {"owner": owner, "id": id, "hash": hash, "vector": data, "model": model}
+                )
                 stored += connection.changes()
+            if state == State.ACTIVE:
+                self._engine.touch(owner)
         return stored
 
     def use_model(self, model: ModelInfo) -> None:

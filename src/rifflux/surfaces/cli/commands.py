@@ -38,7 +38,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Model = Annotated[
     str | None, typer.Option(help="Embedding model: a name, a folder or openai:NAME.  [default: the bundled one]")
 ]
-Threads = Annotated[int | None, typer.Option(help="Processor threads for embedding.  [default: all]", min=1)]
+Threads = Annotated[int | None, typer.Option(help="Processor cores to use.  [default: all]", min=1)]
 Synonyms = Annotated[
     str | None, typer.Option(help="A file of words that stand for each other: a, b or a => b.", metavar="FILE")
 ]
@@ -87,7 +87,10 @@ def index(
         if settings.facets:
             index.declare_facets(*settings.facets)
         add = partial(index.add, *paths) if paths else index.update
-        report = add(embed=embed, force=force, prune=prune, progress=progress, finder=_finder(settings))
+        processes = settings.threads or None
+        report = add(
+            embed=embed, force=force, prune=prune, progress=progress, finder=_finder(settings), processes=processes
+        )
     show.report(report, as_json=json)
     if report.failed:
         raise typer.Exit(1)
@@ -225,16 +228,6 @@ def status(db: Db = None, json: Json = False) -> None:
 
 
 @app.command()
-def doctor(db: Db = None, json: Json = False) -> None:
-    """Look for damage in the index. Exit status 0 only if it is sound."""
-    with open_configured(load(db=db)) as index:
-        problems = index.check()
-    show.problems(problems, as_json=json)
-    if problems:
-        raise typer.Exit(1)
-
-
-@app.command()
 def config(json: Json = False) -> None:
     """Show the settings in force and where each comes from.
 
@@ -254,8 +247,9 @@ def mcp(
     http: Annotated[
         str | None, typer.Option(help="Serve streamable HTTP here.  [default: stdio]", metavar="HOST:PORT")
     ] = None,
+    user: Annotated[str, typer.Option(help="Whose memories the agent keeps.")] = "",
 ) -> None:
-    """Serve the index to agents over the Model Context Protocol."""
+    """Serve the index to agents over the Model Context Protocol: they search it, and keep memories in it."""
     from rifflux.surfaces.mcp import serve
 
     settings = load(db=db, model=model, threads=threads)
@@ -266,6 +260,7 @@ def mcp(
         roots=root or [Path.cwd()],
         finder=_finder(settings),
         http=_address(http) if http else None,
+        user=user,
     )
 
 

@@ -10,7 +10,12 @@ from rifflux.types import Progress
 
 __all__ = ["progress_bar"]
 
-_LABELS = {"read": "Reading files", "embed": "Embedding chunks"}
+_LABELS = {
+    "read": "Reading files",
+    "embed": "Embedding chunks",
+    "copy": "Copying pages",
+    "drop": "Dropping vectors",
+}
 
 
 @contextmanager

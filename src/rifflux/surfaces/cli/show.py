@@ -14,17 +14,36 @@ from typing import TYPE_CHECKING, Any
 from rifflux.surfaces.contract import search_json, why_lines
 from rifflux.surfaces.verdicts import understanding_line, verdict_json, verdict_lines
 from rifflux.text.highlight import matches, stretch
-from rifflux.types import Document, Failure, Hit, IndexReport, Results, Verdict
+from rifflux.types import Document, Failure, Hit, IndexReport, Results, Trace, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from rifflux.index import Status
-    from rifflux.store.base import Problem
+    from rifflux.keeping import Copied, Switched
+    from rifflux.models.registry import KnownModel
+    from rifflux.store.base import ModelInfo, Problem
+    from rifflux.store.generations import Generation
     from rifflux.surfaces.config import Settings
     from rifflux.text.analyser import Analyser
 
-__all__ = ["config", "item", "problems", "report", "results", "secret", "status", "table", "verdict"]
+__all__ = [
+    "aborted",
+    "config",
+    "copied",
+    "degraded",
+    "generations",
+    "item",
+    "outcome",
+    "problems",
+    "report",
+    "results",
+    "secret",
+    "status",
+    "switched",
+    "table",
+    "verdict",
+]
 
 EXCERPT = 420
 MOST_LISTED = 20
@@ -177,6 +196,7 @@ def status(state: Status, *, as_json: bool) -> None:
             ("documents", f"{state.documents:,} from {state.files:,} files"),
             ("chunks", f"{state.chunks:,}"),
             ("embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"),
+            *_switching(state.switching),
             ("language", state.language),
             ("facets", ", ".join(state.facets) or "none"),
             *(("root", root) for root in state.roots),
@@ -184,6 +204,10 @@ def status(state: Status, *, as_json: bool) -> None:
         ]
     )
     _list("unreadable", state.unreadable_files, "yellow")
+
+
+def _switching(generation: Generation | None) -> list[tuple[str, str]]:
+    return [("switching", f"to {generation.model.name}: {_progress(generation)}")] if generation else []
 
 
 def problems(found: Sequence[Problem], *, as_json: bool) -> None:
@@ -196,6 +220,55 @@ def problems(found: Sequence[Problem], *, as_json: bool) -> None:
         console.print(f"{_safe(problem.what)}\n   {problem.cure}", style="red")
     if not found:
         console.print("the index is sound", style="green")
+
+
+def copied(done: Copied, *, as_json: bool) -> None:
+    """A copy that was made."""
+    if as_json:
+        _json(asdict(done))
+        return
+    _console().print(f"copied to {_safe(done.path)} ({done.bytes / 1e6:.1f} MB), in {done.seconds:.1f} s")
+
+
+def generations(held: Sequence[Generation], known: Sequence[KnownModel], *, as_json: bool) -> None:
+    """The models of an index, and what else can be named."""
+    if as_json:
+        index = [asdict(each.model) | {"state": each.state, "vectors": each.vectors} for each in held]
+        chunks = held[0].chunks if held else 0
+        _json({"index": index, "chunks": chunks, "known": [asdict(each) for each in known]})
+        return
+    for each in held:
+        _table([(each.state, f"{_progress(each)}  {each.model.name}  {each.model.dimension} dimensions")])
+    if not held:
+        _table([("none", "the index holds no vectors yet")])
+    _console().print("\nto be named:")
+    for model in known:
+        _console().print(f"  {model.spec:<22} {model.about}")
+
+
+def _progress(generation: Generation) -> str:
+    share = f" ({generation.vectors / generation.chunks:.0%})" if generation.chunks else ""
+    return f"{generation.vectors:,} of {generation.chunks:,} chunks{share}"
+
+
+def switched(done: Switched, *, named: str, as_json: bool) -> None:
+    """A change of models; `named` is what the settings ask for, which may be the former one."""
+    if as_json:
+        _json(asdict(done))
+    else:
+        made = f"{done.embedded_chunks:,} chunks embedded, {done.dropped_vectors:,} old vectors dropped"
+        _console().print(f"switched from {done.former} to {done.model}: {made}, in {done.seconds:.1f} s")
+    if named:
+        note = f"note: the setting 'model' names {named}: unset it, or set it to the new one"
+        _console(error=True).print(_safe(note), style="yellow")
+
+
+def aborted(ended: ModelInfo | None, *, as_json: bool) -> None:
+    """A switch that was given up."""
+    if as_json:
+        _json({"aborted": ended.name if ended else None})
+    else:
+        _console().print(f"gave up {ended.name}" if ended else "no switch is under way")
 
 
 def config(settings: Settings, *, as_json: bool) -> None:
@@ -256,3 +329,17 @@ def secret(text: str, about: Mapping[str, Any], *, as_json: bool) -> None:
         return
     print(text)  # noqa: T201
     _console(error=True).print("keep it safe: it cannot be shown again", style="yellow")
+
+
+def outcome(told: str, about: Mapping[str, Any], *, as_json: bool) -> None:
+    """How something ended."""
+    if as_json:
+        _json(about)
+    else:
+        _console().print(_safe(told))
+
+
+def degraded(trace: Trace, *, as_json: bool) -> None:
+    """What was missing from a search, to people; programs are told in the answer."""
+    for reason in () if as_json else trace.degraded:
+        _console(error=True).print(f"note: {_safe(reason)}", style="yellow")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as codec
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from rifflux.surfaces.config import load
 from rifflux.surfaces.opening import open_configured
 
 if TYPE_CHECKING:
-    from rifflux.evaluate.tune import Tuned
+    from rifflux.evaluate.tune import Fitted, Tuned
 
 __all__: list[str] = []
 
@@ -45,9 +45,9 @@ def tune(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Fit how words and meaning are weighed to this index, from at least 30 judged questions.
+    """Fit how words and meaning are weighed, and the reranker 'features', to this index: from 30 judged questions on.
 
-    Cross-validated, and kept only if the gain is significant; otherwise nothing changes.
+    Cross-validated, and kept only where the gain is significant; otherwise nothing changes.
     """
     from rifflux.evaluate import read_beir, read_feedback
     from rifflux.evaluate import tune as tuning
@@ -68,33 +68,41 @@ def tune(
         kept = tuned.significant and not dry_run
         if kept:
             tuning.apply(index, tuned)
-    _say(_report(tuned, kept=kept), _sentence(tuned, kept=kept), as_json=json)
+    _say(_report(tuned, kept=kept), _sentences(tuned, kept=kept), as_json=json)
 
 
 def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:
     from rifflux.retrieve.fuse.stored import dump_fusion
+    from rifflux.retrieve.rerank.stored import dump_weights
 
+    fusion, features = tuned.fusion, tuned.features
     return {
         "questions": tuned.questions,
-        "before": round(tuned.before, 6),
-        "after": round(tuned.after, 6),
-        "p_value": round(tuned.p_value, 4),
-        "significant": tuned.significant,
-        "changed": kept,
-        "fusion": codec.loads(dump_fusion(tuned.fusion)),
+        **_figures(fusion, kept=kept),
+        "fusion": codec.loads(dump_fusion(fusion.choice)),
+        "features": {**_figures(features, kept=kept), "weights": codec.loads(dump_weights(features.choice))},
     }
 
 
-def _sentence(tuned: Tuned, *, kept: bool) -> str:
-    found = (
-        f"nDCG@10 on held-out questions: {tuned.before:.4f} before, {tuned.after:.4f} tuned "
-        f"({tuned.gain:+.4f}, p = {tuned.p_value:.3f}, {tuned.questions} questions)"
-    )
+def _figures(found: Fitted[Any], *, kept: bool) -> dict[str, object]:
+    return {
+        "before": round(found.before, 6),
+        "after": round(found.after, 6),
+        "p_value": round(found.p_value, 4),
+        "significant": found.significant,
+        "changed": found.significant and kept,
+    }
+
+
+def _sentences(tuned: Tuned, *, kept: bool) -> str:
+    lines = [f"nDCG@10 of {tuned.questions} questions, each judged with what others chose:"]
+    for name, found in (("fusion", tuned.fusion), ("features", tuned.features)):
+        fate = "could be chance" if not found.significant else "kept" if kept else "would be kept"
+        told = f"{found.before:.4f} before, {found.after:.4f} tuned ({found.gain:+.4f}, p = {found.p_value:.3f})"
+        lines.append(f"  {name:<9} {told}: {fate}")
     if kept:
-        return f"{found}\nkept: this index now searches so; 'rifflux tune --reset' undoes it"
-    if tuned.significant:
-        return f"{found}\nnothing changed: without --dry-run it would be kept"
-    return f"{found}\nnothing changed: the gain could be chance"
+        return "\n".join([*lines, "this index now searches so; 'rifflux tune --reset' undoes it"])
+    return "\n".join([*lines, "nothing changed" + (": leave out --dry-run to keep it" if tuned.significant else "")])
 
 
 def _say(report: dict[str, object], sentence: str, *, as_json: bool) -> None:

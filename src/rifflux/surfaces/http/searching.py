@@ -31,6 +31,20 @@ def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.Searc
     return shapes.SearchOut.of(results, explain=asked.explain)
 
 
+@router.post("/everything", summary="Ask all sources at once")
+def everything(asked: shapes.EverythingIn, service: Asked, caller: User) -> shapes.SearchOut:
+    """Knowledge, files, notes, tasks and conversations, each ranked by itself and weighed."""
+    results = service.of(caller).everything(
+        asked.query,
+        top_k=asked.top_k,
+        mode=asked.mode,
+        filter=asked.filter.filter() if asked.filter else None,
+        deadline_ms=asked.deadline_ms,
+    )
+    service.metrics.searched(results.trace)
+    return shapes.SearchOut.of(results, explain=asked.explain)
+
+
 @router.get("/chunks/{chunk_id}", summary="Read a passage again")
 def chunk(chunk_id: str, service: Asked, caller: User) -> shapes.ChunkOut:
     """A passage by the id that a search gave."""

@@ -13,8 +13,10 @@ __all__ = [
     "ChunkOut",
     "Diagnostics",
     "DocumentOut",
+    "EverythingIn",
     "FeedbackIn",
     "FilterIn",
+    "Name",
     "Reply",
     "Request",
     "ResultOut",
@@ -98,6 +100,17 @@ class SearchIn(Request):
     explain: bool = Field(default=False, description="Tell what each stage made of each result")
 
 
+class EverythingIn(Request):
+    """A question to knowledge, files, notes, tasks and conversations at once."""
+
+    query: Text = Field(examples=["what did we decide about caching"])
+    top_k: int = Field(default=20, ge=1, le=100)
+    mode: Literal["lexical", "semantic", "hybrid"] = "hybrid"
+    filter: FilterIn | None = None
+    deadline_ms: float | None = Field(default=None, gt=0, le=60_000)
+    explain: bool = False
+
+
 class StageOut(Reply):
     """What one stage made of a result."""
 
@@ -105,6 +118,11 @@ class StageOut(Reply):
     rank: int | None
     score: float | None
     detail: dict[str, Any]
+
+    @classmethod
+    def of(cls, hit: Hit) -> list[StageOut]:
+        """A hit's trail as it is answered."""
+        return [cls(stage=w.stage, rank=w.rank, score=w.score, detail=dict(w.detail)) for w in hit.why]
 
 
 class ResultOut(Reply):
@@ -129,8 +147,7 @@ class ResultOut(Reply):
     def of(cls, hit: Hit, *, explain: bool = False) -> ResultOut:
         """A hit as it is answered."""
         names = set(cls.model_fields) - {"why"}
-        why = [StageOut(stage=w.stage, rank=w.rank, score=w.score, detail=dict(w.detail)) for w in hit.why]
-        return cls(**{name: getattr(hit, name) for name in names}, why=why if explain else None)
+        return cls(**{name: getattr(hit, name) for name in names}, why=StageOut.of(hit) if explain else None)
 
 
 class Diagnostics(Reply):

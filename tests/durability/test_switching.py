@@ -1,0 +1,192 @@
+"""Switching to another model: searches go on, nothing is made twice, and everybody notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rifflux
+from rifflux import Document, Index, InvalidArgument, ModelMismatch
+from rifflux.models.hashing import HashEmbedder
+from rifflux.store.generations import State
+from rifflux.types import Vectors
+
+CHUNKS = 300
+
+
+def word(number: int) -> str:
+    """A word that looks like no other."""
+    return sha256(str(number).encode()).hexdigest()[:12].translate(str.maketrans("0123456789", "ghijklmnop"))
+
+
+WORD = word(7)
+
+
+@dataclass(frozen=True)
+class Watched(HashEmbedder):
+    """The hash embedder, which does something before every batch and keeps what it embedded."""
+
+    before: Callable[[int], None] = field(default=lambda done: None, compare=False)
+    seen: list[str] = field(default_factory=list, compare=False)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self.before(len(self.seen))
+        self.seen.extend(texts)
+        return super().embed_documents(texts)
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    """An index of `CHUNKS` documents with vectors of hash:128."""
+    path = tmp_path / "index.db"
+    with rifflux.open(path, model="hash:128") as index:
+        index.add(
+            *(Document(f"d{number}", f"the heron {word(number)} stands in the river") for number in range(CHUNKS))
+        )
+    return path
+
+
+@pytest.fixture
+def index(db: Path) -> Iterator[Index]:
+    """That index, opened without naming a model."""
+    with rifflux.open(db) as index:
+        yield index
+
+
+def held(index: Index) -> dict[str, tuple[State, int]]:
+    return {each.model.spec: (each.state, each.vectors) for each in index.models()}
+
+
+def test_after_a_switch_the_new_vectors_answer_and_the_old_are_gone(index: Index) -> None:
+    before = index.search(WORD, mode="semantic")
+    done = index.switch("hash:256")
+    assert (done.embedded_chunks, done.dropped_vectors) == (CHUNKS, CHUNKS)
+    assert held(index) == {"hash:256": (State.ACTIVE, CHUNKS)}
+    assert index.embedder.dimension == 256
+    after = index.search(WORD, mode="semantic")
+    assert before[0].document == after[0].document == "d7"
+    assert index.status().switching is None
+    assert index.check() == []
+
+
+def test_searches_go_on_and_what_is_added_meanwhile_is_found_before_and_after(index: Index, db: Path) -> None:
+    states = []
+
+    def meanwhile(done: int) -> None:
+        found = index.search(WORD, mode="semantic")
+        assert (found[0].document, found.trace.degraded) == ("d7", ())
+        states.append(index.status().switching)
+        if len(states) == 2:
+            index.add(Document("late", "a late kingfisher"))
+            index.remove("d9")
+            assert index.search("a late kingfisher", mode="semantic")[0].document == "late"
+
+    with rifflux.open(db) as other:
+        other.switch(Watched(256, before=meanwhile))
+    assert [state and state.vectors for state in states][:2] == [0, 128]
+    assert index.search("a late kingfisher", mode="semantic")[0].document == "late"
+    assert held(index) == {"hash:256": (State.ACTIVE, CHUNKS)}
+    assert index.check() == []
+
+
+def test_an_interrupted_switch_goes_on_where_it_was(index: Index) -> None:
+    def interrupt(done: int) -> None:
+        if done >= 200:
+            raise KeyboardInterrupt
+
+    first, second = Watched(256, before=interrupt), Watched(256)
+    with pytest.raises(KeyboardInterrupt):
+        index.switch(first)
+    assert held(index) == {"hash:128": (State.ACTIVE, CHUNKS), "hash:256": (State.BUILDING, 256)}
+    assert index.search(WORD, mode="semantic")[0].document == "d7"
+    assert index.check() == []
+    with pytest.raises(InvalidArgument, match="abort"):
+        index.switch("hash:8")
+    assert index.switch(second).embedded_chunks == len(second.seen) == CHUNKS - 256
+    assert not set(first.seen) & set(second.seen)
+
+
+def test_an_interrupted_switch_can_be_given_up(index: Index) -> None:
+    def interrupt(done: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.switch(Watched(256, before=interrupt))
+    ended = index.abort_switch()
+    assert ended is not None
+    assert ended.dimension == 256
+    assert held(index) == {"hash:128": (State.ACTIVE, CHUNKS)}
+    assert index.abort_switch() is None
+
+
+def test_a_switch_that_another_process_gives_up_ends(index: Index, db: Path) -> None:
+    with rifflux.open(db) as other, pytest.raises(rifflux.ModelError, match="aborted"):
+        other.switch(Watched(256, before=lambda done: index.abort_switch() and None))
+    assert held(index) == {"hash:128": (State.ACTIVE, CHUNKS)}
+
+
+def test_the_model_in_use_is_refused(index: Index) -> None:
+    with pytest.raises(InvalidArgument, match="already"):
+        index.switch("hash:128")
+
+
+def test_a_model_that_was_chosen_does_not_fit_afterwards_and_the_error_says_so(index: Index, db: Path) -> None:
+    with rifflux.open(db, model="hash:128") as chosen:
+        chosen.search("heron")
+        index.switch("hash:256")
+        with pytest.raises(ModelMismatch, match="hash:256"):
+            chosen.search("heron")
+        assert chosen.search("heron", mode="lexical")
+
+
+def test_a_question_that_is_embedded_when_the_switch_happens_is_embedded_again(
+    index: Index, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nearest, switches = index.store.nearest, ["hash:256"]
+
+    def late(*arguments: Any) -> Any:
+        if switches:
+            with rifflux.open(db) as other:
+                other.switch(switches.pop())
+        return nearest(*arguments)
+
+    monkeypatch.setattr(index.store, "nearest", late)
+    assert index.search(WORD, mode="semantic")[0].document == "d7"
+    assert index.embedder.dimension == 256
+
+
+def test_indexing_goes_on_with_the_new_model_when_the_switch_happens_meanwhile(
+    index: Index, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, switches = index.store.put_vectors, ["hash:256"]
+
+    def late(*arguments: Any) -> Any:
+        if switches:
+            with rifflux.open(db) as other:
+                other.switch(switches.pop())
+        return put(*arguments)
+
+    monkeypatch.setattr(index.store, "put_vectors", late)
+    index.add(Document("new", "a kingfisher"))
+    assert held(index) == {"hash:256": (State.ACTIVE, CHUNKS + 1)}
+    assert index.search("a kingfisher", mode="semantic")[0].document == "new"
+
+
+def test_the_commands_list_switch_and_tell_who_names_the_former_model(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("The heron stands in the river.")
+    run.json("index", "a.md")
+    assert "allowed are" in run.refusal("models", "switch", "no-such-model")
+    done = run("models", "switch", "hash:256", "--json")
+    assert (done.returncode, '"embedded_chunks": 1' in done.stdout) == (0, True)
+    assert "names hash" in done.stderr
+    assert "hash:256" in run.refusal("search", "heron")
+    listed = run.json("models", "list", RIFFLUX_MODEL="")
+    assert [(each["spec"], each["state"], each["vectors"]) for each in listed["index"]] == [("hash:256", "active", 1)]
+    assert "all-MiniLM-L6-v2" in [each["spec"] for each in listed["known"]]
+    assert run.json("models", "abort") == {"aborted": None}

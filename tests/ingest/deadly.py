@@ -1,0 +1,12 @@
+"""Counting tokens in ways that no other process survives or knows."""
+
+from __future__ import annotations
+
+import os
+
+
+def count(text: str) -> int:
+    """The words of a text; one that says so ends the process."""
+    if "deadly" in text:
+        os._exit(1)
+    return len(text.split())
