@@ -133,6 +133,18 @@ assert not {"onnxruntime", "tokenizers", "httpx2"} & sys.modules.keys()
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
 
+class TestCanonicalTexts:
+    @settings(max_examples=300, deadline=None)
+    @given(st.lists(st.text("aBc \n\t", max_size=8) | st.sampled_from(["[CLS]", "É", "\x0b", "\x85", ".", "\r\n"])))
+    def test_have_the_same_tokens(self, embedder, tokenizer, parts):
+        text = "".join(parts)
+        assert tokenizer.encode(embedder.canonical(text)).ids == tokenizer.encode(text).ids
+
+    def test_are_one_for_what_the_model_cannot_tell_apart(self, embedder):
+        assert embedder.canonical("The  Heron\nstands. ") == embedder.canonical("the heron stands.")
+        assert embedder.canonical("The heron stands.") != embedder.canonical("The heron stands")
+
+
 class TestCounts:
     @pytest.mark.parametrize("text", TEXTS)
     def test_are_those_of_the_tokenizer(self, embedder, tokenizer, text):

@@ -1,15 +1,23 @@
-"""Give vectors to the chunks that have none yet, in batches that survive an interruption."""
+"""Give vectors to the chunks that have none yet, in batches that survive an interruption.
+
+While the model is at work, in native code and in a thread of its own, this one writes the vectors of the batch before
+and reads the chunks of the next: the model waits for nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import blake2b
 
 import numpy as np
 
 from rifflux.ingest.chunk import embedding_text
 from rifflux.models.base import Embedder
 from rifflux.store.base import DocumentChange, Pending, Store
-from rifflux.types import Progress
+from rifflux.types import Progress, Vectors
 
 __all__ = ["embed_changes", "embed_pending"]
 
@@ -17,23 +25,20 @@ __all__ = ["embed_changes", "embed_pending"]
 WINDOW = 1024
 #: Commit after this many: what an interruption may cost.
 BATCH = 128
+#: Texts of a run that are remembered, to embed none that is like one of them.
+REMEMBERED = 500_000
 
 
 def embed_pending(store: Store, embedder: Embedder, progress: Progress | None = None, total: int | None = None) -> int:
-    """Embed every chunk that waits for a vector of this model; returns how many got one. Equal texts are embedded once.
+    """Embed every chunk that waits for a vector of this model; returns how many got one.
 
-    `total` is how many there are, where that is not told by the model in use.
+    Of texts that are equal, or that the model cannot tell apart, one is embedded. `total` is how many there are, where
+    that is not told by the model in use.
     """
     counts = store.counts()
-    total, done = counts["chunks"] - counts["embedded_chunks"] if total is None else total, 0
-    for window in store.pending(WINDOW, embedder.fingerprint):
-        # Batches of like length waste no work on padding; the store takes them in any order.
-        ordered = sorted(window, key=lambda chunk: len(chunk.text))
-        for start in range(0, len(ordered), BATCH):
-            done += _embed(store, embedder, ordered[start : start + BATCH])
-            if progress:
-                progress("embed", done, total)
-    return done
+    most = counts["chunks"] - counts["embedded_chunks"] if total is None else total
+    batches = _windows(store, embedder.fingerprint)
+    return _embed(store, embedder, batches, lambda done: progress("embed", done, most) if progress else None)
 
 
 def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentChange]) -> int:
@@ -50,21 +55,100 @@ def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentCh
         for change in changes
         for each in change.chunks
     ]
-    batches = (waiting[start : start + BATCH] for start in range(0, len(waiting), BATCH))
-    return sum(_embed(store, embedder, batch) for batch in batches)
+    return _embed(store, embedder, _batches(waiting), lambda _: None)
 
 
-def _embed(store: Store, embedder: Embedder, batch: Sequence[Pending]) -> int:
-    vectors = dict(store.vectors_by_hash([chunk.hash for chunk in batch], embedder.fingerprint))
-    new = {
-        chunk.hash: embedding_text(chunk.title, chunk.headings, chunk.text)
-        if chunk.embedded is None
-        else chunk.embedded
-        for chunk in batch
-        if chunk.hash not in vectors
-    }
-    if new:
-        vectors |= zip(new, embedder.embed_documents(list(new.values())), strict=True)
-    stacked = np.stack([vectors[chunk.hash] for chunk in batch])
-    ids, hashes = [chunk.id for chunk in batch], [chunk.hash for chunk in batch]
-    return store.put_vectors(ids, hashes, stacked, embedder.fingerprint)
+def _windows(store: Store, fingerprint: str) -> Iterator[Sequence[Pending]]:
+    """What waits, in batches of like length: no work is wasted on padding. The store takes them in any order."""
+    for window in store.pending(WINDOW, fingerprint):
+        yield from _batches(sorted(window, key=lambda chunk: len(chunk.text)))
+
+
+def _batches(chunks: Sequence[Pending]) -> Iterator[Sequence[Pending]]:
+    return (chunks[start : start + BATCH] for start in range(0, len(chunks), BATCH))
+
+
+def _embed(store: Store, embedder: Embedder, batches: Iterable[Sequence[Pending]], tell: Callable[[int], None]) -> int:
+    """Embed batches, one ahead of the one that is stored."""
+    done, ahead = 0, deque[_Batch]()
+    run = _Run(store, embedder)
+    try:
+        for batch in batches:
+            ahead.append(run.start(batch))
+            if len(ahead) > 1:
+                done += run.finish(ahead.popleft())
+                tell(done)
+        while ahead:
+            done += run.finish(ahead.popleft())
+            tell(done)
+    finally:
+        run.thread.shutdown(cancel_futures=True)
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Chunks on their way. `embedded` are the hashes whose vectors come, `same` gives for others one they equal."""
+
+    chunks: Sequence[Pending]
+    stored: Mapping[int, Vectors]
+    embedded: Sequence[int]
+    same: Mapping[int, int]
+    vectors: Future[Vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Embeds batches in a thread. `seen` has the hash of each text of the run by what the model sees of it."""
+
+    store: Store
+    embedder: Embedder
+    thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="model"))
+    seen: dict[bytes, int] = field(default_factory=dict)
+
+    def start(self, chunks: Sequence[Pending]) -> _Batch:
+        """Set the model to work on those texts of a batch that are new to the index and to the run."""
+        stored = self.store.vectors_by_hash([chunk.hash for chunk in chunks], self.embedder.fingerprint)
+        new: dict[int, str] = {}
+        same: dict[int, int] = {}
+        if len(self.seen) >= REMEMBERED:
+            self.seen.clear()
+        for chunk in chunks:
+            if chunk.hash in stored or chunk.hash in new:
+                continue
+            text = _text(chunk)
+            key = self._key(text)
+            if key in self.seen:
+                same[chunk.hash] = self.seen[key]
+            else:
+                self.seen[key] = chunk.hash
+                new[chunk.hash] = text
+        return _Batch(chunks, stored, list(new), same, self.thread.submit(self._vectors, list(new.values())))
+
+    def _key(self, text: str) -> bytes:
+        canonical = getattr(self.embedder, "canonical", str)(text)
+        return blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+    def _vectors(self, texts: Sequence[str]) -> Vectors:
+        return self.embedder.embed_documents(texts) if texts else np.empty((0, 0), np.float32)
+
+    def finish(self, batch: _Batch) -> int:
+        """Store the vectors of a batch once they are there; returns how many chunks got one."""
+        vectors = dict(batch.stored) | dict(zip(batch.embedded, batch.vectors.result(), strict=True))
+        elsewhere = [first for first in batch.same.values() if first not in vectors]
+        vectors |= self.store.vectors_by_hash(elsewhere, self.embedder.fingerprint) if elsewhere else {}
+        found = [(chunk, vectors.get(batch.same.get(chunk.hash, chunk.hash))) for chunk in batch.chunks]
+        # Without a vector is only what equals a text that was removed meanwhile: the next run sees to it.
+        ready = [(chunk, vector) for chunk, vector in found if vector is not None]
+        if not ready:
+            return 0
+        stacked = np.stack([vector for _, vector in ready])
+        ids, hashes = [chunk.id for chunk, _ in ready], [chunk.hash for chunk, _ in ready]
+        return self.store.put_vectors(ids, hashes, stacked, self.embedder.fingerprint)
+
+
+def _text(chunk: Pending) -> str:
+    """What is embedded of a chunk."""
+    if chunk.embedded is not None:
+        return chunk.embedded
+    return embedding_text(chunk.title, chunk.headings, chunk.text)

@@ -23,7 +23,8 @@ class Embedder(Protocol):
     between threads.
 
     An embedder may also have a `spec`: what `load_embedder` makes it from again, remembered by an index that
-    holds its vectors. Without one, its name is remembered.
+    holds its vectors. Without one, its name is remembered. It may have a method `canonical(text)` that gives a text
+    with the same vector, and the same one for texts that it cannot tell apart: then only one of them is embedded.
     """
 
     @property

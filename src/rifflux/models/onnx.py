@@ -16,7 +16,7 @@ from rifflux.errors import ModelError
 from rifflux.models.base import fingerprint_of, unit, well_formed
 from rifflux.models.cores import available_cores
 from rifflux.models.folder import ModelSettings, read_folder
-from rifflux.models.tokens import token_counter
+from rifflux.models.tokens import canonical_form, token_counter
 from rifflux.types import Vectors
 
 if TYPE_CHECKING:
@@ -126,6 +126,10 @@ class OnnxEmbedder:
         """How many tokens the text has, without truncation, special tokens or prefixes."""
         return self._counter(text)
 
+    def canonical(self, text: str) -> str:
+        """A text that the model cannot tell from this one, the same for many of those."""
+        return self._canonical(text)
+
     def _vector(self, text: str) -> Vectors:
         encoding = self._encode(text)
         if self._graph.pooled:
@@ -168,6 +172,10 @@ class OnnxEmbedder:
     @property
     def _counter(self) -> Callable[[str], int]:
         return self._once("counter", lambda: token_counter(load_tokenizer(self.settings.tokenizer)))
+
+    @property
+    def _canonical(self) -> Callable[[str], str]:
+        return self._once("canonical", lambda: canonical_form(load_tokenizer(self.settings.tokenizer)))
 
     @cached_property
     def _loaded(self) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from rifflux.models.base import well_formed
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["token_counter"]
+__all__ = ["canonical_form", "token_counter"]
 
-REMEMBERED_WORDS = 100_000
+REMEMBERED_WORDS = 65_536
 REMEMBERED_LENGTH = 64  # characters: what is longer hardly comes back, and would fill the memory
 SPACE = r" \t\n\r"
 PUNCTUATION = r"!-/:-@\[-`{-~"
@@ -64,6 +64,25 @@ def token_counter(tokenizer: Tokenizer) -> Callable[[str], int]:
         return sum(map(between_spaces, text.split()))
 
     return count
+
+
+def canonical_form(tokenizer: Tokenizer) -> Callable[[str], str]:
+    """A function that gives a text with the same tokens, and the same one for many of the texts that have them.
+
+    Where the tokenizer works as BERT's does, that is plain ASCII in one case, if the tokenizer ignores it, and with
+    single spaces. Any other text stays as it is.
+    """
+    if not cuts_at_words(tokenizer):
+        return str
+    fold = str.lower if tokenizer.normalizer.lowercase else str
+    special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+
+    def canonical(text: str) -> str:
+        if not text.isascii() or any(map(text.__contains__, (*DELETED, *special))):
+            return text
+        return " ".join(fold(text).split())
+
+    return canonical
 
 
 def cuts_at_words(tokenizer: Tokenizer) -> bool:

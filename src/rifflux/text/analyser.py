@@ -39,7 +39,7 @@ _HUMP_SHAPE = re.compile(r"A+(?=Aa)|A?a+|A+|0+")
 _GROUPED_DIGITS = re.compile(r",(?<=\d,)(?=\d{3}\b)")
 #: Typographic forms of the apostrophe and the hyphen.
 _VARIANTS = (("’", "'"), ("‘", "'"), ("ʼ", "'"), ("‐", "-"), ("‑", "-"))
-_CACHE_LIMIT = 200_000
+_CACHE_LIMIT = 65_536
 
 
 def fold(text: str) -> str:
