@@ -26,7 +26,7 @@ from rifflux.retrieve.expand import Synonyms, expand
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
 from rifflux.retrieve.understand import understand
-from rifflux.store.base import JUDGEMENT, Event, Store
+from rifflux.store.base import JUDGEMENT, PART, Event, Store
 from rifflux.text.analyser import Analyser, analyser
 from rifflux.types import (
     Document,
@@ -74,7 +74,8 @@ class Asking:
     @property
     def scope(self) -> Scope | None:
         """Whose the index is, None where it is nobody's in particular."""
-        return Scope(self.store.owner) if self.store.owner else None
+        user = self.store.owner.partition(PART)[0]
+        return Scope(user) if user else None
 
     @property
     def embedder(self) -> Embedder:
@@ -376,7 +377,7 @@ class Asking:
             raise InvalidArgument("the query is empty: say what was asked")
         hit = self.store.chunk(document)
         collection, key = (hit.collection, hit.document) if hit else self._document_of(document)
-        who = user or self.store.owner
+        who = user or (self.scope.user_id if self.scope else "")
         event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, who, time.time())
         self.store.record(event)
         return event

@@ -16,11 +16,13 @@ from rifflux._arguments import (
     checked_path,
 )
 from rifflux.embedding import DEFAULT_MODEL, CurrentEmbedder
-from rifflux.errors import InvalidArgument, ModelError, NotFound
+from rifflux.errors import InvalidArgument, ModelError, NotFound, OutOfScope
 from rifflux.keeping import Keeping, info_of
 from rifflux.library import Library
+from rifflux.policies import Policies
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
+from rifflux.profiles.conversations import CONVERSATIONS
 from rifflux.profiles.memories import MEMORIES
 from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
@@ -37,6 +39,7 @@ from rifflux.types import (
 )
 
 if TYPE_CHECKING:
+    from rifflux.conversations import Conversations
     from rifflux.everything import Everything
     from rifflux.ingest.find import Finder
     from rifflux.ingest.prepare import Preparer
@@ -191,6 +194,11 @@ class Index(Keeping):
         store = self.store.of(scope.user_id)
         return Index(store, self.profile, self.path, self._load, self._reranking, self._synonyms)
 
+    def part(self, name: str, profile: Profile) -> Index:
+        """What is kept apart under a name, with statistics of its own, asked through a profile."""
+        profile = replace(profile, language=self.profile.language)
+        return Index(self.store.part(name), profile, self.path, self._load, self._reranking, self._synonyms)
+
     def guarded(self, guard: Guard) -> Index:
         """This same index with every call of a model passing a guard: counted, refused, given up when late."""
         rerankers = replace(self._reranking or _no_rerankers(), guard=guard)
@@ -263,16 +271,40 @@ class Index(Keeping):
         )
 
     @property
+    def conversations(self) -> Conversations:
+        """The conversations of the user whose scope this is. Raises `OutOfScope` where the index is nobody's."""
+        from rifflux.conversations import Conversations
+
+        if self.scope is None:
+            raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
+        part = self.part(CONVERSATIONS.name, CONVERSATIONS)
+        return Conversations(part, self.policies, part.embed, part.embed_changes)
+
+    @property
+    def policies(self) -> Policies:
+        """What an administrator decides for everybody, such as whether conversations are searched by meaning too."""
+        return Policies(self.store)
+
+    @property
     def works(self) -> Library:
         """The research works of the index: importing them, looking them up, and likely duplicates."""
-        return Library(self.store, self._preparer, self._embed_all)
+        return Library(self.store, self._preparer, self.embed)
 
-    def _embed_all(self, progress: Progress | None) -> int:
+    def embed(self, progress: Progress | None = None) -> int:
+        """Give vectors to all that waits for one; returns how many got one."""
         from rifflux.ingest.turns import Turns
 
         self._use_model()
         turns = Turns(self.store)
         return self._again_if_switched(lambda: self._embed_stored((), turns, progress, wait=True))
+
+    def embed_changes(self, changes: Iterable[DocumentChange]) -> int:
+        """Give vectors to what was just stored, without waiting for anybody; returns how many chunks got one."""
+        from rifflux.ingest.embed import embed_changes
+
+        changes = list(changes)
+        self._use_model()
+        return self._again_if_switched(lambda: embed_changes(self.store, self.embedder, changes))
 
     def update(
         self,

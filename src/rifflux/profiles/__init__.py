@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from rifflux.errors import InvalidArgument
 from rifflux.profiles.base import Profile
+from rifflux.profiles.conversations import CONVERSATIONS
 from rifflux.profiles.files import FILES
 from rifflux.profiles.memories import MEMORIES
 from rifflux.profiles.works import WORKS
 
 __all__ = ["PROFILES", "Profile", "profile"]
 
-PROFILES = {each.name: each for each in (FILES, MEMORIES, WORKS)}
+PROFILES = {each.name: each for each in (FILES, CONVERSATIONS, MEMORIES, WORKS)}
 
 
 def profile(name: str | Profile) -> Profile:

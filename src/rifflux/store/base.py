@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "JUDGEMENT",
     "LONGEST_NAME",
+    "PART",
     "AnalysedChunk",
     "DocumentChange",
     "Edge",
@@ -32,6 +33,8 @@ __all__ = [
 
 #: A title of more different terms is no name that anybody types whole.
 LONGEST_NAME = 8
+#: Stands between an owner and a part in the name of the part's own view; no name of a user holds it.
+PART = "\x1f"
 #: The kind of event that says how well a document answers a query.
 JUDGEMENT = "judgement"
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rifflux.errors import OutOfScope
-from rifflux.store.base import Problem
+from rifflux.store.base import PART, Problem
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.backup import backup
 from rifflux.store.sqlite.check import check
@@ -25,8 +25,6 @@ from rifflux.types import Progress
 
 __all__ = ["SqliteStore"]
 
-#: Stands between an owner and a part in the name of the part's own view; no name of a user holds it.
-PART = "\x1f"
 _BUILD = "run 'rifflux doctor --build', or go on without: the database answers, which takes longer"
 
 

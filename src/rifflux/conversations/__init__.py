@@ -1,0 +1,23 @@
+"""Conversations: messages of a user, added, imported, searched through the turns around them."""
+
+from rifflux.conversations.book import Conversations
+from rifflux.conversations.model import (
+    Conversation,
+    Group,
+    ImportReport,
+    Message,
+    MessageHit,
+    MessageResults,
+    Thread,
+)
+
+__all__ = [
+    "Conversation",
+    "Conversations",
+    "Group",
+    "ImportReport",
+    "Message",
+    "MessageHit",
+    "MessageResults",
+    "Thread",
+]

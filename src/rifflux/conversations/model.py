@@ -1,0 +1,192 @@
+"""Conversations and their messages, as values, and how they are stored as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+from rifflux.types import Document, Failure, Hit, Trace
+
+__all__ = [
+    "CONVERSATION",
+    "MESSAGE",
+    "Conversation",
+    "Group",
+    "ImportReport",
+    "Message",
+    "MessageHit",
+    "MessageResults",
+    "Thread",
+    "conversation_of",
+    "conversation_row",
+    "message_of",
+    "message_row",
+    "retitled",
+]
+
+#: Kinds of documents. A conversation's document has no text of its own; its messages are the documents of a collection
+#: that is called as its id.
+CONVERSATION, MESSAGE = "conversation", "message"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What messages belong to. `created_at` is an ISO 8601 date or None; `messages` is how many it has."""
+
+    id: str
+    title: str = ""
+    project: str = ""
+    archived: bool = False
+    created_at: str | None = None
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation; its id is unique within it.
+
+    `role` is who speaks in general (`user`, `assistant`, …), `speaker` the person's name where it is known.
+    `created_at` is an ISO 8601 date or None; messages stand in the order of their dates, and among equals as they were
+    added. `source` says where it came from.
+    """
+
+    id: str
+    conversation_id: str
+    text: str
+    role: str = "user"
+    speaker: str = ""
+    created_at: str | None = None
+    source: str = ""
+
+    @property
+    def label(self) -> str:
+        """Who speaks, as it is shown."""
+        return self.speaker or self.role
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A conversation with its messages, in their order: some of them, or all if it is `whole`."""
+
+    conversation: Conversation
+    messages: tuple[Message, ...]
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHit:
+    """A message that answers a question, with its conversation's title and the turns `before` and `after` it.
+
+    `hit` is the chunk of the message that was found, with the trail of how it got its place.
+    """
+
+    message: Message
+    title: str
+    hit: Hit
+    before: tuple[Message, ...] = ()
+    after: tuple[Message, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """What compares the hits of one search."""
+        return self.hit.score
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The messages of one conversation that answer a question, best first."""
+
+    conversation_id: str
+    title: str
+    hits: tuple[MessageHit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageResults(Sequence[MessageHit]):
+    """The messages that a search found, best first, with the trace of how."""
+
+    query: str
+    hits: tuple[MessageHit, ...]
+    trace: Trace
+
+    @overload
+    def __getitem__(self, index: int) -> MessageHit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[MessageHit]: ...
+    def __getitem__(self, index: int | slice) -> MessageHit | Sequence[MessageHit]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def grouped(self) -> list[Group]:
+        """The hits by conversation; conversations stand in the order of their best hits."""
+        groups: dict[str, list[MessageHit]] = {}
+        for hit in self.hits:
+            groups.setdefault(hit.message.conversation_id, []).append(hit)
+        return [Group(id, hits[0].title, tuple(hits)) for id, hits in groups.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did: new conversations, messages by what became of them, and what could not be read, and where."""
+
+    conversations: int = 0
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    embedded: int = 0
+    failed: tuple[Failure, ...] = ()
+    seconds: float = 0.0
+
+
+def conversation_row(conversation: Conversation) -> Document:
+    """A conversation as it is stored."""
+    metadata = {"project": conversation.project, "archived": conversation.archived}
+    return Document(
+        conversation.id,
+        "",
+        conversation.title,
+        CONVERSATION,
+        conversation.created_at,
+        metadata=metadata,
+    )
+
+
+def conversation_of(row: Document, messages: int = 0) -> Conversation:
+    """A conversation from what is stored of it."""
+    held = row.metadata
+    return Conversation(row.key, row.title, held["project"], held["archived"], row.created_at, messages)
+
+
+def message_row(message: Message, conversation: Conversation) -> Document:
+    """A message as it is stored: with what searches are narrowed by."""
+    metadata = {
+        "role": message.role,
+        "speaker": message.speaker,
+        "source": message.source,
+        "project": conversation.project,
+        "archived": conversation.archived,
+    }
+    return Document(
+        message.id,
+        message.text,
+        conversation.title,
+        MESSAGE,
+        message.created_at,
+        metadata=metadata,
+    )
+
+
+def message_of(row: Document, conversation_id: str) -> Message:
+    """A message from what is stored of it."""
+    held = row.metadata
+    return Message(row.key, conversation_id, row.text, held["role"], held["speaker"], row.created_at, held["source"])
+
+
+def retitled(row: Document, conversation: Conversation) -> Document:
+    """A stored message as it is after its conversation changed."""
+    metadata = {**row.metadata, "project": conversation.project, "archived": conversation.archived}
+    return replace(row, title=conversation.title, metadata=metadata)

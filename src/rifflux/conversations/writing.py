@@ -1,0 +1,141 @@
+"""Storing messages with their windows: a change of one is felt by the turns around it, and by no others."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rifflux.conversations.model import Conversation, Message, message_row, retitled
+from rifflux.conversations.turns import Turns
+from rifflux.store.base import DocumentChange, Placed, Store
+from rifflux.text.dates import timestamp
+from rifflux.types import Document
+
+__all__ = ["Stored", "Writer"]
+
+#: With more changed messages than this, a conversation is read as a whole.
+FEW = 8
+_NEVER = float("inf")
+
+
+@dataclass(slots=True)
+class Stored:
+    """What became of messages that were given, and what was stored anew, neighbours included."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    changes: Sequence[DocumentChange] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes messages of conversations. Every call belongs into a transaction."""
+
+    store: Store
+    turns: Turns
+
+    def put(self, conversation: Conversation, messages: Iterable[Message]) -> Stored:
+        """Add messages, or bring those that are there up to date."""
+        rows = {message.id: message_row(message, conversation) for message in messages}
+        known = self._known(conversation.id, list(rows))
+        fresh = {key: row for key, row in rows.items() if known.get(key) != row}
+        changed = [key for key in fresh if key in known]
+        stored = Stored(len(fresh) - len(changed), len(changed), len(rows) - len(fresh))
+        if not known and not self.store.in_order(conversation.id)[:1]:
+            stored.changes = self._put_first(conversation.id, list(fresh.values()))
+        elif fresh:
+            moved = [key for key in changed if known[key].created_at != fresh[key].created_at]
+            stored.changes = self._put_among(conversation.id, fresh, known, moved)
+        return stored
+
+    def remove(self, conversation_id: str, key: str) -> list[DocumentChange]:
+        """Remove a message; those around it close ranks."""
+        left = self._felt(conversation_id, [key])
+        self.store.remove(conversation_id, [key])
+        return self._rewrite(conversation_id, [each for each in left if each != key])
+
+    def keep(self, conversation_id: str, keys: Container[str]) -> int:
+        """Remove all messages but these; returns how many went."""
+        gone = [row.key for row in self.store.in_order(conversation_id) if row.key not in keys]
+        for key in gone:
+            self.remove(conversation_id, key)
+        return len(gone)
+
+    def retitle(self, conversation: Conversation) -> None:
+        """Let all messages of a conversation know what it is called now, and whether it is archived."""
+        rows = [retitled(row, conversation) for row in self.store.in_order(conversation.id)]
+        self._store(conversation.id, [self.turns(conversation.id, rows, place) for place in range(len(rows))])
+
+    def _put_first(self, conversation_id: str, rows: list[Document]) -> list[DocumentChange]:
+        """Store the messages of a conversation that has none: their order is known without looking."""
+        rows.sort(key=_time)
+        changes = [self.turns(conversation_id, rows, place) for place in range(len(rows))]
+        return self._store(conversation_id, changes)
+
+    def _put_among(
+        self, conversation_id: str, fresh: Mapping[str, Document], known: Mapping[str, Document], moved: list[str]
+    ) -> list[DocumentChange]:
+        """Store messages among others. What has another date goes first, and then comes as a new one."""
+        left = self._felt(conversation_id, moved) if moved else []
+        self.store.remove(conversation_id, moved)
+        new = [row for key, row in fresh.items() if key not in known or key in moved]
+        # Without chunks at first: the store says where they stand.
+        self._store(conversation_id, [DocumentChange(row, f"{conversation_id}/{row.key}", ()) for row in new])
+        felt = self._felt(conversation_id, list(fresh))
+        return self._rewrite(conversation_id, list(dict.fromkeys([*felt, *left])), fresh)
+
+    def _rewrite(
+        self, conversation_id: str, keys: Sequence[str], fresh: Mapping[str, Document] | None = None
+    ) -> list[DocumentChange]:
+        """Store messages anew, as `fresh` has them or as they are."""
+        wanted, changes = set(keys), {}
+        for segment in self._segments(conversation_id, keys):
+            rows = [(fresh or {}).get(row.key, row) for row in segment]
+            for place, row in enumerate(rows):
+                if row.key in wanted:
+                    wanted.discard(row.key)
+                    changes[row.key] = self.turns(conversation_id, rows, place)
+        return self._store(conversation_id, list(changes.values()))
+
+    def _store(self, conversation_id: str, changes: list[DocumentChange]) -> list[DocumentChange]:
+        self.store.put_all(Placed(conversation_id, change) for change in changes)
+        return changes
+
+    # Reading what is there
+
+    def _known(self, conversation_id: str, keys: Sequence[str]) -> Mapping[str, Document]:
+        if len(keys) <= FEW:
+            found = (self.store.document(conversation_id, key) for key in keys)
+            return {row.key: row for row in found if row}
+        wanted = set(keys)
+        return {row.key: row for row in self.store.in_order(conversation_id) if row.key in wanted}
+
+    def _segments(self, conversation_id: str, keys: Sequence[str]) -> Iterable[list[Document]]:
+        """Stretches of the conversation, each message of `keys` in one of them with all that its window needs."""
+        if len(keys) > FEW * (1 + self.turns.window.reach):
+            return [self.store.in_order(conversation_id)]
+        reach = self.turns.window.reach
+        return [self.store.in_order(conversation_id, key, before=reach, after=reach) for key in keys]
+
+    def _felt(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
+        """The messages that have one of these in their window, these included."""
+        before, after = self.turns.window.before, self.turns.window.after
+        if len(keys) <= FEW:
+            stretches = (self.store.in_order(conversation_id, key, before=after, after=before) for key in keys)
+            return list(dict.fromkeys(row.key for stretch in stretches for row in stretch))
+        order = [row.key for row in self.store.in_order(conversation_id)]
+        wanted = set(keys)
+        felt = {
+            near
+            for place, key in enumerate(order)
+            if key in wanted
+            for near in range(max(place - after, 0), min(place + before + 1, len(order)))
+        }
+        return [order[place] for place in sorted(felt)]
+
+
+def _time(row: Document) -> float:
+    time = timestamp(row.created_at)
+    return _NEVER if time is None else time
