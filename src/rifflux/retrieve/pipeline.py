@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,15 +35,25 @@ class Stopwatch:
     def __init__(self) -> None:
         self.milliseconds: dict[str, float] = {}
 
-    @contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
-        """Time the block under `name`."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            elapsed = (time.perf_counter() - start) * 1000
-            self.milliseconds[name] = round(self.milliseconds.get(name, 0.0) + elapsed, 3)
+    def __call__(self, name: str) -> Lap:
+        """A block to be timed under `name`."""
+        return Lap(self.milliseconds, name)
+
+
+class Lap:
+    """Adds the time from entering to leaving a block to what its name has already."""
+
+    __slots__ = ("_milliseconds", "_name", "_start")
+
+    def __init__(self, milliseconds: dict[str, float], name: str) -> None:
+        self._milliseconds, self._name, self._start = milliseconds, name, 0.0
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        elapsed = (time.perf_counter() - self._start) * 1000
+        self._milliseconds[self._name] = round(self._milliseconds.get(self._name, 0.0) + elapsed, 3)
 
 
 @dataclass(frozen=True, slots=True)

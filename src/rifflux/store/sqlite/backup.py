@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from rifflux.errors import DamagedIndex, InvalidArgument
-from rifflux.store.sqlite.connect import translated
+from rifflux.store.sqlite.connect import Translated
 from rifflux.types import Progress
 
 __all__ = ["backup"]
@@ -28,7 +28,7 @@ def backup(source: apsw.Connection, target: Path, *, force: bool = False, progre
     """
     target = target.expanduser()
     _check_target(Path(source.filename) if source.filename else None, target, force=force)
-    with translated(str(target)), _partial(target) as partial:
+    with Translated(str(target)), _partial(target) as partial:
         copy = apsw.Connection(str(partial))
         try:
             with _one_moment(source):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from urllib.parse import quote
 
 import apsw
 
-from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, UnusableIndex
+from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, RiffluxError, UnusableIndex
 from rifflux.store.sqlite.patience import Mover, Patience, patiently
 from rifflux.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 from rifflux.store.sqlite.scoring import bm25
 
-__all__ = ["MEMORY", "connect", "frozen", "translated"]
+__all__ = ["MEMORY", "Translated", "connect", "frozen"]
 
 #: The engine's way to files without locks.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
@@ -28,7 +27,7 @@ MEMORY = ":memory:"
 
 def connect(location: str, *, create: bool) -> tuple[apsw.Connection, bool]:
     """Open or create an index and bring its schema up to date; returns the connection and whether it is read-only."""
-    with translated(location):
+    with Translated(location):
         if location == MEMORY:
             return _prepared(apsw.Connection(MEMORY), create=True), False
         path = Path(location).expanduser()
@@ -188,27 +187,42 @@ def _migrate(connection: apsw.Connection) -> None:
     connection.execute("pragma foreign_keys = on")
 
 
-@contextmanager
-def translated(location: str) -> Iterator[None]:
-    """Turn the engine's errors into ours, each with its cure."""
-    try:
-        yield
-    except apsw.BusyError as error:
-        raise Busy(f"{location} is held by another process: wait for it to finish, then try again") from error
-    except apsw.NotADBError as error:
-        raise NotAnIndex(f"{location} is not a Rifflux index, or its header is damaged") from error
-    except apsw.CorruptError as error:
-        raise DamagedIndex(
-            f"{location} is damaged ({error}): restore a copy, or delete it and index your files again"
-        ) from error
-    except apsw.FullError as error:
-        raise UnusableIndex(f"the disk that holds {location} is full: nothing was changed") from error
-    except apsw.ReadOnlyError as error:
-        raise UnusableIndex(f"{location} cannot be written: check its permissions and those of its folder") from error
-    except (apsw.CantOpenError, apsw.IOError) as error:
-        raise UnusableIndex(f"{location} cannot be opened ({error}): check its path and permissions") from error
-    except apsw.ConnectionClosedError as error:
-        raise UnusableIndex(f"{location} was closed: open the index again") from error
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UnusableIndex(f"{location} cannot be opened ({reason}): check its path and permissions") from error
+class Translated:
+    """A block that turns the engine's errors into ours, each with its cure. Made for every statement, so kept light."""
+
+    __slots__ = ("_location",)
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, apsw.Error | OSError) and (ours := _in_our_words(self._location, error)):
+            raise ours from error
+
+
+def _in_our_words(location: str, error: apsw.Error | OSError) -> RiffluxError | None:
+    match error:
+        case apsw.BusyError():
+            return Busy(f"{location} is held by another process: wait for it to finish, then try again")
+        case apsw.NotADBError():
+            return NotAnIndex(f"{location} is not a Rifflux index, or its header is damaged")
+        case apsw.CorruptError():
+            cure = "restore a copy, or delete it and index your files again"
+            return DamagedIndex(f"{location} is damaged ({error}): {cure}")
+        case apsw.FullError():
+            return UnusableIndex(f"the disk that holds {location} is full: nothing was changed")
+        case apsw.ReadOnlyError():
+            return UnusableIndex(f"{location} cannot be written: check its permissions and those of its folder")
+        case apsw.CantOpenError() | apsw.IOError():
+            return UnusableIndex(f"{location} cannot be opened ({error}): check its path and permissions")
+        case apsw.ConnectionClosedError():
+            return UnusableIndex(f"{location} was closed: open the index again")
+        case OSError():
+            reason = (error.strerror or str(error)).lower()
+            return UnusableIndex(f"{location} cannot be opened ({reason}): check its path and permissions")
+    return None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import apsw
 
-from rifflux.store.sqlite.connect import connect, translated
+from rifflux.store.sqlite.connect import Translated, connect
 
 __all__ = ["Keeper", "Task"]
 
@@ -92,7 +92,7 @@ class Keeper:
 
     def once(self) -> bool:
         """Do the task now; False if somebody else is at it."""
-        with translated(self._location):
+        with Translated(self._location):
             connection, _ = connect(self._location, create=False)
             self._connection = connection
             try:

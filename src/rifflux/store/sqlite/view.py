@@ -44,11 +44,15 @@ class View:
 
     def _rows(self, statement: str, bound: Mapping[str, Any] | None = None) -> list[Any]:
         """All rows that a statement finds."""
+        if not self._owner:
+            return self._engine.rows(statement, {**(bound or {}), "owner": 0})
         with self._reading() as (connection, owner):
             return connection.execute(statement, {**(bound or {}), "owner": owner}).fetchall()
 
     def _terms(self) -> Terms:
         """How the owner's terms are stored."""
+        if not self._owner:
+            return Terms(0)
         with self._reading() as (_, owner):
             return Terms(owner)
 
