@@ -29,6 +29,7 @@ from rifflux.retrieve.understand import understand
 from rifflux.store.base import JUDGEMENT, PART, Event, Store
 from rifflux.text.analyser import Analyser, analyser
 from rifflux.types import (
+    Clause,
     Document,
     Filter,
     Hit,
@@ -166,8 +167,14 @@ class Asking:
         clock = Stopwatch()
         with clock("understand"):
             asked, understanding, expanded = self._understood(query, checked_filter(filter))
-            depth = fuse.depth(pool) if fuse else pool
-            asked = replace(asked, limit=depth, deadline=deadline, exact=self.profile.exact)
+            asked = replace(
+                asked,
+                anchors=self._anchors(understanding),
+                specificity=understanding.specificity,
+                limit=fuse.depth(pool) if fuse else pool,
+                deadline=deadline,
+                exact=self.profile.exact,
+            )
         asked, channels, degraded, notes = self._channels(asked, mode, clock)
         available = sources(self.store, self.profile.weights)
         pipeline = Pipeline(
@@ -197,18 +204,18 @@ class Asking:
         return classify(query, self.analyser, self.store.document_frequencies, self.store.counts()["chunks"])
 
     def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding, list[str]]:
-        """The query with what it names to the letter and what else to search for, and notes of the latter."""
+        """The query with what else to search for, what sort of question it is, and notes of what else."""
         understanding = self.classify(text)
         asked = understand(text, self.analyser, self.profile.facets, filter)
-        anchors = (tuple(self.analyser.terms(name)) for name in understanding.identifiers)
-        asked = replace(
-            asked, anchors=tuple(anchor for anchor in anchors if anchor), specificity=understanding.specificity
-        )
         if not self.profile.expand:
             return asked, understanding, []
         store = self.store
         asked, notes = expand(asked, self.analyser, store.document_frequencies, store.vocabulary, self._synonyms)
         return asked, understanding, notes
+
+    def _anchors(self, understanding: Understanding) -> tuple[Clause, ...]:
+        """The terms of what a question names to the letter."""
+        return tuple(anchor for name in understanding.identifiers if (anchor := self.analyser.of_word(name)))
 
     def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
         """The reranker asked for by argument or mode; kept, for its model and its memory serve the next search too."""

@@ -136,15 +136,20 @@ class Relevance:
 
     def features(self, query: Query, hits: Sequence[Hit]) -> Features:
         """What each hit has in common with the question; the cosine is NaN where there is no vector."""
-        texts = [_Text.of(hit, self.analyser) for hit in hits]
-        weights, anchors = self._weights(query), dict.fromkeys(query.anchors, 1.0)
+        joined, weights = self.analyser.joined, self._weights(query)
+        titles = [joined(hit.title) for hit in hits]
+        # Spaces around every term, and gaps between the fields: a clause is held where its terms stand side by side.
+        texts = [
+            f" {title} \n {joined(hit.heading_path)} \n {joined(hit.content)} "
+            for title, hit in zip(titles, hits, strict=True)
+        ]
         asked = frozenset(term for clause in weights for term in clause)
         return Features(
             cosine=self._cosines(query, hits),
-            coverage=np.array([_share(weights, text) for text in texts]),
+            coverage=_shares(weights, texts),
             length=np.full(len(hits), math.log1p(len(weights))),
-            named=query.specificity * np.array([_share(anchors, text) for text in texts]),
-            title=np.array([float(bool(asked) and text.title == asked) for text in texts]),
+            named=query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
+            title=np.array([float(bool(asked) and asked == frozenset(title.split())) for title in titles]),
         )
 
     def _cosines(self, query: Query, hits: Sequence[Hit]) -> Scores:
@@ -177,26 +182,10 @@ def at_least(least: float, results: Results) -> Results:
     return replace(results, hits=tuple(hit for value, hit in worth if value >= least))
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """The terms of a hit: in reading order with spaces around and gaps between its fields, each once, its title's."""
-
-    order: str
-    terms: frozenset[str]
-    title: frozenset[str]
-
-    @classmethod
-    def of(cls, hit: Hit, analyser: Analyser) -> _Text:
-        title, headings, body = map(analyser.joined, (hit.title, hit.heading_path, hit.content))
-        order = f" {title} \n {headings} \n {body} "
-        return cls(order, frozenset(order.split()), frozenset(title.split()))
-
-    def holds(self, clause: Clause) -> bool:
-        """Whether the terms of the clause stand in it, next to each other."""
-        return clause[0] in self.terms and (len(clause) == 1 or f" {' '.join(clause)} " in self.order)
-
-
-def _share(weights: Mapping[Clause, float], text: _Text) -> float:
-    """The share of the clauses, by weight, that a text holds; 0 of none."""
+def _shares(weights: Mapping[Clause, float], texts: Sequence[str]) -> Scores:
+    """The share of the clauses, by weight, that each text holds; 0 of none."""
     total = sum(weights.values())
-    return sum(weight for clause, weight in weights.items() if text.holds(clause)) / total if total else 0.0
+    if not total:
+        return np.zeros(len(texts))
+    wanted = [(f" {' '.join(clause)} ", weight) for clause, weight in weights.items()]
+    return np.array([sum([weight for clause, weight in wanted if clause in text]) for text in texts]) / total

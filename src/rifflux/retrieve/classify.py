@@ -34,7 +34,7 @@ def classify(text: str, analyser: Analyser, frequencies: Frequencies, documents:
     codes = identifiers(rest)
     for code in codes:
         rest = rest.replace(code, " ")
-    words = [word for word in _words(rest) if analyser.terms(word)]
+    words = [word for word in _words(rest) if analyser.of_word(word)]
     names = _names(words, analyser, frequencies, documents, alone=not codes and not quoted)
     specific = len(codes) + len(quoted) + len(names)
     share = specific / max(1, len(codes) + len(quoted) + len(words))
@@ -60,9 +60,9 @@ def _names(
     candidates = [word for place, word in enumerate(words) if single or (place and word[0].isupper())]
     if not candidates:
         return []
-    known = frequencies([term for word in candidates for term in analyser.terms(word)])
+    known = frequencies([term for word in candidates for term in analyser.of_word(word)])
     most = max(RARE_COUNT, RARE_SHARE * documents)
-    return [word for word in candidates if 0 < max(known.get(term, 0) for term in analyser.terms(word)) <= most]
+    return [word for word in candidates if 0 < max(known.get(term, 0) for term in analyser.of_word(word)) <= most]
 
 
 def _reasons(codes: Sequence[str], quoted: Sequence[str], names: Sequence[str], words: Sequence[str]) -> list[str]:

@@ -96,7 +96,7 @@ def _words(query: Query, analyser: Analyser) -> Iterator[tuple[str, str]]:
     """The terms that may be misspelt, and the words they come from: what holds a digit or humps is a name."""
     asked = set(query.clauses)
     for word in (part for token in tokens(query.semantic_text) for part in token.split("-")):
-        terms = analyser.terms(word)
+        terms = analyser.of_word(word)
         if len(terms) == 1 and (term := terms[0]).isalpha() and len(term) >= SHORTEST and (term,) in asked:
             yield term, word
 

@@ -31,6 +31,9 @@ _PIECE = re.compile(
     re.VERBOSE,
 )
 
+#: A question without these is plain words.
+_SYNTAX = frozenset('"-:*')
+
 
 @dataclass
 class _Reading:
@@ -69,6 +72,8 @@ def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clau
 
 
 def _read(text: str, facets: Collection[str]) -> _Reading:
+    if _SYNTAX.isdisjoint(text):
+        return _Reading([text], [text])
     reading = _Reading()
     for piece in _PIECE.finditer(text):
         kind = piece.lastgroup if piece.lastgroup not in ("quoted", "value") else "field"
@@ -102,6 +107,8 @@ def _prefixes(prefixes: list[str], analyser: Analyser) -> Iterator[str]:
 
 
 def _narrowed(filter: Filter, facets: dict[str, list[str]]) -> Filter:
+    if not facets:
+        return filter
     metadata = {name: values for name, values in facets.items() if name not in ("kind", "path")}
     return replace(
         filter,

@@ -20,7 +20,7 @@ def ordinal(number: int) -> str:
 
 def as_typed(text: str, analyser: Analyser) -> Mapping[str, str]:
     """The words of a text by the term that each becomes; those that become several are names, and are left out."""
-    words = ((analyser.terms(word), word) for token in tokens(text) for word in token.split("-"))
+    words = ((analyser.of_word(word), word) for token in tokens(text) for word in token.split("-"))
     return {terms[0]: word for terms, word in words if len(terms) == 1}
 
 

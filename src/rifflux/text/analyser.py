@@ -126,6 +126,10 @@ class Analyser:
         return _Terms(self._analyse)
 
     @cached_property
+    def _words(self) -> _Terms:
+        return _Terms(lambda word: tuple(self.terms(word)))
+
+    @cached_property
     def _stem(self) -> Callable[[str], str]:
         if self.language == "none":
             return str
@@ -153,6 +157,10 @@ class Analyser:
     def terms_of(self, token: str) -> tuple[str, ...]:
         """The terms of one token."""
         return self._terms[token]
+
+    def of_word(self, word: str) -> tuple[str, ...]:
+        """The terms of a word, remembered: for questions, whose words are looked at again and again."""
+        return self._words[word]
 
     def _terms_of(self, plain: str) -> list[str]:
         known = self._terms
