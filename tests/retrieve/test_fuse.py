@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.fuse import ReciprocalRank, fusion_of
+from rifflux.retrieve.fuse import ReciprocalRank, fusion_of, ranks_of
 from rifflux.types import Ranking
 
 
@@ -103,3 +103,14 @@ def test_every_id_is_ranked_once_best_first(one: list[int], two: list[int]) -> N
 @given(ids)
 def test_one_channel_keeps_its_order(one: list[int]) -> None:
     assert ReciprocalRank()({"a": ranking(*one)}).ids.tolist() == one
+
+
+@given(st.integers(0, 700), st.integers(0, 1200), st.sampled_from([1, 512, 1 << 20]), st.integers(0, 99))
+def test_ranks_are_found_for_any_number_of_ids(wanted: int, ranked: int, step: int, seed: int) -> None:
+    """`step` decides how many ids end in the same bits."""
+    random = np.random.default_rng(seed)
+    known = random.permutation(1500) * step
+    ids, found = random.permutation(1500)[:wanted] * step, np.concatenate([known[:ranked], known[: ranked // 3]])
+    first = {id: rank for rank, id in reversed(list(enumerate(found.tolist(), 1)))}
+    ranks = ranks_of(Ranking(found, np.zeros(len(found))), ids)
+    assert ranks.tolist() == [first.get(id, np.inf) for id in ids.tolist()]

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from rifflux.retrieve.fuse.base import ordered
+from rifflux.retrieve.fuse.base import ordered, ranks_of
 from rifflux.retrieve.pipeline import Factors
 from rifflux.store.base import LONGEST_NAME, Store
 from rifflux.text.analyser import Analyser
@@ -43,8 +43,7 @@ class Anchors:
         if not found:
             return ranking, {}
         products = [min(self.cap, prod(found[id].values())) if id in found else 1.0 for id in ranking.ids.tolist()]
-        lifted = ordered(ranking.ids, ranking.scores * np.array(products), lambda: np.arange(1.0, len(ranking) + 1))
-        return lifted, found
+        return ordered(ranking.ids, ranking.scores * np.array(products), lambda tied: ranks_of(ranking, tied)), found
 
     def _factors(self, anchors: Sequence[Clause], asked: frozenset[str], ids: Ids) -> Factors:
         factors: dict[int, dict[str, float]] = {}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-
-import numpy as np
+from math import isfinite
 
 from rifflux.retrieve.candidates import Source
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, ranks_of
@@ -158,13 +157,11 @@ class Pipeline:
 
 def _seen(stage: str, ranking: Ranking, ids: Ids, details: Sequence[Mapping[str, float]] = ()) -> list[Why]:
     """What a ranking says of each id."""
-    ranks = ranks_of(ranking, ids)
-    known = np.isfinite(ranks)
-    scores = (
-        ranking.scores[np.where(known, ranks, 1).astype(np.int64) - 1].tolist() if len(ranking) else [0.0] * len(ids)
-    )
-    places = zip(ranks.tolist(), scores, known.tolist(), details or [{}] * len(ids), strict=True)
-    return [Why(stage, int(rank), score, detail) if seen else Why(stage) for rank, score, seen, detail in places]
+    ranks = ranks_of(ranking, ids).tolist()
+    return [
+        Why(stage, int(rank), float(ranking.scores[int(rank) - 1]), detail) if isfinite(rank) else Why(stage)
+        for rank, detail in zip(ranks, details or [{}] * len(ids), strict=True)
+    ]
 
 
 def _anchored(candidates: Candidates, ids: Ids) -> list[Why | None]:

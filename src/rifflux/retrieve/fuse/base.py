@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.types import Ids, Ranking, Scores
 
 __all__ = ["NO_EVIDENCE", "Evidence", "Fuse", "best_ranks", "ordered", "pool_of", "ranks_of", "scores_of"]
 
 
-#: Up to so many ids are looked up by comparing them with all others.
-FEW = 24
+#: Up to so many ids are looked up by comparing them with all others, up to an eighth of the buckets in a table.
+FEW, BUCKETS = 24, 4096
 
 
 class Evidence(Protocol):
@@ -99,23 +100,45 @@ def pool_of(rankings: Mapping[str, Ranking], pool: int | None = None) -> Ids:
 
 
 def ranks_of(ranking: Ranking, ids: Ids) -> Scores:
-    """The best rank, from 1, of each id in a ranking; infinity where it is missing."""
-    ranks = np.full(len(ids), np.inf)
+    """The best rank, from 1, of each id in a ranking; infinity where it is missing. `ids` holds each once."""
     if not len(ranking) or not len(ids):
-        return ranks
-    if len(ids) <= FEW:
-        same = ranking.ids == ids[:, None]
-        first = same.argmax(1)
-        known = same[np.arange(len(ids)), first]
-        ranks[known] = first[known] + 1.0
-        return ranks
-    order = np.argsort(ids)
-    place = np.searchsorted(ids, ranking.ids, sorter=order)
-    place = order[np.minimum(place, len(ids) - 1)]
-    # Backwards, so that of several ranks of one id the best is written last.
-    known = np.flatnonzero(ids[place] == ranking.ids)[::-1]
-    ranks[place[known]] = known + 1.0
+        return np.full(len(ids), np.inf)
+    find = _compared if len(ids) <= FEW else _hashed if len(ids) <= BUCKETS // 8 else _searched
+    return find(ranking.ids, ids)
+
+
+def _compared(ranked: Ids, ids: Ids) -> Scores:
+    """Ranks by comparing all with all: for a few."""
+    same = ranked == ids[:, None]
+    first = same.argmax(1)
+    return np.where(same[np.arange(len(ids)), first], first + 1.0, np.inf)
+
+
+def _hashed(ranked: Ids, ids: Ids) -> Scores:
+    """Ranks by a table of the ids' last bits, which are as good as random: for a pool."""
+    ranks, places, buckets = np.full(len(ids), np.inf), np.arange(len(ids)), ids & (BUCKETS - 1)
+    table = np.full(BUCKETS, -1)
+    table[buckets] = places
+    place = table[ranked & (BUCKETS - 1)]
+    maybe = np.flatnonzero(place >= 0)
+    _write(ranks, place[maybe], maybe, ids[place[maybe]] == ranked[maybe])
+    # Of several ids in one bucket the last has it.
+    lost = np.flatnonzero(table[buckets] != places)
+    ranks[lost] = _compared(ranked, ids[lost])
     return ranks
+
+
+def _searched(ranked: Ids, ids: Ids) -> Scores:
+    """Ranks by binary search: for any number."""
+    ranks, order = np.full(len(ids), np.inf), np.argsort(ids)
+    place = order[np.minimum(np.searchsorted(ids, ranked, sorter=order), len(ids) - 1)]
+    _write(ranks, place, np.arange(len(ranked)), ids[place] == ranked)
+    return ranks
+
+
+def _write(ranks: Scores, place: Ids, rank: Ids, known: NDArray[np.bool_]) -> None:
+    """Put the known ranks in their places, backwards, so that of several ranks of one id the best stays."""
+    ranks[place[known][::-1]] = rank[known][::-1] + 1.0
 
 
 def scores_of(ranking: Ranking, ids: Ids) -> Scores:
@@ -133,11 +156,17 @@ def best_ranks(rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
     return ranks
 
 
-def ordered(ids: Ids, scores: Scores, ranks: Callable[[], Scores]) -> Ranking:
-    """By score, then rank, then id; ranks are asked only if scores tie. Those that differ in the last bits only do."""
-    rounded = -np.round(scores, 12)
-    order = np.lexsort((ids, rounded))
-    falling = rounded[order]
-    if (falling[1:] == falling[:-1]).any():
-        order = np.lexsort((ids, ranks(), rounded))
+def ordered(ids: Ids, scores: Scores, ranks: Callable[[Ids], Scores]) -> Ranking:
+    """By score, then rank, then id. Scores that differ in the last bits only are ties: they differ by rounding.
+
+    `ranks` is asked only about ids whose scores tie.
+    """
+    falling = -np.round(scores, 12)
+    order = np.lexsort((ids, falling))
+    same = falling[order[1:]] == falling[order[:-1]]
+    if same.any():
+        tied = order[np.append(same, False) | np.append(False, same)]
+        decisive = np.zeros(len(ids))
+        decisive[tied] = ranks(ids[tied])
+        order = np.lexsort((ids, decisive, falling))
     return Ranking(ids[order], scores[order])

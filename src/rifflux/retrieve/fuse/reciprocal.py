@@ -56,7 +56,7 @@ class ReciprocalRank:
         # Adding in the order of the names makes the sum, to the last bit, independent of the mapping's order.
         shares = self.contributions(rankings, ids, evidence)
         scores = np.sum([shares[name] for name in sorted(shares)], axis=0)
-        fused = ordered(ids, scores, lambda: best_ranks(rankings, ids))
+        fused = ordered(ids, scores, lambda tied: best_ranks(rankings, tied))
         return fused.head(self.limit) if self.limit else fused
 
     def contributions(

@@ -45,7 +45,7 @@ class _Weighted:
         if not len(ids):
             return Ranking.empty()
         shares = self.contributions(rankings, ids, evidence)
-        return ordered(ids, shares[LEXICAL] + shares[SEMANTIC], lambda: best_ranks(rankings, ids))
+        return ordered(ids, shares[LEXICAL] + shares[SEMANTIC], lambda tied: best_ranks(rankings, tied))
 
     def contributions(
         self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence = NO_EVIDENCE

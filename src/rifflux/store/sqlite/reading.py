@@ -19,6 +19,8 @@ from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Ranking, Vec
 
 __all__ = ["Reading"]
 
+# What json.loads does around it takes longer than the decoding of a few words.
+_decoded = json.JSONDecoder().raw_decode
 #: Terms of an owner whose frequency is kept in memory.
 MOST_TERMS = 100_000
 
@@ -234,7 +236,7 @@ def _hit(row: Sequence[Any], score: float = 0.0, why: tuple[Why, ...] = ()) -> H
         document=key,
         path=path,
         title=title,
-        heading_path=" > ".join(json.loads(headings)),
+        heading_path=" > ".join(_decoded(headings)[0]) if headings != "[]" else "",
         chunk_index=position,
         content=text,
         span=(start, end),
@@ -243,7 +245,7 @@ def _hit(row: Sequence[Any], score: float = 0.0, why: tuple[Why, ...] = ()) -> H
         kind=kind,
         created_at=created,
         updated_at=updated,
-        metadata=json.loads(metadata),
+        metadata=_decoded(metadata)[0] if metadata != "{}" else {},
         licence=licence,
         collection=collection,
     )
