@@ -12,7 +12,6 @@ import numpy as np
 from rifflux.errors import ModelMismatch
 from rifflux.store.base import FieldWeights
 from rifflux.store.sqlite import sql
-from rifflux.store.sqlite.derived import Unfit
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.reading import Reading
 from rifflux.store.sqlite.scoring import Bm25, Statistics
@@ -46,14 +45,10 @@ class Ranks(Reading):
             return None
         with self._reading() as (connection, owner):
             log = None if owner else words.log(connection)
-        snapshot = words.at(log)
-        if log is None or snapshot is None:
+        if log is None:
             return None
-        try:
-            found = snapshot.find(query, limit + _TIE_MARGIN + len(log.fresh))
-        except Unfit as error:
-            words.refuse(log, error)
-            return None
+        depth = limit + _TIE_MARGIN + len(log.fresh)
+        found = words.ask(log, lambda snapshot: snapshot.find(query, depth))
         if found is None:
             return None
         fresh = self._by_tables(query, limit, weights, log.fresh) if log.fresh else None

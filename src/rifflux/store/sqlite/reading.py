@@ -164,7 +164,10 @@ class Reading(View):
             # Counting goes through all chunks that hold a term.
             known = self._engine.frequencies.get(owner, self._generation(connection, owner), dict)
             if unknown := [term for term in terms if term not in known]:
-                found = self._counted(sql.DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})
+                words = None if owner else self._engine.words
+                found = words.frequencies(connection, unknown) if words else None
+                if found is None:
+                    found = self._counted(sql.DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})
                 known.update((term, found.get(term, 0)) for term in unknown)
             counts = {term: known[term] for term in terms if known[term]}
             if len(known) > MOST_TERMS:

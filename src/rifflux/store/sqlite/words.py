@@ -7,11 +7,11 @@ import struct
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 import numpy as np
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAST_CHUNKS", "NAME", "Found", "Log", "Snapshot", "Words", "stamp_file"]
 
+
+Answer = TypeVar("Answer")
 
 #: From so many chunks on it is built without being asked for.
 LEAST_CHUNKS = 20_000
@@ -130,14 +132,6 @@ class Snapshot:
             counts = {term: parser.frequency(term) for term in terms}
         return {term: count for term, count in counts.items() if count}
 
-    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        """The terms with a beginning and of some length, and about how many chunks hold each. Raises `Unfit`."""
-        from rifflux.store.sqlite.words_schema import TERMS
-
-        with _sound():
-            found = self.searcher.terms_with_prefix(TERMS, start)
-        return {term: count for term, count in found if shortest <= len(term) <= longest}
-
 
 def stamp_file(token: str) -> str:
     """The name of the file that says what a state of the word index covers.
@@ -204,10 +198,8 @@ class Words:
             self._keeper.wish()
         return Log(latest, covered, token, fresh) if len(fresh) <= MOST_FRESH else None
 
-    def at(self, log: Log | None) -> Snapshot | None:
+    def at(self, log: Log) -> Snapshot | None:
         """The state that the database knows, or None; why there is none although one was built, `trouble` tells."""
-        if log is None:
-            return None
         with self._lock:
             if self._open and self._open.stamp.token == log.token:
                 return self._open
@@ -216,7 +208,7 @@ class Words:
             try:
                 self._open, self._refused = Snapshot.open(self.place, log), None
             except Unfit as error:
-                self.refuse(log, error)
+                self._refuse(log, error)
             return self._open
 
     def check(self, connection: apsw.Connection) -> str | None:
@@ -232,7 +224,23 @@ class Words:
             return str(error)
         return f"{', '.join(damaged)} changed since written" if damaged else None
 
-    def refuse(self, log: Log, error: Unfit) -> None:
+    def ask(self, log: Log, question: Callable[[Snapshot], Answer]) -> Answer | None:
+        """What the state that the database knows answers; None where there is none, or it turns out to be damaged."""
+        snapshot = self.at(log)
+        if snapshot is None:
+            return None
+        try:
+            return question(snapshot)
+        except Unfit as error:
+            self._refuse(log, error)
+            return None
+
+    def frequencies(self, connection: apsw.Connection, terms: Sequence[str]) -> Mapping[str, int] | None:
+        """In how many chunks each term occurs; None where the word index does not cover all there is."""
+        log = self.log(connection)
+        return None if log is None or log.fresh else self.ask(log, lambda snapshot: snapshot.frequencies(terms))
+
+    def _refuse(self, log: Log, error: Unfit) -> None:
         """Do not use this state any more, and have it built anew."""
         self._open, self._refused = None, (log.token, str(error))
         if self._keeper:
