@@ -35,7 +35,18 @@ import apsw
 
 from rifflux.store.sqlite.locks import held
 
-__all__ = ["STAMP_BYTES", "Current", "Stamp", "Unfit", "advance", "current", "location_of", "rebuild", "touched"]
+__all__ = [
+    "STAMP_BYTES",
+    "Current",
+    "Stamp",
+    "Unfit",
+    "advance",
+    "current",
+    "location_of",
+    "rebuild",
+    "touched",
+    "unmoved",
+]
 
 #: A stamp takes this much at the start of a file, so that what follows begins on a page of memory.
 STAMP_BYTES = 4096
@@ -190,6 +201,16 @@ def _sweep(*paths: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+
+
+@contextmanager
+def unmoved(connection: apsw.Connection) -> Iterator[bool]:
+    """One state of the database for several statements; False if it is one that nobody else sees yet."""
+    if connection.in_transaction:
+        yield False
+        return
+    with _transaction(connection, "begin"):
+        yield True
 
 
 @contextmanager

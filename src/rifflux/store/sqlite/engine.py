@@ -9,37 +9,44 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 import apsw
 
 from rifflux.store.sqlite.connect import MEMORY, Translated, connect, frozen
+from rifflux.store.sqlite.neighbours import Neighbours
 from rifflux.store.sqlite.patience import stand_aside
 from rifflux.store.sqlite.readers import Readers
 from rifflux.store.sqlite.scoring import Statistics
 from rifflux.store.sqlite.vectors import Matrix
 from rifflux.store.sqlite.words import Words
+from rifflux.types import Ids
 
 __all__ = ["Engine", "Remembered"]
 
 #: Vectors of named owners that are kept in memory, in bytes.
 MOST_VECTORS = 256 << 20
 MOST_OWNERS = 4096
+#: What filters let through that is kept, in bytes.
+MOST_ALLOWED = 32 << 20
 
 Value = TypeVar("Value")
 
 
 class Remembered(Generic[Value]):
-    """A value by owner, derived from their rows at some generation; those used longest ago go when it gets too much."""
+    """A value by owner (or what says more), derived from their rows at some generation.
+
+    Those used longest ago go when it gets too much.
+    """
 
     def __init__(self, most: int, size: Callable[[Value], int] = lambda _: 1) -> None:
         self._most, self._size, self._held = most, size, 0
-        self._values: OrderedDict[int, tuple[object, Value]] = OrderedDict()
+        self._values: OrderedDict[Hashable, tuple[object, Value]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, owner: int, generation: object, make: Callable[[], Value]) -> Value:
+    def get(self, owner: Hashable, generation: object, make: Callable[[], Value]) -> Value:
         """The owner's value of this generation, made anew where it is of another one."""
         with self._lock:
             known, value = self._values.get(owner, (None, None))
@@ -55,7 +62,7 @@ class Remembered(Generic[Value]):
                 self._drop(next(iter(self._values)))
         return value
 
-    def _drop(self, owner: int) -> None:
+    def _drop(self, owner: Hashable) -> None:
         if owner in self._values:
             self._held -= self._size(self._values.pop(owner)[1])
 
@@ -75,12 +82,19 @@ class Engine:
         self.statistics = Remembered[Statistics](MOST_OWNERS)
         self._touched: set[int] = set()
         self._frozen = frozen(connection)
+        self.passing = Remembered[Ids](MOST_ALLOWED, lambda documents: documents.nbytes)
         self.words = Words(location, read_only=read_only) if location != MEMORY else None
+        self.neighbours = Neighbours(location, read_only=read_only) if location != MEMORY else None
+
+    @property
+    def derived(self) -> list[Words | Neighbours]:
+        """What there may be beside the database."""
+        return [each for each in (self.words, self.neighbours) if each]
 
     def close(self) -> None:
         """Close the database; pending work was committed or is rolled back."""
-        if self.words:
-            self.words.close()
+        for derived in self.derived:
+            derived.close()
         with self.lock:
             # The last connection to be closed tidies up, and only one that may write can.
             self.readers.close()
@@ -160,8 +174,9 @@ class Engine:
                 connection.execute("commit")
             finally:
                 _end(connection)
-            if self._touched and self.words:
-                self.words.changed(connection)
+            if self._touched:
+                for derived in self.derived:
+                    derived.changed(connection)
         stand_aside(begun)
 
     def _number(self, connection: apsw.Connection, owner: str, content: bool) -> int:

@@ -1,4 +1,4 @@
-"""The ranking half of the store: which chunks answer a query, by words and by meaning."""
+"""Which chunks answer a query by their words."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 import apsw
 import numpy as np
 
-from rifflux.errors import ModelMismatch
 from rifflux.store.base import FieldWeights
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.reading import Reading
 from rifflux.store.sqlite.scoring import Bm25, Statistics
 from rifflux.store.sqlite.terms import Terms
-from rifflux.store.sqlite.vectors import Matrix
 from rifflux.types import Ids, Query, Ranking
 
 __all__ = ["Ranks"]
@@ -82,41 +80,6 @@ class Ranks(Reading):
         statement, bound = self._matching(sql.MATCHED_BEFORE, query, weights)
         ((before,),) = self._rows(statement, bound | {"best": best, "id": id})
         return id, before + 1, -best
-
-    def nearest(self, query: Query, limit: int) -> Ranking:
-        """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing."""
-        if query.vector is None:
-            return Ranking.empty()
-        matrix = self._vectors()
-        # Looked at last: if the index is switched to another model after this, the matrix is of the former one.
-        known = self.model() if query.model else None
-        if known and known.fingerprint != query.model:
-            raise ModelMismatch(f"the question was embedded by another model than {known.name}: embed it anew")
-        return matrix.nearest(query.vector, limit, self._allowed(query))
-
-    def _allowed(self, query: Query) -> Ids | None:
-        """The rows that the filter and the query's required and excluded words leave, or None for all."""
-        condition, bound = where(query.filter)
-        conditions = [condition] if condition else []
-        terms = self._terms()
-        for name, wanted, sense in (
-            ("required", terms.all_of(query), "in"),
-            ("excluded", terms.any_of(query), "not in"),
-        ):
-            if wanted:
-                conditions.append(sql.HOLDING_ALL.format(sense=sense, table=terms.table, name=name))
-                bound[name] = wanted
-        if not conditions:
-            return None
-        rows = self._rows(sql.ALLOWED.format(condition=" and ".join(conditions)), bound)
-        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
-
-    def _vectors(self) -> Matrix:
-        model = self.model()
-        dimension = model.dimension if model else 1
-        with self._reading() as (connection, owner):
-            state = (self._generation(connection, owner), model and model.fingerprint)
-            return self._engine.matrices.get(owner, state, lambda: Matrix.read(connection, owner, dimension))
 
     def _matching(
         self, statement: str, query: Query, weights: FieldWeights, among: Sequence[int] | None = None

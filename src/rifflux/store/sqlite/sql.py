@@ -38,7 +38,9 @@ ALLOWED = """
 select chunk.id from chunk join document on document.id = chunk.document
 where document.owner = :owner and {condition}"""
 
-HOLDING_ALL = "chunk.id {sense} (select rowid from {table} where {table} match :{name})"
+HOLDING_ALL = "select rowid from {table} where {table} match :terms"
+
+PASSING_DOCUMENTS = "select id from document where owner = :owner and {condition}"
 
 # Where rows are looked up by id, the plus keeps SQLite from going through all that the owner has.
 KINDS = """

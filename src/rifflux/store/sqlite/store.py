@@ -17,6 +17,7 @@ from rifflux.store.sqlite.engine import Engine
 from rifflux.store.sqlite.generations import SqliteGenerations
 from rifflux.store.sqlite.graph import Graph
 from rifflux.store.sqlite.locks import held
+from rifflux.store.sqlite.meaning import Meaning
 from rifflux.store.sqlite.ranking import Ranks
 from rifflux.store.sqlite.register import SqliteRegister
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
@@ -28,7 +29,7 @@ __all__ = ["SqliteStore"]
 _BUILD = "run 'rifflux doctor --build', or go on without: the database answers, which takes longer"
 
 
-class SqliteStore(Ranks, Graph, Collections, Writing):
+class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
     """Everything in one file. Safe to share between threads."""
 
     @classmethod
@@ -92,8 +93,9 @@ class SqliteStore(Ranks, Graph, Collections, Writing):
 
     def accelerate(self) -> None:
         """Build, or bring up to date, what makes a large index fast; returns when it is there."""
-        if self._engine.words and not self.owner:
-            self._engine.words.build()
+        if not self.owner:
+            for derived in self._engine.derived:
+                derived.build()
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         """Copy the database as it is at this moment to a file, which appears when it is whole and was checked."""
@@ -104,10 +106,11 @@ class SqliteStore(Ranks, Graph, Collections, Writing):
 
     def troubles(self) -> list[str]:
         """Why answers take longer than they could: what is derived from the database and cannot be used."""
-        words = self._engine.words
-        if self.owner or words is None or words.trouble is None:
-            return []
-        return [f"the word index is not used, {words.trouble}: the tables answered, which takes longer"]
+        return [
+            f"{derived.title} is not used, {derived.trouble}: the tables answered, which takes longer"
+            for derived in self._engine.derived
+            if derived.trouble and not self.owner
+        ]
 
     def check(self) -> list[Problem]:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors.
@@ -118,7 +121,7 @@ class SqliteStore(Ranks, Graph, Collections, Writing):
             raise OutOfScope("only the whole index can be checked: ask who looks after it to run 'rifflux doctor'")
         with self._engine.lock:
             problems = check(self._engine.connection, self._engine.location)
-            words = self._engine.words
-            if words and (trouble := words.check(self._engine.connection)):
-                problems.append(Problem(f"the word index {words.place} cannot be used: {trouble}", _BUILD))
+            for derived in self._engine.derived:
+                if trouble := derived.check(self._engine.connection):
+                    problems.append(Problem(f"{derived.title} {derived.place} cannot be used: {trouble}", _BUILD))
             return problems

@@ -1,0 +1,235 @@
+"""The packed vectors of a database, as this process has them mapped, with what changed since they were packed."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import apsw
+import numpy as np
+
+from rifflux.store.sqlite.allowed import Allowed
+from rifflux.store.sqlite.derived import Current, Unfit, current, location_of, rebuild, touched, unmoved
+from rifflux.store.sqlite.keeper import PAUSE, Keeper
+from rifflux.store.sqlite.packed import FORMAT, NAME, Packed, write
+from rifflux.store.sqlite.scan import nearest_rows
+from rifflux.store.sqlite.vectors import Matrix, best
+from rifflux.types import Ids, Ranking, Vectors
+
+__all__ = ["LEAST", "Neighbours", "Snapshot"]
+
+#: From so many vectors on they are packed; fewer are read into memory and scanned exactly.
+LEAST = 4096
+#: Changed rows that are scanned exactly before it is time to pack again: a share of all, and at most so many.
+SHARE, MOST = 0.125, 32_768
+#: The same while nothing else is going on, which is so after as many seconds without a change.
+QUIET_SHARE, QUIET = 0.01, 2.0
+#: A log of more entries is not read by a search.
+TOO_LONG = 4 * MOST
+
+_MODEL = "select id, dimension from model where state = 'active'"
+_HIGHEST = "select coalesce(max(id), 0) from vector"
+_COUNT = "select count(*) from vector where model = ?"
+
+# The cross join keeps the order: the few chunks are looked up, and no table is read as a whole.
+_FRESH = """
+select vector.owner, vector.chunk, chunk.uid, chunk.document, vector.data
+from json_each(:chunks) as wanted
+cross join vector on vector.model = :model and vector.chunk = wanted.value join chunk on chunk.id = vector.chunk"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """What changed since the vectors were packed, up to an entry of the log.
+
+    `chunks` are all that did; `hidden` are their rows in the packed matrix, ascending, which no longer count. `matrix`
+    has the vectors of those that have one, `owners` whose they are.
+    """
+
+    seen: int
+    chunks: Ids
+    hidden: Ids
+    owners: Ids
+    matrix: Matrix
+
+    @classmethod
+    def none(cls, seen: int, dimension: int) -> Fresh:
+        """No changes up to an entry of the log."""
+        nothing = np.empty(0, np.int64)
+        return cls(seen, nothing, nothing, nothing, Matrix.of([], dimension))
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The packed vectors with what changed since: all that a search by meaning needs, and nothing moves under it."""
+
+    packed: Packed
+    fresh: Fresh
+
+    def is_of(self, known: Current, model: int) -> bool:
+        """Whether this is the state that the database knows."""
+        return self.fresh.seen == known.latest and self.packed.is_of(known, model)
+
+    def nearest(self, owner: int, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
+        """The `limit` chunks of an owner of highest cosine with a vector of unit length, among those allowed."""
+        ranking = self.fresh.matrix.where(self.fresh.owners == owner).nearest(vector, limit, allowed)
+        among = self.packed.of(owner)
+        mask = self._mask(among, allowed)
+        rows, cosines = nearest_rows(self.packed, among, mask, vector, limit)
+        ids = np.concatenate([self.packed.ids[rows], ranking.ids])
+        return best(ids, np.concatenate([cosines, ranking.scores]), limit)
+
+    def _mask(self, among: slice, allowed: Allowed | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
+        """Which rows of a slice count; None for all."""
+        hidden = self.fresh.hidden
+        hidden = hidden[np.searchsorted(hidden, among.start) : np.searchsorted(hidden, among.stop)] - among.start
+        if allowed is None and not len(hidden):
+            return None
+        if allowed is None:
+            mask = np.ones(among.stop - among.start, np.bool_)
+        else:
+            mask = allowed.mask(self.packed.documents[among], self.packed.chunks[among])
+        mask[hidden] = False
+        return mask
+
+    def vectors_of(self, owner: int, ids: Ids) -> dict[int, Vectors]:
+        """The vectors of those chunks of an owner that are packed and did not change since, by their ids."""
+        rows = np.setdiff1d(self.packed.rows_of_ids(ids), self.fresh.hidden)
+        mine = self.packed.of(owner)
+        rows = rows[(rows >= mine.start) & (rows < mine.stop)]
+        return dict(zip(self.packed.ids[rows].tolist(), self.packed.vectors(rows), strict=True))
+
+
+class Neighbours:
+    """Maps the packed vectors of the database at `location`, follows its changes, and has them packed anew in time."""
+
+    title = "the matrix of packed vectors"
+
+    def __init__(self, location: str, *, read_only: bool = False) -> None:
+        self.place = location_of(location, NAME)
+        self._open: Snapshot | None = None
+        self._refused: tuple[str, str] | None = None
+        self._changed_at = -QUIET
+        self._keeper = None if read_only else Keeper(location, self._keep)
+
+    def at(self, connection: apsw.Connection) -> Snapshot | None:
+        """What is packed, with what changed since, as a connection sees the database; None where nothing fits."""
+        known = current(connection, NAME)
+        if known is None or not known.token or (self._refused and self._refused[0] == known.token):
+            return None
+        model = connection.execute(_MODEL).fetchone()
+        found = self._open
+        if found is None or model is None or not found.is_of(known, model[0]):
+            with unmoved(connection) as others_may_see:
+                found = self._followed(connection)
+                if others_may_see:
+                    self._open = found
+        return found
+
+    def _followed(self, connection: apsw.Connection) -> Snapshot | None:
+        """The snapshot of this moment, made from the former one where the packed file is still the same."""
+        known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
+        if known is None or model is None:
+            return None
+        former = self._open
+        try:
+            if former and former.packed.is_of(known, model[0]):
+                packed, fresh = former.packed, former.fresh
+            else:
+                packed, fresh = Packed.open(self.place, known, model[0]), Fresh.none(known.covered, model[1])
+        except Unfit as error:
+            self._refused = known.token, str(error)
+            return None
+        if known.latest - fresh.seen > TOO_LONG:
+            return None
+        return Snapshot(packed, _follow(connection, packed, fresh, known.latest))
+
+    def wish(self, connection: apsw.Connection) -> bool:
+        """A search could do with packed vectors: whether there are enough to have some soon."""
+        wanted = self._keeper is not None and _is_worth_it(connection)
+        if self._keeper and wanted:
+            self._keeper.wish()
+        return wanted
+
+    def changed(self, connection: apsw.Connection) -> None:
+        """Have what is packed follow what was just committed, once that pays."""
+        self._changed_at = time.monotonic()
+        if self._keeper and _is_worth_it(connection):
+            self._keeper.owe()
+
+    def build(self) -> None:
+        """Pack now what is not packed yet, if there is enough of it."""
+        self._changed_at = -QUIET
+        while self._keeper and not self._keeper.once():
+            time.sleep(PAUSE)
+
+    def close(self) -> None:
+        """End what goes on in the background; what this process changed is packed first."""
+        self._changed_at = -QUIET
+        if self._keeper:
+            self._keeper.close()
+
+    def check(self, connection: apsw.Connection) -> str | None:
+        """What is wrong with the copy that the database knows, told by reading all of it; None if nothing is."""
+        known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
+        if known is None or model is None or not known.token:
+            return None
+        try:
+            Packed.open(self.place, known, model[0]).verify()
+        except Unfit as error:
+            return str(error)
+        return None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the packed vectors are not used although there are some."""
+        return self._refused[1] if self._refused else None
+
+    def _keep(self, connection: apsw.Connection) -> bool:
+        """Pack if it is time; False if it will be later, or if somebody else is at it."""
+        model = connection.execute(_MODEL).fetchone()
+        if model is None or connection.execute(_COUNT, model[:1]).get < LEAST:
+            return True
+        with unmoved(connection):
+            behind, rows = self._behind(connection, model[0])
+        quiet = time.monotonic() - self._changed_at >= QUIET
+        if behind <= QUIET_SHARE * rows:
+            return True
+        if not quiet and behind <= min(SHARE * rows, MOST):
+            return False
+        return rebuild(connection, self.place, NAME, FORMAT, lambda path, stamp: write(connection, path, stamp, *model))
+
+    def _behind(self, connection: apsw.Connection, model: int) -> tuple[float, int]:
+        """How many chunks changed since they were packed, of how many; infinitely many if nothing fits."""
+        known = current(connection, NAME)
+        try:
+            if known is None:
+                raise Unfit("nothing was packed yet")
+            return len(touched(connection, NAME, known.covered)), len(Packed.open(self.place, known, model))
+        except Unfit:
+            return float("inf"), 0
+
+
+def _is_worth_it(connection: apsw.Connection) -> bool:
+    """Whether there are so many vectors that packing pays; told by the highest row, which costs nothing."""
+    return bool(connection.execute(_HIGHEST).get >= LEAST)
+
+
+def _follow(connection: apsw.Connection, packed: Packed, fresh: Fresh, latest: int) -> Fresh:
+    """What changed up to the log's last entry."""
+    chunks = np.array(touched(connection, NAME, fresh.seen), np.int64)
+    if not len(chunks):
+        return replace(fresh, seen=latest)
+    bound = {"chunks": json.dumps(chunks.tolist()), "model": packed.stamp.facts["model"]}
+    rows: list[Any] = connection.execute(_FRESH, bound).fetchall()
+    kept = ~np.isin(fresh.matrix.chunks, chunks)
+    every = np.union1d(fresh.chunks, chunks)
+    return Fresh(
+        latest,
+        every,
+        np.sort(packed.rows_of_chunks(every)),
+        np.concatenate([fresh.owners[kept], np.array([row[0] for row in rows], np.int64)]),
+        fresh.matrix.where(kept).and_those(Matrix.of([row[1:] for row in rows], packed.values.shape[1])),
+    )
