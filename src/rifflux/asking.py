@@ -19,7 +19,7 @@ from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound,
 from rifflux.profiles import Profile
 from rifflux.retrieve.anchor import Anchors
 from rifflux.retrieve.calibrate import Calibration, Relevance, at_least, calibration_of
-from rifflux.retrieve.candidates import LEXICAL, SEMANTIC, placings, sources
+from rifflux.retrieve.candidates import LEXICAL, SEMANTIC, sources
 from rifflux.retrieve.classify import classify
 from rifflux.retrieve.evidence import StoreEvidence
 from rifflux.retrieve.expand import Synonyms, expand
@@ -347,7 +347,7 @@ class Asking:
         `document` is a key, path or absolute path, of which the best chunk is judged, or the id of one chunk. The rest
         is as in `search`. Raises `NotFound` for an unknown document.
         """
-        from rifflux.retrieve.why import Inquiry
+        from rifflux.retrieve.why import Inquiry, deep
         from rifflux.retrieve.words import as_typed
 
         checked_search(query, top_k, None)
@@ -357,9 +357,9 @@ class Asking:
         plan = self._plan(query, top_k, mode, fusion, rerank, filter)
         stages = [*plan.pipeline.stages, *self.profile.diversity.stages(self.store)]
         plan = replace(plan, pipeline=replace(plan.pipeline, stages=stages))
-        places = placings(self.store, self.profile.weights)
         typed = as_typed(query, self.analyser)
-        return Inquiry(plan, self.store, places, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
+        plan = deep(plan, self.store.counts()["chunks"])
+        return Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
 
     def judge(self, query: str, document: str, grade: int = 1, *, user: str = "") -> Event:
         """Record how well a document answers a query, for `rifflux eval --from-feedback`.

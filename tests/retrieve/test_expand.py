@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Index, InvalidArgument, NotFound
-from rifflux.retrieve.candidates import VARIANT
 from rifflux.retrieve.expand import distance, read_synonyms
+from rifflux.store.base import VARIANT
 from rifflux.surfaces.contract import SearchService
 from rifflux.text.analyser import analyser
 

@@ -13,7 +13,7 @@ BY_NUMBER = "rows of a document or chunk whose owner was asked for when its numb
 BY_TERM = "what is given to MATCH holds terms of one owner only"
 NUMBERING = "the next free number"
 WITHOUT = {
-    **dict.fromkeys(("MATCH", "MATCH_AMONG", "MATCHED_BEFORE", "MATCHING", "HOLDING_ALL"), BY_TERM),
+    **dict.fromkeys(("MATCH", "MATCHING", "HOLDING_ALL"), BY_TERM),
     **dict.fromkeys(("LINKS", "CHUNKS_HELD", "MOVE_CHUNK", "DROP_CHUNK", "DROP_STALE_VECTOR", "DROP_LINKS"), BY_NUMBER),
     **dict.fromkeys(("PUT_LINK", "PUT_TEXT", "SET_DOCUMENT", "PUT_IDENTIFIER", "PUT_TAG", "PUT_PART"), BY_NUMBER),
     **dict.fromkeys(("IDENTIFIERS", "TAGS", "PARTS"), BY_NUMBER),

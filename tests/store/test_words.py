@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from rifflux.store.base import DocumentChange, FieldWeights
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import StoreContract, change, words
-from rifflux.types import Filter, Ids, Query, Ranking
+from rifflux.types import Filter, Query, Ranking
 
 WEIGHTS = FieldWeights()
 
@@ -34,10 +34,6 @@ class _Following(SqliteStore):
         if not self._engine.connection.in_transaction:
             self.accelerate()
         return super().match(query, limit, weights)
-
-    def match_place(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[int, int, float] | None:
-        self.accelerate()
-        return super().match_place(query, ids, weights)
 
 
 class TestUpToDate(StoreContract):

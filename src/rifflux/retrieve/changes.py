@@ -7,6 +7,7 @@ a passage of average length, and the weights are tried in steps of .01 on the sc
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -97,7 +98,9 @@ class _Trial:
         """The shortest page for which some channel reads down to the chunk."""
         ranks = [why.rank for why in self.hit.why if why.stage in self.plan.pipeline.sources and why.rank]
         pages = range(self.top_k + 1, LONGEST_PAGE + 1)
-        return next((page for page in pages if ranks and self.plan.pool_of(page) >= min(ranks)), None)
+        # A longer page has no smaller pool.
+        first = bisect_left(pages, min(ranks), key=self.plan.pool_of) if ranks else len(pages)
+        return pages[first] if first < len(pages) else None
 
     def _converged(self, page: int | None) -> int | None:
         """The page from a given one on that is as long as the chunk's rank there, but for anchors and stages."""

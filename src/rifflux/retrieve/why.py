@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rifflux.retrieve.candidates import SEMANTIC, Place, Placing
+from rifflux.retrieve.candidates import SEMANTIC, Place, Whole
 from rifflux.retrieve.changes import changes
 from rifflux.retrieve.evidence import idf
 from rifflux.retrieve.fuse import ranks_of
@@ -24,12 +24,18 @@ from rifflux.retrieve.words import ordinal, shown
 from rifflux.store.base import Store
 from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Ranking, Trace, Verdict, Why
 
-__all__ = ["Inquiry"]
+__all__ = ["Inquiry", "deep"]
+
+
+def deep(plan: Plan, chunks: int) -> Plan:
+    """The same search in an index of so many chunks, from sources that know the place of every chunk."""
+    sources = {name: Whole(source, chunks) for name, source in plan.pipeline.sources.items()}
+    return replace(plan, pipeline=replace(plan.pipeline, sources=sources))
 
 
 @dataclass(frozen=True)
 class Inquiry:
-    """Runs a planned search and looks where some chunks of one document, `asked`, ended up.
+    """Runs a search, planned `deep`, and looks where some chunks of one document, `asked`, ended up.
 
     `name` is the collection and the key of the document, `chunks` is how many it has in all. `typed`
     are the words of the question by their terms.
@@ -37,7 +43,6 @@ class Inquiry:
 
     plan: Plan
     store: Store
-    placings: Mapping[str, Placing]
     name: tuple[str, str]
     asked: Sequence[Hit]
     chunks: int
@@ -148,9 +153,6 @@ class Inquiry:
             stage, reason = next(iter(places)), "; ".join(self._nothing(name) for name in places)
             return self._verdict(self._hit(id, 0.0), None, stage, reason)
         id = min(known.values(), key=lambda place: place[1])[0]
-        for name, place in known.items():
-            if place[0] == id:
-                self._places[name, (id,)] = place
         hit = self._hit(id, 0.0)
         hit = replace(hit, why=tuple(self._exact(why, id) for why in hit.why))
         return self._verdict(hit, None, "pool", self._below(hit))
@@ -196,14 +198,9 @@ class Inquiry:
         return self.plan.pipeline.explained(self.candidates, one)[0]
 
     def _place(self, channel: str, ids: Ids) -> Place | None:
-        key = (channel, tuple(ids.tolist()))
-        if key not in self._places:
-            self._places[key] = self.placings[channel](self.plan.query, ids)
-        return self._places[key]
-
-    @cached_property
-    def _places(self) -> dict[tuple[str, tuple[int, ...]], Place | None]:
-        return {}
+        """The place of the best of some chunks in a channel, however far down; None where it ranks none of them."""
+        source = self.plan.pipeline.sources[channel]
+        return source.place(self.plan.query, ids) if isinstance(source, Whole) else None
 
     def _exact(self, why: Why, id: int) -> Why:
         """What a channel has to say, also of a chunk that stands below what the search reads."""

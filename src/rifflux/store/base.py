@@ -18,6 +18,7 @@ __all__ = [
     "JUDGEMENT",
     "LONGEST_NAME",
     "PART",
+    "VARIANT",
     "AnalysedChunk",
     "DocumentChange",
     "Edge",
@@ -35,6 +36,9 @@ __all__ = [
 LONGEST_NAME = 8
 #: Stands between an owner and a part in the name of the part's own view; no name of a user holds it.
 PART = "\x1f"
+#: What a query's variants count, beside the words that were asked for: a guess may be wrong, and a rare word that was
+#: guessed would weigh more than the common one that is meant.
+VARIANT = 0.75
 #: The kind of event that says how well a document answers a query.
 JUDGEMENT = "judgement"
 
@@ -238,11 +242,7 @@ class Store(Protocol):
     # Ranking
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
-        """Rank chunks by BM25 over the query's terms; scores are positive, higher is better."""
-        ...
-
-    def match_place(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[int, int, float] | None:
-        """The best of some chunks among all that `match` could rank: its id, rank and score; None if none matches."""
+        """Rank chunks by BM25 over the query's terms; scores are positive, higher is better. Variants add `VARIANT`."""
         ...
 
     def nearest(self, query: Query, limit: int) -> Ranking:

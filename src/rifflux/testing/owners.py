@@ -22,7 +22,6 @@ _KEYS = ("a", "b", "a.txt", "/root/a.txt")
 _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "owner": lambda store, ids: store.owner,
     "match": lambda store, ids: [_listed(store.match(query, 50, WEIGHTS)) for query in _queries()],
-    "match_place": lambda store, ids: [store.match_place(query, ids, WEIGHTS) for query in _queries()],
     "nearest": lambda store, ids: [_listed(store.nearest(query, 50)) for query in _queries()],
     "hydrate": lambda store, ids: store.hydrate(Ranking(ids, np.ones(len(ids)))),
     "chunk": lambda store, ids: [store.chunk(f"{id:016x}") for id in ids.tolist()],

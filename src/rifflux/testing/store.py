@@ -10,6 +10,7 @@ import pytest
 
 from rifflux.errors import ModelMismatch
 from rifflux.store.base import (
+    VARIANT,
     DocumentChange,
     Edge,
     Event,
@@ -385,20 +386,16 @@ class StoreContract:
         both = Query("", (("river",),), variants=(("brook",),))
         assert set(_keys(store, store.match(both, 10, WEIGHTS))) == {"a", "b"}
 
-    def test_the_place_of_a_chunk_is_that_in_the_whole_ranking(self, store: Store) -> None:
-        for number in range(12):
-            store.put(
-                "c",
-                change(f"d{number}", "cache " * (number // 2) + "and filler", first_id=number, kind=f"k{number % 2}"),
-            )
-        for narrow in (Filter(), Filter(kinds=("k1",))):
-            query = words("cache", filter=narrow)
-            ranking = store.match(query, 100, WEIGHTS)
-            for rank, (id, score) in enumerate(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True), 1):
-                assert store.match_place(query, np.array([id]), WEIGHTS) == (id, rank, score)
-            assert store.match_place(query, np.arange(12), WEIGHTS) == (ranking.ids[0], 1, ranking.scores[0])
-        assert store.match_place(words("cache"), np.array([0, 99]), WEIGHTS) is None
-        assert store.match_place(words("the"), np.array([5]), WEIGHTS) is None
+    def test_variants_count_less_than_what_was_asked(self, store: Store) -> None:
+        for number, text in enumerate(("the river", "the brook", "a brook by the river", "a sea", "a lake", "a pond")):
+            store.put("c", change(str(number), text, first_id=number))
+        scores = {
+            query: dict(zip(*(each.tolist() for each in (found.ids, found.scores)), strict=True))
+            for query, found in ((each, store.match(words(each), 10, WEIGHTS)) for each in ("river", "brook"))
+        }
+        found = store.match(Query("", (("river",),), variants=(("brook",),)), 10, WEIGHTS)
+        expected = {id: scores["river"].get(id, 0.0) + VARIANT * scores["brook"].get(id, 0.0) for id in range(3)}
+        assert dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-5)
 
     def test_chunks_pass_a_filter_by_their_document(self, store: Store) -> None:
         store.put("c", change("a", "one", "two", first_id=1, kind="note"))

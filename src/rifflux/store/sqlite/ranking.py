@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import apsw
 import numpy as np
 
-from rifflux.store.base import FieldWeights
+from rifflux.store.base import VARIANT, FieldWeights
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.reading import Reading
 from rifflux.store.sqlite.scoring import Bm25, Statistics
 from rifflux.store.sqlite.terms import Terms
-from rifflux.types import Ids, Query, Ranking
+from rifflux.types import Query, Ranking
 
 __all__ = ["Ranks"]
 
@@ -56,6 +57,13 @@ class Ranks(Reading):
         self, query: Query, limit: int, weights: FieldWeights, among: Sequence[int] | None = None
     ) -> Ranking:
         """What the full-text tables find, `among` some rows or all."""
+        if not query.variants or self._terms().owner:
+            return self._by_bm25(query, limit, weights, among)
+        # SQLite's bm25() weighs all phrases alike.
+        asked, every = replace(query, variants=()), self.counts()["chunks"]
+        return _blended(*(self._by_bm25(each, every, weights, among) for each in (query, asked))).head(limit)
+
+    def _by_bm25(self, query: Query, limit: int, weights: FieldWeights, among: Sequence[int] | None) -> Ranking:
         statement, bound = self._matching(sql.MATCH, query, weights, among)
         if not bound["terms"]:
             return Ranking.empty()
@@ -64,22 +72,6 @@ class Ranks(Reading):
             np.fromiter((row[0] for row in rows), np.int64, len(rows)),
             np.fromiter((-row[1] for row in rows), np.float64, len(rows)),
         )
-
-    def match_place(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[int, int, float] | None:
-        """The best of some chunks among all that `match` could rank: its id, rank and score; None if none matches."""
-        ranking = self._by_words(query, self.counts()["chunks"], weights)
-        if ranking is not None:
-            return _place(ranking, ids)
-        statement, bound = self._matching(sql.MATCH_AMONG, query, weights)
-        if not bound["terms"]:
-            return None
-        found = self._rows(statement, bound | {"ids": json.dumps(ids.tolist())})
-        if not found:
-            return None
-        ((id, best),) = found
-        statement, bound = self._matching(sql.MATCHED_BEFORE, query, weights)
-        ((before,),) = self._rows(statement, bound | {"best": best, "id": id})
-        return id, before + 1, -best
 
     def _matching(
         self, statement: str, query: Query, weights: FieldWeights, among: Sequence[int] | None = None
@@ -107,16 +99,17 @@ class Ranks(Reading):
             state = self._generation(connection, owner)
             statistics = self._engine.statistics.get(owner, state, lambda: _statistics(connection, owner))
             frequencies = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
-        return Bm25.of(statistics, frequencies, (weights.title, weights.headings, weights.body))
+        fields = weights.title, weights.headings, weights.body
+        return Bm25.of(statistics, frequencies, terms.worths(query), fields)
 
 
-def _place(ranking: Ranking, ids: Ids) -> tuple[int, int, float] | None:
-    """The best of some chunks in a ranking: its id, its rank and its score."""
-    places = np.flatnonzero(np.isin(ranking.ids, ids))
-    if not len(places):
-        return None
-    best = int(places[0])
-    return int(ranking.ids[best]), best + 1, float(ranking.scores[best])
+def _blended(found: Ranking, asked: Ranking) -> Ranking:
+    """What was found with variants, where they count as they should, given what is found without them."""
+    known = dict(zip(asked.ids.tolist(), asked.scores.tolist(), strict=True))
+    alone = np.array([known.get(id, 0.0) for id in found.ids.tolist()], np.float64)
+    scores = VARIANT * found.scores + (1 - VARIANT) * alone
+    order = np.lexsort((found.ids, -scores))
+    return Ranking(found.ids[order], scores[order])
 
 
 def _statistics(connection: apsw.Connection, owner: int) -> Statistics:

@@ -23,6 +23,8 @@ __all__ = ["Reading"]
 _decoded = json.JSONDecoder().raw_decode
 #: Terms of an owner whose frequency is kept in memory.
 MOST_TERMS = 100_000
+#: Up to so many chunks are looked up one by one.
+FEW = 8
 
 
 class Reading(View):
@@ -154,7 +156,7 @@ class Reading(View):
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""
         terms = self._terms()
-        statement = sql.HOLDING.format(table=terms.table)
+        statement = (sql.HOLDING_FEW if len(ids) <= FEW else sql.HOLDING).format(table=terms.table)
         rows = self._rows(statement, {"ids": json.dumps(ids.tolist()), "terms": terms.phrase(clause)})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 

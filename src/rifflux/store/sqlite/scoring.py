@@ -30,17 +30,19 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """How to score by a query: the idf of each of its phrases, the mean length of a chunk, a weight for each field."""
+    """How to score by a query: each phrase's idf, times its worth, a chunk's mean length, a weight for each field."""
 
     idf: Sequence[float]
     mean_length: float
     weights: Sequence[float]
 
     @classmethod
-    def of(cls, statistics: Statistics, frequencies: Sequence[int], weights: Sequence[float]) -> Bm25:
-        """From the number of chunks that hold each phrase."""
+    def of(
+        cls, statistics: Statistics, frequencies: Sequence[int], worths: Sequence[float], weights: Sequence[float]
+    ) -> Bm25:
+        """From the number of chunks that hold each phrase, and what each phrase counts."""
         return cls(
-            [_idf(statistics.chunks, frequency) for frequency in frequencies],
+            [worth * _idf(statistics.chunks, each) for each, worth in zip(frequencies, worths, strict=True)],
             statistics.terms / max(statistics.chunks, 1) or 1.0,
             weights,
         )

@@ -11,25 +11,6 @@ from (
 join chunk on chunk.id = found.rowid
 order by found.score, chunk.uid"""
 
-MATCH_AMONG = """
-select chunk.uid, found.score
-from (
-    select rowid, {score} as score
-    from {table} where {table} match :terms {narrowed}
-    and +rowid in (select id from chunk where uid in (select value from json_each(:ids)))
-) as found
-join chunk on chunk.id = found.rowid
-order by found.score, chunk.uid limit 1"""
-
-MATCHED_BEFORE = """
-select count(*)
-from (
-    select rowid, {score} as score
-    from {table} where {table} match :terms {narrowed}
-) as found
-where found.score < :best
-or found.score = :best and (select chunk.uid from chunk where chunk.id = found.rowid) < :id"""
-
 MATCHING = "select count(*) from {table} where {table} match :terms"
 
 STATISTICS = "select count(*), coalesce(sum(length), 0) from chunk where owner = :owner"
@@ -62,6 +43,12 @@ where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))
 HOLDING = """
 select chunk.uid from chunk where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))
 and chunk.id in (select rowid from {table} where {table} match :terms)"""
+
+# For few chunks each is looked up: a common word's list is long.
+HOLDING_FEW = """
+select chunk.uid
+from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and +chunk.owner = :owner
+where exists (select 1 from {table} where {table} match :terms and rowid = chunk.id)"""
 
 HYDRATE = """
 select chunk.uid, document.key, document.path, document.title, chunk.headings, chunk.position, chunk.text,

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rifflux.store.base import VARIANT
 from rifflux.types import Clause, Query
 
 __all__ = ["Terms"]
@@ -60,6 +61,14 @@ class Terms:
         """The phrases of the expression, in its order: what FTS5 counts apart."""
         required, excluded = self._phrases(query.required), self._phrases(query.excluded)
         return [*required, *required, *self.ranked(query), *excluded]
+
+    def worths(self, query: Query) -> list[float]:
+        """What each of those phrases counts."""
+        asked = len(self._phrases(query.clauses))
+        guessed = len(self._phrases((*query.clauses, *query.variants))) - asked
+        fixed = len(self._phrases(query.required))
+        rest = len(self.phrases(query)) - 2 * fixed - asked - guessed
+        return [*[1.0] * (2 * fixed + asked), *[VARIANT] * guessed, *[1.0] * rest]
 
     def ranked(self, query: Query) -> list[str]:
         """The alternatives of a query, each as an expression."""

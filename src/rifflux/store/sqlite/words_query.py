@@ -16,6 +16,7 @@ from typing import Any
 
 import tantivy
 
+from rifflux.store.base import VARIANT
 from rifflux.store.sqlite.terms import MOST_CLAUSES
 from rifflux.store.sqlite.words_schema import FACET, TERMS, TIME, encoded, own
 from rifflux.text.dates import parse_time, whole_day_end
@@ -48,7 +49,8 @@ class Parser:
     def __call__(self, query: Query) -> tantivy.Query | None:
         """The query with its filter; None if it has no term to rank by. Raises `NotHere`."""
         required = [boosted(each, 2.0) for each in self._phrases(query.required)]
-        optional = [*self._phrases((*query.clauses, *query.variants)), *self._prefixes(query.prefixes)]
+        guessed = (boosted(each, VARIANT) for each in self._phrases(query.variants))
+        optional = [*self._phrases(query.clauses), *guessed, *self._prefixes(query.prefixes)]
         if not required and not optional:
             return None
         parts = [(MUST, each) for each in required]
