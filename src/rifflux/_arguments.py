@@ -104,6 +104,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         bounds=_bounds(filter.bounds),
         without=_strings("without", filter.without),
         not_kinds=_strings("not_kinds", filter.not_kinds),
+        tags=_strings("tags", filter.tags),
     )
 
 

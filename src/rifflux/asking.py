@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +26,7 @@ from rifflux.retrieve.expand import Synonyms, expand
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
 from rifflux.retrieve.understand import understand
+from rifflux.retrieve.works.licences import shown, shown_document
 from rifflux.store.base import JUDGEMENT, PART, Event, Store
 from rifflux.text.analyser import Analyser, analyser
 from rifflux.types import (
@@ -128,7 +129,13 @@ class Asking:
         if troubles := self.store.troubles():
             trace = results.trace
             results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))
+        results = replace(results, hits=tuple(shown(results.hits)))
         return results if min_score is None else at_least(min_score, results)
+
+    def rated(self, query: Query, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """The hits of a question with their relevance, if the profile tells it."""
+        rate = self._relevance(query)
+        return rate(query, hits) if rate else hits
 
     def _relevance(self, query: Query) -> Relevance | None:
         """What tells hits how relevant they are, if the profile wants that."""
@@ -308,7 +315,8 @@ class Asking:
 
     def get(self, id: str) -> Hit | Document:
         """A chunk by its id, or a document by its key, path or absolute path. Raises `NotFound`."""
-        return self.store.chunk(id) or self.document(id)
+        hit = self.store.chunk(id)
+        return shown([hit])[0] if hit else self.document(id)
 
     def document(self, key: str) -> Document:
         """A document with its whole text, by key, path or absolute path. Raises `NotFound`."""
@@ -316,11 +324,11 @@ class Asking:
         document = self.store.document(collection, key)
         if document is None:
             raise NotFound(f"{key!r} was removed meanwhile: search again")
-        return document
+        return shown_document(collection, document)
 
     def chunks(self, key: str) -> list[Hit]:
         """A document's chunks in reading order, by its key, path or absolute path. Raises `NotFound`."""
-        return self.store.chunks_of(*self._document_of(key))
+        return shown(self.store.chunks_of(*self._document_of(key)))
 
     def _document_of(self, key: str) -> tuple[str, str]:
         found = self.store.find_documents(key)
@@ -359,7 +367,8 @@ class Asking:
         plan = replace(plan, pipeline=replace(plan.pipeline, stages=stages))
         typed = as_typed(query, self.analyser)
         plan = deep(plan, self.store.counts()["chunks"])
-        return Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
+        verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
+        return replace(verdict, hit=shown([verdict.hit])[0]) if verdict.hit else verdict
 
     def judge(self, query: str, document: str, grade: int = 1, *, user: str = "") -> Event:
         """Record how well a document answers a query, for `rifflux eval --from-feedback`.

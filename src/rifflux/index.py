@@ -24,6 +24,7 @@ from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
 from rifflux.profiles.conversations import CONVERSATIONS
 from rifflux.profiles.memories import MEMORIES
+from rifflux.profiles.works import WORKS
 from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.store import open_store
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from rifflux.models import Embedder
     from rifflux.models.guarded import Guard
     from rifflux.retrieve.rerank import RerankSettings
+    from rifflux.scholar import Scholar
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
 
@@ -345,6 +347,13 @@ class Index(Keeping):
                     raise NotFound(f"nothing at {path}: check the path's spelling")
                 tally.deleted += forgotten
         return found
+
+    @property
+    def retrieve(self) -> Scholar:
+        """Retrieval of research works with evidence: call it with a question."""
+        from rifflux.scholar import Scholar
+
+        return Scholar(self.using(replace(WORKS, language=self.profile.language)))
 
     @property
     def memories(self) -> Memories:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.retrieve.works.licences import shown, shown_document
 from rifflux.store.base import Store
 from rifflux.types import Failure, Hit, Progress, Ranking
 from rifflux.works import Work, parse_identifier, work_of
@@ -138,11 +139,13 @@ class Library:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = ([edge.chunk for edge in self._store.linked(ids, incoming=way)] for way in (False, True))
-        return Shelved(collection, key, work_of(document), self._hits(cites), self._hits(cited_by))
+        return Shelved(
+            collection, key, work_of(shown_document(collection, document)), self._hits(cites), self._hits(cited_by)
+        )
 
     def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
         unique = list(dict.fromkeys(ids))
-        return tuple(self._store.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique)))))
+        return tuple(shown(self._store.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))))
 
     def _place(self, identifier: str) -> tuple[str, str]:
         parsed = parse_identifier(identifier)

@@ -211,7 +211,7 @@ class Filter:
     matches by any of its items. `documents` are keys; `collections` are what a document's key is unique within: a root,
     a file of records, a conversation.
     `bounds` are on numbers in the metadata, `without` are fields that it must not have (or only as null), and
-    `not_kinds` are kinds that are left out.
+    `not_kinds` are kinds that are left out. `tags` are subjects, as `scheme:value` or by their value alone.
     """
 
     paths: tuple[str, ...] = ()
@@ -224,6 +224,7 @@ class Filter:
     bounds: tuple[Bound, ...] = ()
     without: tuple[str, ...] = ()
     not_kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__dataclass_fields__)

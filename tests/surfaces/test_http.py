@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from rifflux.index import open_index
 from serving import Running, serving
 
 NOTES = {"cache.md": "# Caching\n\nCache entries live for ten minutes.\n", "fruit.md": "# Fruit\n\nApples ripen.\n"}
@@ -241,3 +243,49 @@ def test_a_service_ends_when_it_is_told_to(run):
         assert ask(service).status_code == 200
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(30) in (0, -signal.SIGTERM)
+
+
+class TestWorks:
+    def test_retrieve_has_its_four_parts_and_withholds_what_has_no_licence(self, run, tokens):
+        lines = [
+            {
+                "_id": "a",
+                "title": "Open cohomology",
+                "text": "Cohomology of open things.",
+                "licence": "CC-BY-4.0",
+                "year": 2001,
+            },
+            {"_id": "b", "title": "Closed cohomology", "text": "Cohomology of zyzzyva things.", "year": 2002},
+        ]
+        (run.folder / "works.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        with open_index(run.folder / "works.db", model="hash") as index:
+            assert index.works.import_files(run.folder / "works.jsonl").added == 2
+        with serving(run, "--db", "works.db", "--open") as service, service.client() as client:
+            asked = {"query": "cohomology of things", "filters": {"date_range": {"end": "2030"}}, "mode": "survey"}
+            reply = client.post("/retrieve", json=asked)
+            found = reply.json()
+            assert set(found) == {"query", "mode", "candidates", "reranked", "evidence_pack", "diagnostics"}
+            assert found["candidates"][0]["scores"]
+            assert {"latency_ms", "hits", "confidence", "degraded"} <= set(found["diagnostics"])
+            withheld = {item["title"]: item["withheld"] for item in found["evidence_pack"]["items"]}
+            assert withheld == {"Open cohomology": False, "Closed cohomology": True}
+            closed = next(item for item in found["candidates"] if item["title"] == "Closed cohomology")
+            told = [
+                reply.text,
+                client.post("/search", json={"query": "cohomology things", "explain": True}).text,
+                client.post("/everything", json={"query": "cohomology things", "explain": True}).text,
+                client.get(f"/chunks/{closed['chunk_id']}").text,
+                client.get(f"/documents/{closed['work']}").text,
+            ]
+            assert not any("zyzzyva" in text for text in told)
+            assert client.post("/retrieve", json=asked | {"mode": "psychic"}).status_code == 422
+        pack = run("retrieve", "cohomology of things", "--json", "--db", "works.db")
+        assert "zyzzyva" not in pack.stdout
+        (run.folder / "pack.json").write_text(pack.stdout)
+        assert run.json("verify", "pack.json", "--db", "works.db")["sound"]
+        (run.folder / "pack.json").write_text(
+            pack.stdout.replace("Cohomology of open things.", "Cohomology of shut things.")
+        )
+        assert run("verify", "pack.json", "--offline").returncode == 1
+        for command in (("retrieve", "cohomology"), ("search", "cohomology"), ("get", "b")):
+            assert "zyzzyva" not in run(*command, "--db", "works.db").stdout

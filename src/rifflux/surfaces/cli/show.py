@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rifflux.index import Status
     from rifflux.keeping import Copied, Switched
     from rifflux.models.registry import KnownModel
+    from rifflux.scholar import Retrieval
     from rifflux.store.base import ModelInfo, Problem
     from rifflux.store.generations import Generation
     from rifflux.surfaces.config import Settings
@@ -38,6 +39,7 @@ __all__ = [
     "problems",
     "report",
     "results",
+    "retrieval",
     "secret",
     "status",
     "switched",
@@ -343,3 +345,30 @@ def degraded(trace: Trace, *, as_json: bool) -> None:
     """What was missing from a search, to people; programs are told in the answer."""
     for reason in () if as_json else trace.degraded:
         _console(error=True).print(f"note: {_safe(reason)}", style="yellow")
+
+
+def retrieval(found: Retrieval, *, as_json: bool) -> None:
+    """Works in their order, each with what its score is made of, and the evidence to cite."""
+    from rifflux.surfaces.evidence import retrieval_json
+
+    if as_json:
+        _json(retrieval_json(found))
+        return
+    console, evidence = _console(), found.evidence
+    console.print(f"{found.asked.intent.name}: {_safe(found.asked.reason)}", style="dim")
+    for rank, hit in enumerate(found.reranked, 1):
+        year = hit.metadata.get("year", "")
+        authors = ", ".join(map(str, list(hit.metadata.get("authors", ()))[:3]))
+        console.print(f"{rank:2}. {_safe(hit.title)}", style="bold")
+        why = hit.because("works")
+        parts = sorted(why.detail.items(), key=lambda part: -part[1]) if why else []
+        made = " + ".join(f"{value:.2f} {name}" for name, value in parts if value >= 0.005)
+        console.print(_safe(f"    {authors} {year}  {hit.score:.2f} = {made}"), style="dim")
+    if evidence.items:
+        console.print(f"\nEvidence ({evidence.tokens:,} of {evidence.budget:,} tokens)", style="bold")
+    for item in evidence.items:
+        text = "no licence is recorded: the text is not shown" if item.withheld else " ".join(item.text.split())
+        console.print(_safe(f"[{item.citation_key}] {text[:EXCERPT]}"))
+    if evidence.uncertain:
+        _console(error=True).print("note: little speaks for these: treat them as a guess", style="yellow")
+    degraded(found.trace, as_json=False)

@@ -1,0 +1,34 @@
+"""Licences fail closed: of a work without a licence record the title and the identifiers are told, and no text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from rifflux.types import Document, Hit
+
+__all__ = ["WITHHELD", "is_withheld", "shown", "shown_document"]
+
+#: Works live in collections whose names begin so.
+WORKS = "works/"
+WITHHELD = "[no licence is recorded for this work: its text is not shown]"
+
+
+def is_withheld(collection: str, licence: str | None) -> bool:
+    """Whether the text of a document may not be shown."""
+    return licence is None and collection.startswith(WORKS)
+
+
+def shown(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits as they may be shown."""
+    return [
+        replace(hit, content=WITHHELD, heading_path="") if is_withheld(hit.collection, hit.licence) else hit
+        for hit in hits
+    ]
+
+
+def shown_document(collection: str, document: Document) -> Document:
+    """A document as it may be shown."""
+    if not is_withheld(collection, document.licence):
+        return document
+    return replace(document, text=WITHHELD, parts=())

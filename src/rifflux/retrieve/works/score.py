@@ -1,0 +1,129 @@
+"""The score of a work: a weighted sum of six components, each in [0, 1], each shown.
+
+`lexical`      BM25 of its best passage, lifted where the question names it to the letter, as a share of the greatest
+`semantic`     cosine of its best passage with the question, from the least to the greatest of the candidates
+`citation`     how near it is to the best candidates in the graph of citations, as a share of the greatest
+`field_match`  how much of its subjects the best candidates have too, or those that were asked for
+`freshness`    halved with every `half_life_years` of age; zero without a year
+`authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1
+
+Nothing is taken away for age, and what is cited ever so often gets no more than `most_citations` give: an old work that
+answers stays where its words and meaning put it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
+from rifflux.retrieve.rerank.features import spread
+from rifflux.retrieve.works.intent import Weights
+from rifflux.store.base import Store
+from rifflux.types import Hit, Ids, Scores, Tag, Vectors
+
+__all__ = ["SCORED", "WorkScore"]
+
+#: The stage's name in the trail of a hit.
+SCORED = "works"
+
+
+@dataclass(frozen=True)
+class WorkScore:
+    """Scores candidates, one hit a work, for a question with this vector. `year` is this year.
+
+    `near` is how near works are to the best candidates in the graph of citations, by collection and key.
+    """
+
+    store: Store
+    weights: Weights
+    year: int
+    vector: Vectors | None = None
+    near: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    subjects: Sequence[str] = ()
+    leaders: int = 10
+    half_life_years: float = 10.0
+    most_citations: int = 100
+
+    def __call__(self, hits: Sequence[Hit]) -> list[Hit]:
+        """The hits in the order of their scores, each with what its score is made of; ties by chunk id."""
+        if not hits:
+            return []
+        ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
+        components = {
+            "lexical": self._lexical(hits),
+            "semantic": self._semantic(hits, ids),
+            "citation": _share(np.array([self.near.get((hit.collection, hit.document), 0.0) for hit in hits])),
+            "field_match": self._field_match(ids),
+            "freshness": self._freshness(hits),
+            "authority": self._authority(ids),
+        }
+        parts = {name: share * components[name] for name, share in self.weights.shares().items()}
+        scores = np.sum(list(parts.values()), axis=0)
+        order = np.lexsort((ids, -np.round(scores, 12)))
+        return [
+            hits[place].moved(
+                SCORED, float(scores[place]), rank=rank, **{name: float(part[place]) for name, part in parts.items()}
+            )
+            for rank, place in enumerate(order.tolist(), 1)
+        ]
+
+    def _lexical(self, hits: Sequence[Hit]) -> Scores:
+        scores = np.array([_score(hit, LEXICAL) * _lift(hit) for hit in hits])
+        return _share(scores)
+
+    def _semantic(self, hits: Sequence[Hit], ids: Ids) -> Scores:
+        known = {place: why.score for place, hit in enumerate(hits) if (why := hit.because(SEMANTIC)) and why.score}
+        missing = [place for place in range(len(hits)) if place not in known]
+        if self.vector is not None and missing:
+            norm = float(np.linalg.norm(self.vector)) or 1.0
+            vectors = self.store.vectors_of(ids[missing])
+            known |= {
+                place: float(vectors[id] @ self.vector) / norm
+                for place, id in zip(missing, ids[missing].tolist(), strict=True)
+                if id in vectors
+            }
+        least = min(known.values(), default=0.0)
+        return spread(np.array([known.get(place, least) for place in range(len(hits))]))
+
+    def _field_match(self, ids: Ids) -> Scores:
+        tags = self.store.tags_of(ids)
+        wanted: dict[str, float] = defaultdict(float, dict.fromkeys(self.subjects, 1.0))
+        for rank, id in enumerate([] if wanted else ids[: self.leaders].tolist(), 1):
+            for tag in tags.get(id, ()):
+                wanted[tag.value] += 1.0 / (rank + 1)
+        return _share(np.array([_overlap(tags.get(id, ()), wanted) for id in ids.tolist()]))
+
+    def _freshness(self, hits: Sequence[Hit]) -> Scores:
+        years = [hit.metadata.get("year") for hit in hits]
+        ages = [max(0, self.year - year) if isinstance(year, int) else np.inf for year in years]
+        return np.asarray(np.exp2(-np.array(ages, np.float64) / self.half_life_years))
+
+    def _authority(self, ids: Ids) -> Scores:
+        cited = self.store.citations(ids)
+        counts = np.array([cited.get(id, 0) for id in ids.tolist()], np.float64)
+        return np.asarray(np.minimum(1.0, np.log1p(counts) / np.log1p(self.most_citations)))
+
+
+def _score(hit: Hit, channel: str) -> float:
+    why = hit.because(channel)
+    return why.score if why and why.score is not None else 0.0
+
+
+def _lift(hit: Hit) -> float:
+    """By how much the question's naming of it lifted a hit."""
+    why = hit.because("anchors")
+    return float(np.prod([value for value in why.detail.values() if isinstance(value, float)])) if why else 1.0
+
+
+def _overlap(tags: Sequence[Tag], wanted: Mapping[str, float]) -> float:
+    return sum(wanted.get(tag.value, 0.0) or wanted.get(f"{tag.scheme}:{tag.value}", 0.0) for tag in tags)
+
+
+def _share(values: Scores) -> Scores:
+    """Values as shares of the greatest; zero where there is none above zero."""
+    greatest = values.max(initial=0.0)
+    return values / greatest if greatest > 0 else np.zeros(len(values))

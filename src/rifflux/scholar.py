@@ -1,0 +1,278 @@
+"""Retrieval of research works with evidence: what is asked, what answers, what it cites, and what can be quoted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from rifflux._arguments import checked_search
+from rifflux.asking import Asking
+from rifflux.errors import InvalidArgument
+from rifflux.models.workers import Late, Workers
+from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.works.cited import Cited
+from rifflux.retrieve.works.intent import Asked, asked_for
+from rifflux.retrieve.works.licences import shown
+from rifflux.retrieve.works.pack import Candidate, EvidencePack, Item, Packer, digest
+from rifflux.retrieve.works.score import WorkScore
+from rifflux.store.base import Store
+from rifflux.types import Document, Filter, Hit, Ids, Query, Ranking, Trace, Vectors, Why
+
+__all__ = ["Retrieval", "Scholar", "ScholarSettings", "verify"]
+
+#: Candidates of each channel, and how many of them are looked at.
+POOL = 100
+CITED = "cited"
+#: The stage that tells which side of a comparison a hit answers.
+SIDES = "sides"
+_Place = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ScholarSettings:
+    """What retrieval may take: neighbours that become candidates, milliseconds to follow citations and to score."""
+
+    neighbours: int = 30
+    expansion_ms: float = 50.0
+    rerank_ms: float = 200.0
+    year: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What was found for a question: `candidates` as the channels and the fusion have them, `reranked` in their final
+    order, one hit a work, the evidence, and how it was done."""
+
+    query: str
+    asked: Asked
+    candidates: tuple[Hit, ...]
+    reranked: tuple[Hit, ...]
+    evidence: EvidencePack
+    trace: Trace
+
+
+@dataclass(frozen=True)
+class Scholar:
+    """Retrieves works. `asking` asks those of an index; what fails or is late is left out, and the trace says so."""
+
+    asking: Asking
+    settings: ScholarSettings = field(default_factory=ScholarSettings)
+    cited: Cited | None = None
+    workers: Workers = field(default_factory=Workers, repr=False, compare=False)
+
+    def __call__(
+        self,
+        query: str,
+        *,
+        mode: str | None = None,
+        top_k: int = 10,
+        date_range: tuple[str | None, str | None] = (None, None),
+        subjects: Sequence[str] = (),
+        sources: Sequence[str] = (),
+        budget: int = 4_000,
+    ) -> Retrieval:
+        """Answer a question with at most `top_k` works and evidence of at most `budget` tokens.
+
+        `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `date_range`
+        are the first and the last date, both inclusive; `subjects` are tags, `sources` names of lists that were
+        imported.
+        Raises `InvalidArgument`.
+        """
+        checked_search(query, top_k, None)
+        if budget < 1:
+            raise InvalidArgument(f"the budget is a number of tokens above 0, not {budget}")
+        clock = Stopwatch()
+        asked = asked_for(query, mode, self.asking.classify(query))
+        filter = _filter(date_range, subjects, sources)
+        found, question, trace = self._found(query, asked, filter, clock)
+        degraded = list(trace.degraded)
+        with clock("citations"):
+            around = self._around(found, asked, filter, degraded)
+        works = _one_a_work([*found, *around.hits])
+        with clock("rerank"):
+            ranked = self._ranked(works, asked, question.vector, around.near, subjects, degraded)
+        rated = self.asking.rated(question, ranked[:top_k])
+        with clock("pack"):
+            pack = self._packed(query, asked, ranked, [*found, *around.hits], rated, budget)
+        counts = dict(trace.counts) | {CITED: len(around.near), "works": len(ranked)}
+        trace = replace(
+            trace,
+            reranker="works",
+            milliseconds={**trace.milliseconds, **clock.milliseconds},
+            counts=counts,
+            degraded=tuple(dict.fromkeys(degraded)),
+            notes=(*trace.notes, f"{asked.intent.name}: {asked.reason}"),
+        )
+        return Retrieval(query, asked, tuple(shown(found)), tuple(shown(rated)), pack, trace)
+
+    # Candidates
+
+    def _found(self, query: str, asked: Asked, filter: Filter, clock: Stopwatch) -> tuple[list[Hit], Query, Trace]:
+        """What words and meaning find; of a comparison, what each side finds has its place among it."""
+        with clock("search"):
+            plan = self.asking.plan(query, top_k=POOL, filter=filter)
+            results = plan(POOL)
+            lists = {side: self.asking.plan(side, top_k=POOL, filter=filter)(POOL) for side in asked.sides}
+        if not asked.sides:
+            return list(results), plan.query, results.trace
+        rankings = {name: _ranking(hits) for name, hits in lists.items()}
+        fused = ReciprocalRank()(rankings).head(POOL)
+        # Of what both sides find, the trail of the side that ranks it better.
+        placed = [(rank, side, hit) for side, found in lists.items() for rank, hit in enumerate(found)]
+        hits = {int(hit.chunk_id, 16): (side, hit) for _, side, hit in sorted(placed, key=lambda each: -each[0])}
+        merged = [
+            hits[id][1].moved(SIDES, score, side=hits[id][0])
+            for id, score in zip(fused.ids.tolist(), fused.scores.tolist(), strict=True)
+        ]
+        return merged, plan.query, results.trace
+
+    def _around(self, found: Sequence[Hit], asked: Asked, filter: Filter, degraded: list[str]) -> _Around:
+        """What the best candidates cite and are cited by, within the filter."""
+        store = self.asking.store
+        cited = self.cited or Cited(store, deadline_ms=self.settings.expansion_ms, workers=self.workers)
+        expansion = cited(_one_a_work(found), asked.intent.follow)
+        if expansion.degraded:
+            degraded.append(expansion.degraded)
+        ranking = expansion.ranking
+        if filter and len(ranking):
+            kept = np.isin(ranking.ids, store.passing(filter, ranking.ids))
+            ranking = Ranking(ranking.ids[kept], ranking.scores[kept])
+        hits = store.hydrate(ranking)
+        near = {_place(hit): hit.score for hit in hits}
+        known = {_place(hit) for hit in found}
+        new = [
+            replace(hit, score=0.0, why=(Why(CITED, rank, hit.score),))
+            for rank, hit in enumerate(hits, 1)
+            if _place(hit) not in known
+        ]
+        return _Around(new[: self.settings.neighbours], near)
+
+    def _ranked(
+        self,
+        works: Sequence[Hit],
+        asked: Asked,
+        vector: Vectors | None,
+        near: Mapping[_Place, float],
+        subjects: Sequence[str],
+        degraded: list[str],
+    ) -> list[Hit]:
+        """The works by their scores; in the merged order where scoring is late."""
+        year = self.settings.year or datetime.now(UTC).year
+        score = WorkScore(self.asking.store, asked.intent.weights, year, vector, near, subjects)
+        deadline = time.perf_counter() + self.settings.rerank_ms / 1000
+        try:
+            ranked = self.workers(lambda: score(works), deadline, "works")
+            return _alternating(ranked) if asked.sides else ranked
+        except Late as late:
+            degraded.append(f"the merged order was kept: scoring {late}")
+            return list(works)
+
+    # Evidence
+
+    def _packed(
+        self, query: str, asked: Asked, ranked: Sequence[Hit], hits: Sequence[Hit], rated: Sequence[Hit], budget: int
+    ) -> EvidencePack:
+        store = self.asking.store
+        passages: dict[_Place, list[Hit]] = {}
+        for hit in hits:
+            passages.setdefault(_place(hit), []).append(hit)
+        heads = ranked[:POOL]
+        tags = store.tags_of(_ids(heads))
+        candidates = [
+            Candidate(hit, passages[_place(hit)], _reader(store, _place(hit)), tags.get(int(hit.chunk_id, 16), ()))
+            for hit in heads
+        ]
+        confidence = max((hit.relevance or 0.0 for hit in rated), default=0.0)
+        packer = Packer(asked.intent.packing, self.asking.embedder.count_tokens, budget)
+        return packer(query, asked.intent.name, candidates, confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """New candidates from the graph of citations, and how near every neighbour is."""
+
+    hits: Sequence[Hit]
+    near: Mapping[_Place, float]
+
+
+def verify(pack: EvidencePack, store: Store | None = None) -> list[str]:
+    """What is wrong with a pack: texts that are not what their hash says, or, with a store, not in their work.
+
+    An empty list means that every passage is as it was.
+    """
+    problems = [problem for item in pack.items for problem in _problems(item, store)]
+    numbers = [item.number for item in pack.items]
+    if numbers != list(range(1, len(numbers) + 1)):
+        problems.append("the items are not numbered from 1 on")
+    return problems
+
+
+def _problems(item: Item, store: Store | None) -> list[str]:
+    name = f"[{item.number}] {item.citation_key}"
+    problems = []
+    if item.withheld:
+        if item.text or item.hash:
+            problems.append(f"{name}: no licence is recorded, and there is a text")
+    elif digest(item.text) != item.hash:
+        problems.append(f"{name}: the text is not the one that was hashed")
+    if store is None:
+        return problems
+    document = store.document(item.collection, item.key)
+    if document is None:
+        return [*problems, f"{name}: the work {item.key!r} is not in the index"]
+    start, end = item.span
+    if not item.withheld and document.text[start:end] != item.text:
+        problems.append(f"{name}: the work says something else at {start}-{end}")
+    return problems
+
+
+def _filter(date_range: tuple[str | None, str | None], subjects: Sequence[str], sources: Sequence[str]) -> Filter:
+    since, until = date_range
+    return Filter(
+        since=since,
+        until=until,
+        metadata={"sources": list(sources)} if sources else {},
+        tags=tuple(subjects),
+    )
+
+
+def _alternating(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits of each side of a comparison in turn, each side's in their order; those of neither come last."""
+    sides: dict[str, list[Hit]] = {}
+    rest = []
+    for hit in hits:
+        if why := hit.because(SIDES):
+            sides.setdefault(why.detail["side"], []).append(hit)
+        else:
+            rest.append(hit)
+    turns = max(map(len, sides.values()), default=0)
+    return [group[turn] for turn in range(turns) for group in sides.values() if turn < len(group)] + rest
+
+
+def _one_a_work(hits: Sequence[Hit]) -> list[Hit]:
+    """The best hit of each work, in their order."""
+    best: dict[_Place, Hit] = {}
+    for hit in hits:
+        best.setdefault(_place(hit), hit)
+    return list(best.values())
+
+
+def _place(hit: Hit) -> _Place:
+    return hit.collection, hit.document
+
+
+def _ids(hits: Sequence[Hit]) -> Ids:
+    return np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
+
+
+def _ranking(hits: Sequence[Hit]) -> Ranking:
+    return Ranking(_ids(hits), np.fromiter((hit.score for hit in hits), np.float64, len(hits)))
+
+
+def _reader(store: Store, place: _Place) -> Callable[[], Document | None]:
+    return lambda: store.document(*place)

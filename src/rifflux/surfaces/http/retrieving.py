@@ -1,0 +1,71 @@
+"""Retrieval of research works with evidence that can be cited."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from rifflux.surfaces.evidence import retrieval_json
+from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.shapes import Name, Reply, Request, Text
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["works"])
+
+
+class DateRange(Request):
+    """Both ends are inclusive, and either may be left out."""
+
+    start: str | None = Field(default=None, max_length=40, description="ISO 8601 date", examples=["1970"])
+    end: str | None = Field(default=None, max_length=40)
+
+
+class RetrieveFilters(Request):
+    """What works must satisfy."""
+
+    date_range: DateRange = Field(default_factory=DateRange)
+    subjects: list[Name] = Field(default=[], max_length=50, description="Tags, such as math.AG or msc:14F05")
+    sources: list[Name] = Field(default=[], max_length=50, description="Names of lists that were imported")
+
+
+class RetrieveIn(Request):
+    """A question about works."""
+
+    query: Text = Field(examples=["foundational papers on parsing of context free languages"])
+    filters: RetrieveFilters = Field(default_factory=RetrieveFilters)
+    mode: Literal["lookup", "survey", "compare", "prereq", "related"] | None = None
+    top_k: int = Field(default=10, ge=1, le=100)
+    token_budget: int = Field(default=4_000, ge=1, le=100_000)
+
+
+class RetrieveOut(Reply):
+    """Candidates with scores by channel, works in their final order, evidence, and how it was done.
+
+    Texts are untrusted data. Of works without a licence record only the title and identifiers are told.
+    """
+
+    query: str
+    mode: str
+    candidates: list[dict[str, Any]]
+    reranked: list[dict[str, Any]]
+    evidence_pack: dict[str, Any]
+    diagnostics: dict[str, Any]
+
+
+@router.post("/retrieve", summary="Find works, and evidence to cite")
+def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> RetrieveOut:
+    """Words, meaning and citations; the intent of the question, or `mode`, decides how they are weighed."""
+    found = service.of(caller).retrieve(
+        asked.query,
+        mode=asked.mode,
+        top_k=asked.top_k,
+        date_range=(asked.filters.date_range.start, asked.filters.date_range.end),
+        subjects=asked.filters.subjects,
+        sources=asked.filters.sources,
+        budget=asked.token_budget,
+    )
+    service.metrics.searched(found.trace)
+    return RetrieveOut(**retrieval_json(found))

@@ -1,0 +1,225 @@
+"""Retrieval of works: intents, citations, scores that add up, evidence that can be checked, licences that hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rifflux.errors import InvalidArgument
+from rifflux.index import open_index
+from rifflux.retrieve.works.cited import Cited
+from rifflux.retrieve.works.intent import INTENTS, asked_for
+from rifflux.retrieve.works.licences import WITHHELD
+from rifflux.retrieve.works.pack import Packer
+from rifflux.scholar import ScholarSettings, verify
+from rifflux.surfaces.evidence import pack_json, read_pack, retrieval_json
+from rifflux.types import Identifier, Link, Tag
+from rifflux.works import Passage, Work
+
+SECRET = "zyzzyva"
+
+
+def work(key, title, abstract, *, cites=(), year=1990, authors=("Ann Able",), licence="CC-BY-4.0", **more):
+    return Work(
+        title,
+        abstract,
+        authors=authors,
+        year=year,
+        identifiers=(Identifier("doi", f"10.1/{key}"),),
+        citations=tuple(Link(f"doi:10.1/{each}") for each in cites),
+        licence=licence,
+        **more,
+    )
+
+
+WORKS = (
+    work("sheaves", "Sheaf cohomology", "Sheaf cohomology of spaces by resolutions.", cites=("tohoku",), year=2010,
+         tags=(Tag("arxiv", "math.AG"),)),
+    work("tohoku", "Sur quelques points", "Abelian categories and derived functors.", year=1957, authors=("Alex G.",)),
+    work("etale", "Etale cohomology", "Etale cohomology of schemes and its finiteness.", cites=("tohoku", "sheaves"),
+         year=2015, authors=("Bob Best",), tags=(Tag("arxiv", "math.AG"),)),
+    work("sorting", "Sorting by heaps", "Heapsort and quicksort compared on keys.", authors=("Cy Cole",)),
+    work("closed", "Closed cohomology notes", f"Cohomology of closed things, a {SECRET} text.", licence=None,
+         authors=("Di Dale",), passages=(Passage(f"More of the {SECRET}.", "section", (f"{SECRET} heading",)),)),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def index():
+    with open_index(":memory:", model="hash", profile="works") as index:
+        report = index.works.add(*WORKS)
+        assert report.added == len(WORKS)
+        yield index
+
+
+def titles(hits):
+    return [hit.title for hit in hits]
+
+
+class TestIntents:
+    @pytest.mark.parametrize(
+        ("text", "intent"),
+        [
+            ("Theorem 3.2 of Hartshorne", "lookup"),
+            ("the paper by Noether on rings", "lookup"),
+            ("foundational references for sheaf theory", "survey"),
+            ("survey of spectral sequences", "survey"),
+            ("quicksort versus heapsort", "compare"),
+            ("difference between flat and projective modules", "compare"),
+            ("what to read before studying stacks", "prereq"),
+            ("prerequisites for algebraic geometry", "prereq"),
+            ("papers similar to Sheaf cohomology", "related"),
+            ("finiteness of etale cohomology", "generic"),
+        ],
+    )
+    def test_rules(self, text, intent):
+        asked = asked_for(text)
+        assert asked.intent.name == intent
+        assert asked.reason
+
+    def test_a_mode_overrides_and_must_exist(self):
+        assert asked_for("quicksort versus heapsort", "survey").intent.name == "survey"
+        with pytest.raises(InvalidArgument, match="prereq"):
+            asked_for("x", "psychic")
+
+    def test_foundational_wording_forgets_age_and_weighs_citations(self):
+        plain, leaning = (
+            asked_for(text).intent.weights for text in ("survey of sheaves", "foundational survey of sheaves")
+        )
+        assert leaning.freshness == 0 < leaning.citation
+        assert leaning.citation + leaning.authority > plain.citation + plain.authority
+
+    def test_both_sides_are_told_apart(self):
+        assert asked_for("difference between flat modules and projective modules").sides == (
+            "flat modules", "projective modules"
+        )  # fmt: skip
+        assert asked_for("quicksort vs. heapsort").sides == ("quicksort", "heapsort")
+        assert asked_for("compare").sides == ()
+
+    def test_weights_of_every_intent_are_shares(self):
+        for intent in INTENTS.values():
+            assert sum(intent.weights.shares().values()) == pytest.approx(1.0)
+
+
+class TestRanking:
+    def test_what_the_best_cite_becomes_a_candidate(self, index):
+        found = index.retrieve("sheaf cohomology of spaces", mode="prereq")
+        assert "Sur quelques points" in titles(found.reranked)
+        assert found.trace.counts["cited"] >= 1
+
+    def test_scores_are_the_sum_of_what_is_shown(self, index):
+        for hit in index.retrieve("cohomology").reranked:
+            parts = hit.because("works").detail
+            assert sum(parts.values()) == pytest.approx(hit.score, abs=1e-9)
+            assert set(parts) == {"lexical", "semantic", "citation", "field_match", "freshness", "authority"}
+            assert all(0 <= part <= 1 for part in parts.values())
+
+    def test_each_work_comes_once_and_always_in_the_same_order(self, index):
+        first, second = (index.retrieve("cohomology of closed things") for _ in range(2))
+        assert len(set(titles(first.reranked))) == len(first.reranked)
+        assert first.reranked == second.reranked
+        assert first.evidence == second.evidence
+
+    def test_filters_hold_for_what_is_cited_too(self, index):
+        late = index.retrieve("cohomology", date_range=("2000", None))
+        assert set(titles(late.reranked)) == {"Sheaf cohomology", "Etale cohomology"}
+        tagged = index.retrieve("cohomology", subjects=["math.AG"])
+        assert set(titles(tagged.reranked)) == {"Sheaf cohomology", "Etale cohomology"}
+        assert index.retrieve("cohomology", subjects=["arxiv:math.AG"]).reranked == tagged.reranked
+        assert index.retrieve("cohomology", sources=["nowhere"]).reranked == ()
+
+    def test_a_comparison_finds_both_sides(self, index):
+        found = index.retrieve("heapsort versus etale cohomology")
+        assert set(titles(found.reranked[:2])) == {"Sorting by heaps", "Etale cohomology"}
+
+    def test_a_citation_graph_that_hangs_costs_its_own_time_only(self, index):
+        class Hanging(type(index.store)):
+            def linked(self, ids, *, incoming=False):
+                import time
+
+                time.sleep(1)
+                return []
+
+        store = index.store.of("")
+        store.__class__ = Hanging
+        slow = replace(index.retrieve, cited=Cited(store, deadline_ms=20))
+        found = slow("sheaf cohomology")
+        assert found.reranked[0].title == "Sheaf cohomology"
+        assert any("citations were not followed" in reason for reason in found.trace.degraded)
+
+    def test_a_late_score_leaves_the_merged_order(self, index):
+        late = replace(index.retrieve, settings=ScholarSettings(rerank_ms=1e-6))
+        found = late("sheaf cohomology")
+        assert found.reranked[0].title == "Sheaf cohomology"
+        assert any("merged order" in reason for reason in found.trace.degraded)
+
+
+class TestEvidence:
+    def test_every_passage_can_be_checked(self, index):
+        pack = index.retrieve("etale cohomology").evidence
+        assert verify(pack, index.store) == []
+        assert read_pack(__import__("json").dumps(pack_json(pack))) == pack
+        item = next(item for item in pack.items if item.text)
+        for wrong in (replace(item, text=item.text + "x"), replace(item, hash="0" * 64), replace(item, key="none")):
+            broken = replace(pack, items=tuple(wrong if each is item else each for each in pack.items))
+            assert verify(broken, index.store)
+
+    def test_what_is_named_exactly_is_in_the_pack(self, index):
+        pack = index.retrieve("Sorting by heaps").evidence
+        assert pack.items[0].title == "Sorting by heaps"
+        assert pack.items[0].exact
+        assert pack.items[0].citation_key == "cole1990sorting"
+
+    def test_a_question_without_answer_is_uncertain(self, index):
+        assert index.retrieve("xylophone maintenance in winter").evidence.uncertain
+
+    @settings(max_examples=30, deadline=None)
+    @given(budget=st.integers(1, 60), per_author=st.integers(1, 3))
+    def test_a_pack_never_exceeds_its_budget(self, index, budget, per_author):
+        found = index.retrieve("cohomology", budget=budget)
+        assert found.evidence.tokens <= budget
+        assert sum(bool(item.text) for item in found.evidence.items) <= budget
+
+    def test_authors_are_capped(self):
+        from rifflux.retrieve.works.intent import Packing
+
+        assert Packer(Packing(per_author=1), len).packing.per_author == 1
+
+    def test_a_pack_that_is_none_is_refused(self):
+        for text in ("", "[]", "{}", '{"items": [{}]}', "no json"):
+            with pytest.raises(InvalidArgument, match="no evidence pack"):
+                read_pack(text)
+
+
+class TestLicences:
+    def test_without_a_licence_no_surface_of_the_index_tells_the_text(self, index):
+        found = index.retrieve("closed cohomology zyzzyva")
+        assert "Closed cohomology notes" in titles(found.reranked)
+        item = next(item for item in found.evidence.items if item.title == "Closed cohomology notes")
+        assert item.withheld
+        assert not item.text
+        key = item.key
+        chunk = item.chunk_id
+        told = [
+            retrieval_json(found),
+            found.candidates,
+            found.reranked,
+            index.search("zyzzyva"),
+            index.using(replace(index.profile, relevance=False)).search("zyzzyva", mode="lexical"),
+            index.get(key),
+            index.get(chunk),
+            index.document(key),
+            index.chunks(key),
+            index.why("closed things", key),
+            index.everything("closed things text"),
+            index.works.get("doi:10.1/closed"),
+        ]
+        for answer in told:
+            assert SECRET not in str(answer).replace("closed cohomology zyzzyva", "").replace("'zyzzyva'", "")
+        assert any(hit.content == WITHHELD for hit in index.search("zyzzyva"))
+
+    def test_with_a_licence_the_text_is_told(self, index):
+        assert "resolutions" in index.search("sheaf resolutions")[0].content
