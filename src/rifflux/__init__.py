@@ -26,6 +26,7 @@ from rifflux.errors import (
 )
 from rifflux.index import Index, Status
 from rifflux.index import open_index as open
+from rifflux.repairing import repair
 from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Link, Results, Scope, Trace, Verdict, Why
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "Verdict",
     "Why",
     "open",
+    "repair",
 ]
 
 __version__ = "0.1.0"

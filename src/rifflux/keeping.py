@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,9 @@ from rifflux.types import Progress
 if TYPE_CHECKING:
     from rifflux.models import Embedder
 
-__all__ = ["Copied", "Keeping", "Switched", "info_of"]
+__all__ = ["Copied", "Keeping", "Repaired", "Switched", "info_of"]
+
+_OTHER_MODEL = "put the former one there, or choose another one with 'rifflux models switch'"
 
 #: Vectors that are dropped in one transaction: a moment's work, so that searches beside it do not notice.
 DROPPED_AT_ONCE = 256
@@ -29,6 +32,15 @@ class Copied:
     path: str
     bytes: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What mending did, what is still wrong, and where the damaged file is kept if a new one took its place."""
+
+    done: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    kept: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +66,61 @@ class Keeping(Asking):
         self.store.accelerate()
 
     def check(self) -> list[Problem]:
-        """Look for damage; an empty list means that the index is sound."""
-        return self.store.check()
+        """Look for damage; an empty list means that the index is sound and complete."""
+        from rifflux.ingest.prepare import analysis_of
+
+        return [*self.store.check(analysis_of(self.analyser)), *self._model_problems()]
+
+    def _model_problems(self) -> list[Problem]:
+        """Whether questions can be embedded as the chunks were."""
+        known = self.store.model()
+        if known is None:
+            return []
+        from rifflux.models import load_embedder
+
+        try:
+            found = load_embedder(known.spec)
+        except ModelError as error:
+            return [Problem(f"the model of the vectors, {known.name}, cannot be loaded: {error}", _OTHER_MODEL)]
+        if found.fingerprint == known.fingerprint:
+            return []
+        return [Problem(f"{known.spec} is another model now than the one that made the vectors", _OTHER_MODEL)]
+
+    def repair(self, progress: Progress | None = None) -> Repaired:
+        """Mend what can be made anew: rows, the word index, vectors. What cannot be is left, and reported.
+
+        A database that cannot be opened or read is put together anew by `rifflux.repair`.
+        """
+        from rifflux.ingest.prepare import analysis_of
+
+        mended = self.store.mend(analysis_of(self.analyser))
+        done = [*mended.done, *self._rebuild(mended.incomplete), *self._make_vectors(progress)]
+        return Repaired(tuple(done), tuple(self.check()))
+
+    def _rebuild(self, documents: Sequence[tuple[str, str, str]]) -> list[str]:
+        """Cut documents that lack chunks anew; they came from no file, so their text is all there is of them."""
+        from rifflux.ingest.chunk import blocks_of
+        from rifflux.ingest.prepare import Preparer
+
+        for owner, collection, key in documents:
+            view = self.store.of(owner)
+            document = view.document(collection, key)
+            if document:
+                prepare = Preparer(self.analyser, self.profile.chunker, self.embedder.count_tokens, owner)
+                view.put(collection, prepare(collection, document, blocks_of(document), document.key))
+        return [f"{len(documents)} documents lacked chunks: made them of their text"] if documents else []
+
+    def _make_vectors(self, progress: Progress | None) -> list[str]:
+        """Embed what has no vector, where there are vectors at all and their model can be had."""
+        from rifflux.ingest.embed import embed_pending
+
+        if self.store.model() is None:
+            return []
+        try:
+            embedded = sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
+        except ModelError as error:
+            return [f"no vectors were made: {error}"]
+        return [f"{embedded} chunks had no vector: embedded them"] if embedded else []
 
     def backup(self, path: str | Path, *, force: bool = False, progress: Progress | None = None) -> Copied:
         """Copy the index as it is at this moment to a file, while others go on reading and writing.

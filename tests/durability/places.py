@@ -8,11 +8,17 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 NOBODY = 65534
+
+
+def word(number: int) -> str:
+    """A word of letters that looks like no other."""
+    return sha256(str(number).encode()).hexdigest()[:12].translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
 @contextmanager

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from places import word
 
 import rifflux
 from rifflux import Document, Index, InvalidArgument, ModelMismatch
@@ -17,11 +17,6 @@ from rifflux.store.generations import State
 from rifflux.types import Vectors
 
 CHUNKS = 300
-
-
-def word(number: int) -> str:
-    """A word that looks like no other."""
-    return sha256(str(number).encode()).hexdigest()[:12].translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
 WORD = word(7)

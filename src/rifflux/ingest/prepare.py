@@ -10,10 +10,11 @@ from hashlib import blake2b
 from rifflux.ingest.chunk import Chunker, chunk_id, embedding_text
 from rifflux.ingest.kind import guess_kind
 from rifflux.store.base import AnalysedChunk, DocumentChange
+from rifflux.store.mending import Analysis, StoredChunk
 from rifflux.text.analyser import Analyser
 from rifflux.types import Block, Chunk, Document
 
-__all__ = ["Preparer", "identity_of"]
+__all__ = ["Preparer", "analysis_of", "identity_of"]
 
 
 def identity_of(owner: str, collection: str, key: str) -> str:
@@ -43,17 +44,26 @@ class Preparer:
 
     def _analysed(self, document: Document, title: str, chunk: Chunk) -> AnalysedChunk:
         text = "" if chunk.span == (0, 0) else chunk.text
-        # A breadcrumb that starts with the title adds nothing to the title field by saying it again.
-        headings = chunk.headings[1:] if chunk.headings[:1] == (document.title,) else chunk.headings
-        subjects = [tag.value for tag in document.tags]
-        return AnalysedChunk(
-            chunk=chunk,
-            title=title,
-            headings=self.analyser.joined(" \n".join([*headings, *subjects])),
-            body=self.analyser.joined(text),
-            # Equal hashes stand for equal terms, so subjects count though they are not embedded.
-            hash=_hash("\n".join([embedding_text(document.title, chunk.headings, text), *subjects])),
-        )
+        stored = StoredChunk(document.title, chunk.headings, text, tuple(tag.value for tag in document.tags))
+        headings, body = _terms(self.analyser, stored)
+        return AnalysedChunk(chunk=chunk, title=title, headings=headings, body=body, hash=_hash_of(stored))
+
+
+def analysis_of(analyser: Analyser) -> Analysis:
+    """What makes terms and hashes anew of chunks that are stored, the same as when they were stored first."""
+    return Analysis(lambda stored: (analyser.joined(stored.title), *_terms(analyser, stored)), _hash_of)
+
+
+def _terms(analyser: Analyser, stored: StoredChunk) -> tuple[str, str]:
+    """The terms of headings and subjects, and those of the body."""
+    # A breadcrumb that starts with the title adds nothing to the title field by saying it again.
+    headings = stored.headings[1:] if stored.headings[:1] == (stored.title,) else stored.headings
+    return analyser.joined(" \n".join([*headings, *stored.subjects])), analyser.joined(stored.text)
+
+
+def _hash_of(stored: StoredChunk) -> int:
+    """Equal hashes stand for equal terms, so subjects count though they are not embedded."""
+    return _hash("\n".join([embedding_text(stored.title, stored.headings, stored.text), *stored.subjects]))
 
 
 def _hash(text: str) -> int:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
 from rifflux.store.base import Store
 
-__all__ = ["STORES", "Store", "open_store"]
+if TYPE_CHECKING:
+    from rifflux.store.sqlite.salvage import Salvaged
+
+__all__ = ["STORES", "Store", "open_store", "salvage_store"]
 
 #: Engine by URL scheme; a plain path is SQLite.
 STORES = {"sqlite": "rifflux.store.sqlite:SqliteStore"}
@@ -24,3 +28,13 @@ def open_store(location: str | Path, *, create: bool = True) -> Store:
     module, _, name = STORES[scheme].partition(":")
     store: Store = getattr(import_module(module), name).open(rest, create=create)
     return store
+
+
+def salvage_store(path: str | Path) -> Salvaged:
+    """Put what can be read of a damaged index file into a new one in its place; mend that afterwards.
+
+    Raises `DamagedIndex` if nothing can be read, and leaves everything as it was.
+    """
+    from rifflux.store.sqlite.salvage import salvage
+
+    return salvage(str(path))

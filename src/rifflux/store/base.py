@@ -13,6 +13,7 @@ from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Progress, Q
 
 if TYPE_CHECKING:
     from rifflux.store.generations import Generations
+    from rifflux.store.mending import Analysis, Mended
 
 __all__ = [
     "JUDGEMENT",
@@ -136,10 +137,11 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something `doctor` found wrong: what, and what mends it."""
+    """Something `doctor` found wrong, and what mends it. `unreadable` says that parts of the file cannot be read."""
 
     what: str
     cure: str
+    unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,8 +417,15 @@ class Store(Protocol):
         """Why answers take longer than they could: what was built by `accelerate` and cannot be used."""
         ...
 
-    def check(self) -> list[Problem]:
-        """Look for damage: what `rifflux doctor` prints. Raises OutOfScope for the view of a named owner."""
+    def check(self, analysis: Analysis | None = None) -> list[Problem]:
+        """Look for damage: what `rifflux doctor` prints. Raises OutOfScope for the view of a named owner.
+
+        With `analysis` it is looked too whether the texts are those that were indexed.
+        """
+        ...
+
+    def mend(self, analysis: Analysis) -> Mended:
+        """Mend what can be made anew from the rest; vectors are only dropped. Raises OutOfScope as `check` does."""
         ...
 
     @property

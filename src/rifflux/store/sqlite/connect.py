@@ -52,7 +52,10 @@ def _check_file(path: Path, *, create: bool) -> None:
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head and head != _MAGIC:
-        raise NotAnIndex(f"{path} is not a Rifflux index: choose another file with --db")
+        raise NotAnIndex(
+            f"{path} is not a Rifflux index, or its header is damaged: choose another file with --db, or "
+            "run 'rifflux doctor --repair'"
+        )
 
 
 def _open(path: Path) -> tuple[apsw.Connection, bool]:
@@ -210,10 +213,12 @@ def _in_our_words(location: str, error: apsw.Error | OSError) -> RiffluxError | 
         case apsw.BusyError():
             return Busy(f"{location} is held by another process: wait for it to finish, then try again")
         case apsw.NotADBError():
-            return NotAnIndex(f"{location} is not a Rifflux index, or its header is damaged")
+            return NotAnIndex(
+                f"{location} is not a Rifflux index, or its header is damaged: choose another file with --db, or run "
+                "'rifflux doctor --repair'"
+            )
         case apsw.CorruptError():
-            cure = "restore a copy, or delete it and index your files again"
-            return DamagedIndex(f"{location} is damaged ({error}): {cure}")
+            return DamagedIndex(f"{location} is damaged ({error}): run 'rifflux doctor --repair', or restore a copy")
         case apsw.FullError():
             return UnusableIndex(f"the disk that holds {location} is full: nothing was changed")
         case apsw.ReadOnlyError():

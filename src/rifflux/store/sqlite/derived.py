@@ -42,6 +42,7 @@ __all__ = [
     "Unfit",
     "advance",
     "current",
+    "forget",
     "location_of",
     "rebuild",
     "touched",
@@ -65,6 +66,7 @@ insert or ignore into derived (name, covered, token)
 values (?, coalesce((select seq from sqlite_sequence where name = 'touched'), 0), '')"""
 
 _COVER = "update derived set covered = :covered, token = :token where name = :name"
+_FORGET = "update derived set token = '' where name = ?"
 _TRIM = "delete from touched where what = :name and seq <= :covered"
 
 
@@ -132,6 +134,11 @@ def current(connection: apsw.Connection, name: str) -> Current | None:
 def touched(connection: apsw.Connection, name: str, after: int) -> list[int]:
     """The rows of the chunks that were put, changed or dropped after an entry of the log, each once."""
     return [chunk for (chunk,) in connection.execute(_TOUCHED, {"after": after, "name": name})]
+
+
+def forget(connection: apsw.Connection, name: str) -> None:
+    """Know no copy of a derived file any more, if there was one: it is built anew."""
+    connection.execute(_FORGET, (name,))
 
 
 def rebuild(

@@ -9,6 +9,7 @@ import apsw
 from rifflux.errors import InvalidArgument
 from rifflux.store.base import ModelInfo
 from rifflux.store.generations import Generation, State
+from rifflux.store.sqlite.derived import forget
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.engine import Engine
@@ -35,8 +36,7 @@ from model as model_built where state = 'building'"""
 
 _MOVE = "update model set state = :after where state = :before"
 
-# What is derived from the vectors of the former model fits no more, nor does anything that anybody keeps in memory.
-_OTHER_VECTORS = "update derived set token = '' where name = 'vectors'"
+# Nothing fits any more that anybody keeps in memory.
 _OTHER_RESULTS = "update owner set generation = generation + 1"
 
 _DROP = """
@@ -83,7 +83,7 @@ class SqliteGenerations:
                 return False
             connection.execute(_MOVE, {"before": State.ACTIVE, "after": State.RETIRED})
             connection.execute(_MOVE, {"before": State.BUILDING, "after": State.ACTIVE})
-            connection.execute(_OTHER_VECTORS)
+            forget(connection, "vectors")
             connection.execute(_OTHER_RESULTS)
             return True
 

@@ -105,7 +105,7 @@ class Snapshot:
 class Neighbours:
     """Maps the packed vectors of the database at `location`, follows its changes, and has them packed anew in time."""
 
-    title = "the matrix of packed vectors"
+    name, title = NAME, "the matrix of packed vectors"
 
     def __init__(self, location: str, *, read_only: bool = False) -> None:
         self.place = location_of(location, NAME)

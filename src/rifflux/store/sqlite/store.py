@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from rifflux.errors import OutOfScope
 from rifflux.store.base import PART, Problem
+from rifflux.store.mending import Analysis, Mended
 from rifflux.store.sqlite import sql
 from rifflux.store.sqlite.backup import backup
 from rifflux.store.sqlite.check import check
 from rifflux.store.sqlite.collections import Collections
 from rifflux.store.sqlite.connect import MEMORY, connect
+from rifflux.store.sqlite.derived import forget
 from rifflux.store.sqlite.engine import Engine
 from rifflux.store.sqlite.generations import SqliteGenerations
 from rifflux.store.sqlite.graph import Graph
@@ -20,13 +23,14 @@ from rifflux.store.sqlite.locks import held
 from rifflux.store.sqlite.meaning import Meaning
 from rifflux.store.sqlite.ranking import Ranks
 from rifflux.store.sqlite.register import SqliteRegister
+from rifflux.store.sqlite.repair import mend
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.writing import Writing
 from rifflux.types import Progress
 
 __all__ = ["SqliteStore"]
 
-_BUILD = "run 'rifflux doctor --build', or go on without: the database answers, which takes longer"
+_BUILD = "run 'rifflux doctor --repair' or 'rifflux doctor --build', or go on without: the tables answer, more slowly"
 
 
 class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
@@ -112,16 +116,36 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
             if derived.trouble and not self.owner
         ]
 
-    def check(self) -> list[Problem]:
+    def check(self, analysis: Analysis | None = None) -> list[Problem]:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors.
 
         Raises OutOfScope for the view of a named owner: damage concerns the file, and tells of everybody's rows.
         """
         if self.owner:
             raise OutOfScope("only the whole index can be checked: ask who looks after it to run 'rifflux doctor'")
-        with self._engine.lock:
-            problems = check(self._engine.connection, self._engine.location)
+        with self._engine.alone() as connection:
+            problems = check(connection, self._engine.location, analysis)
+            if any(problem.unreadable for problem in problems):
+                return problems
             for derived in self._engine.derived:
-                if trouble := derived.check(self._engine.connection):
+                if trouble := derived.check(connection):
                     problems.append(Problem(f"{derived.title} {derived.place} cannot be used: {trouble}", _BUILD))
             return problems
+
+    def mend(self, analysis: Analysis) -> Mended:
+        """Mend what can be made anew from the rest; vectors are only dropped."""
+        if self.owner:
+            raise OutOfScope("only the whole index can be mended: ask who looks after it")
+        mended = mend(self._engine, analysis)
+        return replace(mended, done=(*mended.done, *self._build_anew()))
+
+    def _build_anew(self) -> Iterator[str]:
+        """Build what is derived from the database and cannot be used."""
+        for derived in self._engine.derived:
+            with self._engine.reading() as connection:
+                trouble = derived.check(connection)
+            if trouble:
+                with self._engine.writing("", content=False) as (connection, _):
+                    forget(connection, derived.name)
+                derived.build()
+                yield f"{derived.title} {derived.place} could not be used: built it anew"

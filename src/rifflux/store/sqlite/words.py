@@ -168,7 +168,7 @@ def _sound() -> Iterator[None]:
 class Words:
     """Opens the word index of the database at `location` when asked, and has it built and kept up to date."""
 
-    title = "the word index"
+    name, title = NAME, "the word index"
     #: What it can rank by.
     weights = FieldWeights()
 

@@ -30,14 +30,33 @@ app.add_typer(models)
 Build = Annotated[bool, typer.Option("--build", help="First build what makes a large index fast.")]
 
 
-@app.command()
-def doctor(db: Db = None, json: Json = False, build: Build = False) -> None:
-    """Look for damage in the index. Exit status 0 only if it is sound."""
-    with open_configured(load(db=db)) as index:
-        if build:
+@app.command(epilog="Example: rifflux doctor --repair")
+def doctor(
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be made anew.")] = False,
+    build: Build = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Look for damage in the index, and mend it. Exit status 0 only if all is well (in the end).
+
+    A database that cannot be read is put together anew from what can, and kept beside the new one.
+    """
+    from rifflux import repairing
+    from rifflux.surfaces.cli.progress import progress_bar
+
+    settings = load(db=db)
+    path = settings.index_path()
+    if build:
+        with open_configured(settings) as index:
             index.accelerate()
-        problems = index.check()
-    show.problems(problems, as_json=json)
+    if repair:
+        with progress_bar() as progress:
+            repaired = repairing.repair(path, progress=progress)
+        show.repaired(repaired, as_json=json)
+        problems = repaired.problems
+    else:
+        problems = tuple(repairing.diagnose(path))
+        show.problems(problems, as_json=json)
     if problems:
         raise typer.Exit(1)
 

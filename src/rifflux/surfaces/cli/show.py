@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rifflux.index import Status
-    from rifflux.keeping import Copied, Switched
+    from rifflux.keeping import Copied, Repaired, Switched
     from rifflux.models.registry import KnownModel
     from rifflux.scholar import Retrieval
     from rifflux.store.base import ModelInfo, Problem
@@ -37,6 +37,7 @@ __all__ = [
     "item",
     "outcome",
     "problems",
+    "repaired",
     "report",
     "results",
     "retrieval",
@@ -222,6 +223,20 @@ def problems(found: Sequence[Problem], *, as_json: bool) -> None:
         console.print(f"{_safe(problem.what)}\n   {problem.cure}", style="red")
     if not found:
         console.print("the index is sound", style="green")
+
+
+def repaired(done: Repaired, *, as_json: bool) -> None:
+    """What doctor mended, and what is still wrong."""
+    if as_json:
+        problems_left = [asdict(problem) for problem in done.problems]
+        _json({"sound": not problems_left, "problems": problems_left, "done": done.done, "kept": done.kept})
+        return
+    console = _console()
+    for line in done.done:
+        console.print(_safe(line))
+    if done.kept:
+        console.print(f"the damaged file is kept as {_safe(done.kept)}", style="yellow")
+    problems(done.problems, as_json=False)
 
 
 def copied(done: Copied, *, as_json: bool) -> None:

@@ -1,0 +1,34 @@
+"""What a store needs to check and mend itself: how a chunk's terms and its hash are made of what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Analysis", "Mended", "StoredChunk"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """What a chunk's terms and hash are made of; `text` is empty for a document that has only a title."""
+
+    title: str
+    headings: tuple[str, ...]
+    text: str
+    subjects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Makes the terms of a chunk anew, those of title, headings and body, and the hash of what is embedded."""
+
+    terms: Callable[[StoredChunk], tuple[str, str, str]]
+    hash: Callable[[StoredChunk], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What was done, in words, and the documents whose chunks have to be made anew: (owner, collection, key)."""
+
+    done: tuple[str, ...]
+    incomplete: tuple[tuple[str, str, str], ...] = ()
