@@ -171,6 +171,52 @@ class TestUsers:
         assert "hash" in run("usage", "--by", "model", "--db", "index.db").stdout
 
 
+class TestConversations:
+    def test_written_read_searched_changed_deleted(self, service, tokens):
+        with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:
+            made = ann.post("/conversations", json={"title": "Caching", "project": "web"})
+            assert made.status_code == 201
+            id = made.json()["id"]
+            for number, text in enumerate(("how long do entries live", "ten minutes, kingfisher")):
+                asked = {"text": text, "role": ("user", "assistant")[number], "created_at": f"2026-01-0{number + 1}"}
+                assert ann.post(f"/conversations/{id}/messages", json=asked).status_code == 201
+            more = ann.post("/messages", json={"conversation_id": id, "text": "thank you", "created_at": "2026-01-03"})
+            asked = {"query": "kingfisher", "neighbours": 1, "date_from": "2026-01-02", "explain": True}
+            (first, *_) = ann.post("/conversations/search", json=asked).json()["results"]
+            assert first["message"]["text"] == "ten minutes, kingfisher"
+            assert (first["title"], first["before"][0]["text"]) == ("Caching", "how long do entries live")
+            grouped = ann.post("/conversations/search", json=asked | {"grouped": True}).json()["groups"]
+            assert [group["conversation_id"] for group in grouped] == [id]
+            assert ann.post("/conversations/search", json=asked | {"role": "user"}).json()["results"] == []
+            assert ann.get(f"/conversations/{id}").json()["messages"] == 3
+            changed = ann.patch(f"/conversations/{id}", json={"archived": True}).json()
+            assert (changed["archived"], changed["title"]) == (True, "Caching")
+            message = f"/conversations/{id}/messages/{more.json()['id']}"
+            assert ann.patch(message, json={"text": "thanks"}).json()["text"] == "thanks"
+            for path in (f"/conversations/{id}", f"/conversations/{id}/messages", message):
+                assert bob.get(path).status_code == 404
+            assert bob.post("/messages", json={"conversation_id": id, "text": "x"}).status_code == 404
+            assert bob.post("/conversations/search", json={"query": "kingfisher"}).json()["results"] == []
+            assert bob.delete(f"/conversations/{id}").status_code == 404
+            assert ann.delete(message).status_code == 204
+            assert ann.delete(f"/conversations/{id}").status_code == 204
+            assert ann.get("/conversations").json() == []
+
+    def test_the_administrator_decides_whether_meaning_is_searched(self, service, tokens):
+        with service.client(tokens["ann"]) as ann, service.client(tokens["root"]) as root:
+            assert ann.get("/admin/settings").json() == {"hybrid_search": False}
+            assert ann.put("/admin/settings", json={"hybrid_search": True}).status_code == 403
+            assert root.put("/admin/settings", json={"hybrid_search": True}).json() == {"hybrid_search": True}
+            id = ann.post("/conversations", json={}).json()["id"]
+            ann.post("/messages", json={"conversation_id": id, "text": "cache entries"})
+            found = ann.post("/conversations/search", json={"query": "cache"}).json()
+            assert found["diagnostics"]["effective_mode"] == "hybrid"
+            root.put("/admin/settings", json={"hybrid_search": False})
+            found = ann.post("/conversations/search", json={"query": "cache"}).json()
+            assert found["diagnostics"]["effective_mode"] == "lexical"
+            ann.delete(f"/conversations/{id}")
+
+
 class TestMemories:
     def test_remembered_recalled_superseded_forgotten(self, service, tokens):
         with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from rifflux import __version__
 from rifflux.errors import RiffluxError, UnusableIndex
-from rifflux.surfaces.http import costs, operations, remembering, retrieving, searching
+from rifflux.surfaces.http import administering, conversing, costs, operations, remembering, retrieving, searching
 from rifflux.surfaces.http.auth import Refused
 from rifflux.surfaces.http.guard import Guard, Observe
 from rifflux.surfaces.http.problems import problem, problem_of
@@ -24,7 +24,9 @@ __all__ = ["create_app"]
 
 log = structlog.get_logger("rifflux.http")
 
-ROUTERS = (searching.router, remembering.router, retrieving.router, costs.router, operations.router)
+ROUTERS = tuple(
+    part.router for part in (searching, conversing, remembering, retrieving, costs, administering, operations)
+)
 
 DESCRIPTION = """\
 Finds the right passage in what you own, and says why it ranked there. Every call is made with a bearer token, and

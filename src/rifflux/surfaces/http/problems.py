@@ -10,6 +10,7 @@ from rifflux.errors import (
     MissingExtra,
     ModelError,
     NotFound,
+    OutOfScope,
     OutsideRoots,
     RiffluxError,
     UnusableIndex,
@@ -20,6 +21,7 @@ __all__ = ["problem", "problem_of"]
 #: The nearest class of an error decides.
 _STATUS: tuple[tuple[type[RiffluxError], int, str], ...] = (
     (OutsideRoots, 403, "forbidden"),
+    (OutOfScope, 403, "out_of_scope"),
     (InvalidArgument, 422, "invalid"),
     (NotFound, 404, "not_found"),
     (Busy, 503, "busy"),
