@@ -54,12 +54,16 @@ class Everything:
 
     A short list is not crowded out by a long one, and scores of different sources are never compared. Where the
     first source answers well by itself (its best hit's relevance, or cosine where relevance is not told, is `HIGH`),
-    the others are not asked. The scores of fused ranks say nothing of quality and are not looked at for it.
+    the others are not asked. The scores of fused ranks say nothing of quality and are not looked at for it. `parts`
+    answer for the sources of their names instead of `asking`, and `modes` are those that sources are asked in whatever
+    the caller wants.
     """
 
     asking: Asking
     sources: Sequence[Source] = SOURCES
     k: float = 60.0
+    parts: Mapping[str, Asking] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [source.name for source in self.sources]
@@ -123,10 +127,11 @@ class _Asked:
 
     def of(self, source: Source) -> Results:
         """What one source answers."""
+        everything = self.everything
+        asking = everything.parts.get(source.name, everything.asking)
+        mode = everything.modes.get(source.name, self.mode)
         both = _narrowed(self.filter, source.filter)
-        return self.everything.asking.search(
-            self.query, top_k=self.top_k, mode=self.mode, filter=both, deadline_ms=self.deadline_ms
-        )
+        return asking.search(self.query, top_k=self.top_k, mode=mode, filter=both, deadline_ms=self.deadline_ms)
 
 
 def quality_of(results: Sequence[Hit]) -> float:

@@ -19,12 +19,13 @@ from rifflux.embedding import DEFAULT_MODEL, CurrentEmbedder
 from rifflux.errors import InvalidArgument, ModelError, NotFound, OutOfScope
 from rifflux.keeping import Keeping, info_of
 from rifflux.library import Library
-from rifflux.policies import Policies
+from rifflux.policies import HYBRID_SEARCH, Policies
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
 from rifflux.profiles.conversations import CONVERSATIONS
 from rifflux.profiles.memories import MEMORIES
 from rifflux.profiles.works import WORKS
+from rifflux.retrieve.candidates import LEXICAL
 from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.store import open_store
@@ -360,7 +361,7 @@ class Index(Keeping):
         """What is remembered of the user whose view this is: saving, recalling, forgetting."""
         from rifflux.memories import Memories
 
-        asking = self.using(replace(MEMORIES, language=self.profile.language))
+        asking = self.part(MEMORIES.name, MEMORIES)
         return Memories(asking, asking._put_at_once)
 
     @property
@@ -370,7 +371,11 @@ class Index(Keeping):
         from rifflux.models.guarded import AskedOnce
 
         load = cache(lambda: AskedOnce(self._load()))
-        return Everything(Index(self.store, self.profile, self.path, load, self._reranking, self._synonyms))
+        once = Index(self.store, self.profile, self.path, load, self._reranking, self._synonyms)
+        if self.scope is None:
+            return Everything(once)
+        modes = {} if self.policies.get(HYBRID_SEARCH) else {CONVERSATIONS.name: LEXICAL}
+        return Everything(once, parts={CONVERSATIONS.name: once.part(CONVERSATIONS.name, CONVERSATIONS)}, modes=modes)
 
     def _put_at_once(self, collection: str, documents: Sequence[Document]) -> None:
         """Store documents and their vectors; where the embedder fails, a later run makes them."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from rifflux.everything import Everything, Source, quality_of, widened
+from rifflux.everything import Source, quality_of, widened
 from rifflux.index import open_index
-from rifflux.types import Document, Filter
+from rifflux.types import Document, Filter, Scope
 
 KINDS = {"knowledge": "knowledge", "files": "markdown", "notes": "note", "tasks": "task", "conversations": "message"}
 
@@ -23,7 +25,7 @@ def asked_of_all(index):
     """Everything, with a first source that holds nothing: no early return."""
     first = Source("nothing", 1.0, Filter(kinds=("none",)))
     everything = index.everything
-    return Everything(everything.asking, (first, *everything.sources))
+    return replace(everything, sources=(first, *everything.sources))
 
 
 def test_sources_are_weighed_as_agreed(index):
@@ -108,3 +110,20 @@ def test_a_question_is_embedded_once(index):
     )()
     everything("cache entries")
     assert asked == ["cache entries"]
+
+
+def test_messages_of_conversations_are_among_the_sources(index):
+    ann = index.scoped(Scope("ann"))
+    talk = ann.conversations.add("Caching")
+    ann.conversations.add_message(talk.id, "entries live for ten minutes")
+    ann.add(Document("a", "how long entries live", kind="note"))
+    results = ann.everything("how long do entries live")
+    assert {hit.kind for hit in results} == {"note", "message"}
+    assert [hit.kind for hit in ann.search("entries live")] == ["note"]
+
+
+def test_memories_are_not_among_documents(index):
+    ann = index.scoped(Scope("ann"))
+    ann.memories.add("Ann likes tea")
+    assert len(ann.search("tea")) == 0
+    assert [memory.content for memory, _ in ann.memories.search("tea").memories] == ["Ann likes tea"]
