@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rifflux._arguments import (
-    checked_document,
-    checked_path,
-)
+from rifflux.adding import Adding
 from rifflux.embedding import DEFAULT_MODEL, CurrentEmbedder
-from rifflux.errors import InvalidArgument, ModelError, NotFound, OutOfScope
-from rifflux.keeping import Keeping, info_of
+from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.library import Library
 from rifflux.policies import HYBRID_SEARCH, Policies
 from rifflux.profiles import Profile
@@ -29,24 +23,17 @@ from rifflux.retrieve.candidates import LEXICAL
 from rifflux.retrieve.expand import Synonyms, read_synonyms
 from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.store import open_store
-from rifflux.store.base import DocumentChange, Store
+from rifflux.store.base import Store
 from rifflux.store.generations import Generation
 from rifflux.text.analyser import analyser
 from rifflux.types import (
-    Document,
     Failure,
-    IndexReport,
-    Progress,
     Scope,
 )
 
 if TYPE_CHECKING:
     from rifflux.conversations import Conversations
     from rifflux.everything import Everything
-    from rifflux.ingest.find import Finder
-    from rifflux.ingest.prepare import Preparer
-    from rifflux.ingest.sync import Tally, Target
-    from rifflux.ingest.turns import Turns
     from rifflux.memories import Memories
     from rifflux.models import Embedder
     from rifflux.models.guarded import Guard
@@ -55,13 +42,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
 
-#: Where documents given by a program live; those of files live under their root's path.
-DOCUMENTS = "documents"
-
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What an index holds and how it is set up. `bytes` is the size of its file, 0 in memory and in a scope.
+    """What an index holds and how it is set up. `bytes` is the size of its file and log, 0 in memory and in a scope.
 
     `switching` is the generation of vectors that is built while the index is being switched to another model.
     """
@@ -143,6 +127,12 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
     return replace(profile, facets=tuple(facets.split(",")) if facets else profile.facets)
 
 
+def _bytes(path: str) -> int:
+    """The size of an index file with its log, into which everything is written first; 0 in memory."""
+    files = [Path(path), Path(f"{path}-wal")]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
 def _no_rerankers() -> RerankSettings:
     from rifflux.retrieve.rerank import RerankSettings
 
@@ -155,7 +145,7 @@ def _guarded(embedder: Embedder, guard: Guard) -> Embedder:
     return GuardedEmbedder(embedder, guard)
 
 
-class Index(Keeping):
+class Index(Adding):
     """An open index. A context manager; safe to share between threads."""
 
     def __init__(
@@ -210,68 +200,7 @@ class Index(Keeping):
             self.store, self.profile, self.path, lambda: _guarded(self._load(), guard), rerankers, self._synonyms
         )
 
-    # Adding and removing
-
-    def add(
-        self,
-        *items: str | Path | Document,
-        embed: bool = True,
-        force: bool = False,
-        prune: bool = True,
-        progress: Progress | None = None,
-        finder: Finder | None = None,
-        processes: int | None = None,
-    ) -> IndexReport:
-        """Index files, folders and documents; what did not change is left alone.
-
-        `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
-        gone from the given folders, and a given path that is gone itself. A file that cannot be read is listed in
-        the report and the run goes on. Interrupted, everything up to the last file is kept and the next run goes on
-        from there. Where there is much to read, `processes` share the work (default: one per core; 1: only this one).
-        """
-        from rifflux.ingest.find import Finder
-        from rifflux.ingest.reading import Reading
-        from rifflux.ingest.roots import absorb, remember
-        from rifflux.ingest.sync import Sync, Tally
-        from rifflux.ingest.turns import READ, Turns
-        from rifflux.models.cores import available_cores
-
-        start = time.perf_counter()
-        documents = [checked_document(item) for item in items if isinstance(item, Document)]
-        paths = [checked_path(item) for item in items if not isinstance(item, Document)]
-        todo = self._targets(paths, tally := Tally(), prune=prune)
-        if embed:
-            self._use_model()
-        turns = Turns(self.store)
-        if todo:
-            with turns(READ), Reading(self._preparer(), processes or available_cores()) as reading:
-                sync = Sync(self.store, finder or Finder(), reading, force, prune)
-                for target in todo:
-                    sync(target, tally, progress)
-                    remember(self.store, target)
-        changes = self._put(DOCUMENTS, documents) if documents else []
-        tally.indexed += len(changes)
-        tally.chunks += sum(len(change.chunks) for change in changes)
-        embedded = 0
-        if embed:
-            embedded = self._again_if_switched(lambda: self._embed_stored(changes, turns, progress, wait=bool(todo)))
-        # Only now, so that a wider root found the vectors of those inside it.
-        for target in todo:
-            absorb(self.store, target)
-        return IndexReport(
-            indexed_files=tally.indexed,
-            skipped_files=tally.skipped,
-            deleted_files=tally.deleted,
-            failed=tuple(tally.failed),
-            skipped=tuple(tally.left_out),
-            chunks=tally.chunks,
-            embedded_chunks=embedded,
-            indexed_paths=tuple(str(target.within) for target in todo),
-            embedding_model=self.embedder.name,
-            embedding_backend=self.embedder.backend,
-            seconds=round(time.perf_counter() - start, 3),
-            waited_for=tuple(turns.waited_for),
-        )
+    # What it holds
 
     @property
     def conversations(self) -> Conversations:
@@ -292,62 +221,6 @@ class Index(Keeping):
     def works(self) -> Library:
         """The research works of the index: importing them, looking them up, and likely duplicates."""
         return Library(self.store, self._preparer, self.embed)
-
-    def embed(self, progress: Progress | None = None) -> int:
-        """Give vectors to all that waits for one; returns how many got one."""
-        from rifflux.ingest.turns import Turns
-
-        self._use_model()
-        turns = Turns(self.store)
-        return self._again_if_switched(lambda: self._embed_stored((), turns, progress, wait=True))
-
-    def embed_changes(self, changes: Iterable[DocumentChange]) -> int:
-        """Give vectors to what was just stored, without waiting for anybody; returns how many chunks got one."""
-        from rifflux.ingest.embed import embed_changes
-
-        changes = list(changes)
-        self._use_model()
-        return self._again_if_switched(lambda: embed_changes(self.store, self.embedder, changes))
-
-    def update(
-        self,
-        *,
-        embed: bool = True,
-        force: bool = False,
-        prune: bool = True,
-        progress: Progress | None = None,
-        finder: Finder | None = None,
-        processes: int | None = None,
-    ) -> IndexReport:
-        """Bring every folder and file that was added before up to date.
-
-        What is gone as a whole, such as a disk that is not mounted, is reported as failed and stays in the index.
-        """
-        from rifflux.ingest.roots import sources
-
-        known = sources(self.store)
-        gone = [path for path in known if not Path(path).exists()]
-        found = [path for path in known if path not in gone]
-        report = self.add(
-            *found, embed=embed, force=force, prune=prune, progress=progress, finder=finder, processes=processes
-        )
-        lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
-        return replace(report, failed=(*report.failed, *lost))
-
-    def _targets(self, paths: Iterable[Path], tally: Tally, *, prune: bool) -> list[Target]:
-        """What to sync. A path that the index knows and that is gone is forgotten. Raises `NotFound` for others."""
-        from rifflux.ingest.roots import folders, forget
-        from rifflux.ingest.sync import targets
-
-        paths = [path.expanduser() for path in paths]
-        found = targets([path for path in paths if path.exists() or not prune], folders(self.store))
-        for path in paths:
-            if prune and not path.exists():
-                forgotten = forget(self.store, path.resolve())
-                if forgotten is None:
-                    raise NotFound(f"nothing at {path}: check the path's spelling")
-                tally.deleted += forgotten
-        return found
 
     @property
     def retrieve(self) -> Scholar:
@@ -377,57 +250,11 @@ class Index(Keeping):
         modes = {} if self.policies.get(HYBRID_SEARCH) else {CONVERSATIONS.name: LEXICAL}
         return Everything(once, parts={CONVERSATIONS.name: once.part(CONVERSATIONS.name, CONVERSATIONS)}, modes=modes)
 
-    def _put_at_once(self, collection: str, documents: Sequence[Document]) -> None:
-        """Store documents and their vectors; where the embedder fails, a later run makes them."""
-        from rifflux.ingest.embed import embed_changes
-
-        changes = self._put(collection, documents)
-        with suppress(ModelError):
-            self._use_model()
-            embed_changes(self.store, self.embedder, changes)
-
-    def _put(self, collection: str, documents: Iterable[Document]) -> list[DocumentChange]:
-        from rifflux.ingest.chunk import blocks_of
-
-        prepare = self._preparer()
-        changes = [prepare(collection, document, blocks_of(document), document.key) for document in documents]
-        with self.store.transaction():
-            for change in changes:
-                self.store.put(collection, change)
-        return changes
-
-    def _embed_stored(
-        self, changes: Iterable[DocumentChange], turns: Turns, progress: Progress | None, *, wait: bool
-    ) -> int:
-        """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
-        from rifflux.ingest.embed import embed_changes, embed_pending
-        from rifflux.ingest.turns import EMBED
-
-        with turns(EMBED) if wait else self.store.claim(EMBED) as mine:
-            if mine:
-                return sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
-            return embed_changes(self.store, self.embedder, changes)
-
-    def _use_model(self) -> None:
-        self._again_if_switched(lambda: self.store.use_model(info_of(self.embedder)))
-
-    def _preparer(self) -> Preparer:
-        from rifflux.ingest.prepare import Preparer
-
-        return Preparer(self.analyser, self.profile.chunker, self.embedder.count_tokens, self.store.owner)
-
-    def remove(self, *keys: str) -> int:
-        """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
-        found = [self._document_of(key) for key in keys]
-        with self.store.transaction():
-            return sum(self.store.remove(collection, [key]) for collection, key in found)
-
     # Looking after it
 
     def status(self) -> Status:
         """What the index holds and how it is set up."""
         counts, model = self.store.counts(), self.store.model()
-        path = Path(self.path)
         roots = self.store.roots()
         states = [(root, state) for root in roots for state in self.store.files(root).values() if state.problem]
         return Status(
@@ -444,7 +271,7 @@ class Index(Keeping):
             language=self.profile.language,
             facets=self.profile.facets,
             # The size of the file tells how much others hold.
-            bytes=path.stat().st_size if path.is_file() and not self.scope else 0,
+            bytes=0 if self.scope else _bytes(self.path),
             read_only=self.store.read_only,
             unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
             switching=None if self.scope else self.switching(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from counting import Counting
 
 import rifflux
 from rifflux import Document, Index
+from rifflux.types import Tag
 
 
 def chunk_ids(index: Index, key: str) -> dict[str, str]:
@@ -243,3 +245,50 @@ class TestDocuments:
             index.add(Document("good", "text"), bad)
         assert isinstance(refused.value, ValueError)
         assert index.status().documents == 0
+
+
+class TestDocuments:
+    NOTE = Document(
+        "note",
+        "The heron stands in the river.",
+        "Heron",
+        created_at="2024-05-01",
+        metadata={"tags": ("red", "blue"), "year": 2024},
+        links=[rifflux.Link("other"), rifflux.Link("cache", "mentions", 0.5)],
+        tags=[Tag("arxiv", "math.AG"), Tag("arxiv", "math.AC")],
+    )
+
+    def test_what_is_given_again_unchanged_is_left_alone(self, index: Index) -> None:
+        assert index.add(self.NOTE).indexed_files == 1
+        generation = index.store.setting("generation")
+        report = index.add(self.NOTE)
+        assert (report.indexed_files, report.skipped_files, report.chunks, report.embedded_chunks) == (0, 1, 0, 0)
+        assert index.store.setting("generation") == generation
+
+    def test_it_is_stored_again_where_that_is_asked_for(self, index: Index) -> None:
+        index.add(self.NOTE)
+        assert index.add(self.NOTE, force=True).indexed_files == 1
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"text": "The egret stands in the river."},
+            {"title": "Egret"},
+            {"kind": "code"},
+            {"created_at": "2024-05-02"},
+            {"metadata": {"tags": ("red", "blue"), "year": 2025}},
+            {"links": [rifflux.Link("other")]},
+            {"licence": "CC-BY-4.0"},
+            {"tags": [Tag("arxiv", "math.AG")]},
+        ],
+        ids=lambda changed: next(iter(changed)),
+    )
+    def test_any_change_is_stored(self, index: Index, changed: Mapping[str, Any]) -> None:
+        index.add(self.NOTE)
+        report = index.add(replace(self.NOTE, **changed))
+        assert (report.indexed_files, report.skipped_files) == (1, 0)
+        assert index.add(replace(self.NOTE, **changed)).indexed_files == 0
+
+    def test_of_two_with_one_key_the_later_counts(self, index: Index) -> None:
+        index.add(self.NOTE, replace(self.NOTE, text="An egret."))
+        assert index.document("note").text == "An egret."

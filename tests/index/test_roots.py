@@ -91,6 +91,20 @@ class TestNestedFolders:
         assert found(index, "heron") == ["heron.txt"]
         assert set(index.status().roots) == {str(folder), str(folder / "birds")}
 
+    @pytest.mark.parametrize("pattern", ["drafts/", "/drafts", "dr*", "drafts/*.md"])
+    def test_an_ignored_folder_that_is_named_survives_its_parent(
+        self, index: Index, folder: Path, pattern: str
+    ) -> None:
+        (folder / ".gitignore").write_text(f"{pattern}\n")
+        (folder / "drafts").mkdir()
+        (folder / "drafts/idea.md").write_text("A kingfisher.")
+        index.add(folder)
+        index.add(folder / "drafts/idea.md" if "md" in pattern else folder / "drafts")
+        assert found(index, "kingfisher") == ["idea.md"]
+        index.add(folder)
+        index.update()
+        assert found(index, "kingfisher") == ["idea.md"]
+
     def test_a_hidden_folder_that_is_named_is_indexed_and_survives_its_parent(self, index: Index, folder: Path) -> None:
         (folder / ".drafts").mkdir()
         (folder / ".drafts/idea.md").write_text("A kingfisher.")

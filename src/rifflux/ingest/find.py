@@ -125,6 +125,11 @@ class Finder:
         walk = _Walk(self, root, Path(os.path.realpath(root)), Ignores().under("", self.exclude))
         return walk.named(parts)
 
+    def meets(self, root: Path, path: Path) -> bool:
+        """Whether a walk of `root` comes by `path`, which lies below it: no rule leaves it or a folder above it out."""
+        root, parts = Path(os.path.abspath(root)), path.relative_to(root).parts  # noqa: PTH100 (links stay)
+        return _Walk(self, root, Path(os.path.realpath(root)), Ignores().under("", self.exclude)).comes_by(parts)
+
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
@@ -211,14 +216,13 @@ class _Walk:
             return f"its link leads nowhere: {printable(str(Path(link.path).readlink()))}"
         if not target.is_relative_to(self.real_root):
             return f"its link leads out of the root: {printable(str(target))}"
-        return "" if self._is_met(target) else None
+        return "" if self.comes_by(target.relative_to(self.real_root).parts) else None
 
-    def _is_met(self, target: Path) -> bool:
-        """Whether a walk of the root comes to `target` (a real path below it) by itself."""
+    def comes_by(self, parts: tuple[str, ...]) -> bool:
+        """Whether a walk of the root comes by the path of these parts by itself."""
         folder = self._start()
-        parts = target.relative_to(self.real_root).parts
-        for i, name in enumerate(parts):
-            if self._unwanted(folder, name, i + 1 < len(parts) or target.is_dir()):
+        for place, name in enumerate(parts, start=1):
+            if self._unwanted(folder, name, place < len(parts) or (folder.absolute / name).is_dir()):
                 return False
             folder = folder.child(name)
         return True

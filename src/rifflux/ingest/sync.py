@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from rifflux.errors import NotFound
-from rifflux.ingest.find import GENERATED, Finder, Found, Skipped
+from rifflux.ingest.find import Finder, Found, Skipped
 from rifflux.ingest.job import UNFINISHED, Job, Outcome, is_current
 from rifflux.ingest.lines import Assembled, jobs_of
 from rifflux.ingest.reading import Reading
@@ -46,27 +46,23 @@ class Tally:
     failed: list[Failure] = field(default_factory=list)
 
 
-def targets(paths: Iterable[Path], roots: Sequence[str]) -> list[Target]:
+def targets(paths: Iterable[Path], roots: Sequence[str], finder: Finder) -> list[Target]:
     """Find each path's root: one of `roots` that holds it, else the folder itself, or the folder of a file.
 
+    A root holds what a walk of it comes by: a hidden or ignored folder that is named itself is a root of its own.
     Raises `NotFound` for a path that does not exist, before anything is touched.
     """
-    return [_target(path, [Path(root) for root in roots]) for path in paths]
+    return [_target(path, [Path(root) for root in roots], finder) for path in paths]
 
 
-def _target(path: Path, roots: Sequence[Path]) -> Target:
+def _target(path: Path, roots: Sequence[Path], finder: Finder) -> Target:
     path = Path(path).expanduser()
     if not path.exists():
         raise NotFound(f"nothing at {path}: check the path's spelling")
     path = path.resolve()
-    holding = [root for root in roots if path.is_relative_to(root) and _is_met(path.relative_to(root))]
+    holding = [root for root in roots if path.is_relative_to(root) and finder.meets(root, path)]
     root = max(holding, key=lambda root: len(root.parts), default=path if path.is_dir() else path.parent)
     return Target(root, path)
-
-
-def _is_met(relative: Path) -> bool:
-    """Whether a walk from the root would come by here; a hidden folder that is named itself is a root of its own."""
-    return not any(part.startswith(".") or part in GENERATED for part in relative.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,198 @@
+"""The half of an index that adds to it: files, folders and documents, and their vectors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rifflux._arguments import checked_document, checked_path
+from rifflux.errors import ModelError, NotFound
+from rifflux.keeping import Keeping, info_of
+from rifflux.store.base import DocumentChange, Placed
+from rifflux.types import Document, Failure, IndexReport, Progress
+
+if TYPE_CHECKING:
+    from rifflux.ingest.find import Finder
+    from rifflux.ingest.prepare import Preparer
+    from rifflux.ingest.sync import Tally, Target
+    from rifflux.ingest.turns import Turns
+
+__all__ = ["DOCUMENTS", "Adding"]
+
+#: Where documents given by a program live; those of files live under their root's path.
+DOCUMENTS = "documents"
+
+
+class Adding(Keeping):
+    """Adds to an index and removes from it."""
+
+    def add(
+        self,
+        *items: str | Path | Document,
+        embed: bool = True,
+        force: bool = False,
+        prune: bool = True,
+        progress: Progress | None = None,
+        finder: Finder | None = None,
+        processes: int | None = None,
+    ) -> IndexReport:
+        """Index files, folders and documents; what did not change is left alone.
+
+        `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
+        gone from the given folders, and a given path that is gone itself. A file that cannot be read is listed in
+        the report and the run goes on. Interrupted, everything up to the last file is kept and the next run goes on
+        from there. Where there is much to read, `processes` share the work (default: one per core; 1: only this one).
+        """
+        from rifflux.ingest.find import Finder
+        from rifflux.ingest.reading import Reading
+        from rifflux.ingest.roots import absorb, remember
+        from rifflux.ingest.sync import Sync, Tally
+        from rifflux.ingest.turns import READ, Turns
+        from rifflux.models.cores import available_cores
+
+        start = time.perf_counter()
+        documents = [checked_document(item) for item in items if isinstance(item, Document)]
+        paths = [checked_path(item) for item in items if not isinstance(item, Document)]
+        finder = finder or Finder()
+        todo = self._targets(paths, finder, tally := Tally(), prune=prune)
+        if embed:
+            self._use_model()
+        turns = Turns(self.store)
+        if todo:
+            with turns(READ), Reading(self._preparer(), processes or available_cores()) as reading:
+                sync = Sync(self.store, finder, reading, force, prune)
+                for target in todo:
+                    sync(target, tally, progress)
+                    remember(self.store, target)
+        changes = self._put(DOCUMENTS, documents, force=force) if documents else []
+        tally.indexed += len(changes)
+        tally.skipped += len(documents) - len(changes)
+        tally.chunks += sum(len(change.chunks) for change in changes)
+        embedded = 0
+        if embed:
+            embedded = self._again_if_switched(lambda: self._embed_stored(changes, turns, progress, wait=bool(todo)))
+        # Only now, so that a wider root found the vectors of those inside it.
+        for target in todo:
+            absorb(self.store, target)
+        return IndexReport(
+            indexed_files=tally.indexed,
+            skipped_files=tally.skipped,
+            deleted_files=tally.deleted,
+            failed=tuple(tally.failed),
+            skipped=tuple(tally.left_out),
+            chunks=tally.chunks,
+            embedded_chunks=embedded,
+            indexed_paths=tuple(str(target.within) for target in todo),
+            embedding_model=self.embedder.name,
+            embedding_backend=self.embedder.backend,
+            seconds=round(time.perf_counter() - start, 3),
+            waited_for=tuple(turns.waited_for),
+        )
+
+    def embed(self, progress: Progress | None = None) -> int:
+        """Give vectors to all that waits for one; returns how many got one."""
+        from rifflux.ingest.turns import Turns
+
+        self._use_model()
+        turns = Turns(self.store)
+        return self._again_if_switched(lambda: self._embed_stored((), turns, progress, wait=True))
+
+    def embed_changes(self, changes: Iterable[DocumentChange]) -> int:
+        """Give vectors to what was just stored, without waiting for anybody; returns how many chunks got one."""
+        from rifflux.ingest.embed import embed_changes
+
+        changes = list(changes)
+        self._use_model()
+        return self._again_if_switched(lambda: embed_changes(self.store, self.embedder, changes))
+
+    def update(
+        self,
+        *,
+        embed: bool = True,
+        force: bool = False,
+        prune: bool = True,
+        progress: Progress | None = None,
+        finder: Finder | None = None,
+        processes: int | None = None,
+    ) -> IndexReport:
+        """Bring every folder and file that was added before up to date.
+
+        What is gone as a whole, such as a disk that is not mounted, is reported as failed and stays in the index.
+        """
+        from rifflux.ingest.roots import sources
+
+        known = sources(self.store)
+        gone = [path for path in known if not Path(path).exists()]
+        found = [path for path in known if path not in gone]
+        report = self.add(
+            *found, embed=embed, force=force, prune=prune, progress=progress, finder=finder, processes=processes
+        )
+        lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
+        return replace(report, failed=(*report.failed, *lost))
+
+    def _targets(self, paths: Iterable[Path], finder: Finder, tally: Tally, *, prune: bool) -> list[Target]:
+        """What to sync. A path that the index knows and that is gone is forgotten. Raises `NotFound` for others."""
+        from rifflux.ingest.roots import folders, forget
+        from rifflux.ingest.sync import targets
+
+        paths = [path.expanduser() for path in paths]
+        found = targets([path for path in paths if path.exists() or not prune], folders(self.store), finder)
+        for path in paths:
+            if prune and not path.exists():
+                forgotten = forget(self.store, path.resolve())
+                if forgotten is None:
+                    raise NotFound(f"nothing at {path}: check the path's spelling")
+                tally.deleted += forgotten
+        return found
+
+    def _put_at_once(self, collection: str, documents: Sequence[Document]) -> None:
+        """Store documents and their vectors; where the embedder fails, a later run makes them."""
+        from rifflux.ingest.embed import embed_changes
+
+        changes = self._put(collection, documents)
+        with suppress(ModelError):
+            self._use_model()
+            embed_changes(self.store, self.embedder, changes)
+
+    def _put(self, collection: str, documents: Iterable[Document], *, force: bool = False) -> list[DocumentChange]:
+        """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""
+        from rifflux.ingest.chunk import blocks_of
+        from rifflux.ingest.same import is_same
+
+        prepare, store = self._preparer(), self.store
+        wanted = {document.key: document for document in documents}.values()
+        changed = [each for each in wanted if force or not is_same(each, store.document(collection, each.key))]
+        changes = [prepare(collection, each, blocks_of(each), each.key) for each in changed]
+        if changes:
+            store.put_all(Placed(collection, change) for change in changes)
+        return changes
+
+    def _embed_stored(
+        self, changes: Iterable[DocumentChange], turns: Turns, progress: Progress | None, *, wait: bool
+    ) -> int:
+        """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
+        from rifflux.ingest.embed import embed_changes, embed_pending
+        from rifflux.ingest.turns import EMBED
+
+        with turns(EMBED) if wait else self.store.claim(EMBED) as mine:
+            if mine:
+                return sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
+            return embed_changes(self.store, self.embedder, changes)
+
+    def _use_model(self) -> None:
+        self._again_if_switched(lambda: self.store.use_model(info_of(self.embedder)))
+
+    def _preparer(self) -> Preparer:
+        from rifflux.ingest.prepare import Preparer
+
+        return Preparer(self.analyser, self.profile.chunker, self.embedder.count_tokens, self.store.owner)
+
+    def remove(self, *keys: str) -> int:
+        """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
+        found = [self._document_of(key) for key in keys]
+        with self.store.transaction():
+            return sum(self.store.remove(collection, [key]) for collection, key in found)
