@@ -247,7 +247,7 @@ class TestDocuments:
         assert index.status().documents == 0
 
 
-class TestDocuments:
+class TestUnchangedDocuments:
     NOTE = Document(
         "note",
         "The heron stands in the river.",
