@@ -13,7 +13,7 @@ from rifflux.store.sqlite.connect import Translated, connect
 __all__ = ["Keeper", "Task"]
 
 #: Seconds without a further change before work begins, and the longest that it waits for such a pause.
-PAUSE, LONGEST_WAIT = 0.3, 5.0
+PAUSE, LONGEST_WAIT = 0.3, 60.0
 #: Seconds until work begins that only a search asked for: a process that answers one question is gone by then.
 READER_PAUSE = 2.0
 

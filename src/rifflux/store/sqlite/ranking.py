@@ -16,7 +16,8 @@ from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.reading import Reading
 from rifflux.store.sqlite.scoring import Bm25, Statistics
 from rifflux.store.sqlite.terms import Terms
-from rifflux.types import Query, Ranking
+from rifflux.store.sqlite.vectors import best
+from rifflux.types import Ids, Query, Ranking
 
 __all__ = ["Ranks"]
 
@@ -46,12 +47,11 @@ class Ranks(Reading):
             log = None if owner else words.log(connection)
         if log is None:
             return None
-        depth = limit + _TIE_MARGIN + len(log.fresh)
-        found = words.ask(log, lambda snapshot: snapshot.find(query, depth))
-        if found is None:
-            return None
-        fresh = self._by_tables(query, limit, weights, log.fresh) if log.fresh else None
-        return found.without(log.fresh).ranked(limit, fresh)
+        found = words.ask(log, lambda snapshot: snapshot.find(query, limit + _TIE_MARGIN, log.fresh))
+        if found is None or not log.fresh:
+            return found and best(found.ids, found.scores, limit)
+        fresh = self._by_tables(query, limit, weights, log.fresh)
+        return best(np.concatenate([found.ids, fresh.ids]), np.concatenate([found.scores, fresh.scores]), limit)
 
     def _by_tables(
         self, query: Query, limit: int, weights: FieldWeights, among: Sequence[int] | None = None

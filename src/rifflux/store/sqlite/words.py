@@ -19,12 +19,12 @@ import numpy as np
 from rifflux.store.base import FieldWeights
 from rifflux.store.sqlite.derived import Current, Stamp, Unfit, current, location_of
 from rifflux.store.sqlite.keeper import PAUSE, Keeper
-from rifflux.types import Ids, Query, Ranking, Scores
+from rifflux.types import Query, Ranking
 
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["LEAST_CHUNKS", "NAME", "Found", "Log", "Snapshot", "Words", "stamp_file"]
+__all__ = ["LEAST_CHUNKS", "NAME", "Log", "Snapshot", "Words", "stamp_file"]
 
 
 Answer = TypeVar("Answer")
@@ -59,30 +59,6 @@ class Log(Current):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Chunks that match, best first: their rows, their ids and their scores."""
-
-    rows: Ids
-    ids: Ids
-    scores: Scores
-
-    def without(self, rows: Sequence[int]) -> Found:
-        """All but those of the given rows."""
-        if not rows:
-            return self
-        keep = ~np.isin(self.rows, np.fromiter(rows, np.int64, len(rows)))
-        return Found(self.rows[keep], self.ids[keep], self.scores[keep])
-
-    def ranked(self, limit: int, others: Ranking | None = None) -> Ranking:
-        """The best, ties by id; `others` are merged by their scores."""
-        ids, scores = self.ids, self.scores
-        if others is not None and len(others):
-            ids, scores = np.concatenate([ids, others.ids]), np.concatenate([scores, others.scores])
-        order = np.lexsort((ids, -scores))[:limit]
-        return Ranking(ids[order], scores[order])
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
     """One state of the word index. `stamp` says which, `entries` how many it has, replaced ones among them."""
 
@@ -105,8 +81,8 @@ class Snapshot:
             segments = json.loads((place / "meta.json").read_bytes())["segments"]
             return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments))
 
-    def find(self, query: Query, limit: int) -> Found | None:
-        """The best matches; None if it takes SQL to tell. Raises `Unfit`."""
+    def find(self, query: Query, limit: int, hidden: Sequence[int] = ()) -> Ranking | None:
+        """The best matches but for some rows; None if it takes SQL to tell. Raises `Unfit`."""
         from rifflux.store.sqlite.words_query import NotHere, Parser
         from rifflux.store.sqlite.words_schema import ID, ROW
 
@@ -116,12 +92,13 @@ class Snapshot:
             except NotHere:
                 return None
             if parsed is None:
-                return Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-            hits = self.searcher.search(parsed, limit, count=False).hits
-            places = [place for _, place in hits]
-            rows = np.array(self.searcher.fast_field_values(ROW, places), np.int64)
-            ids = np.array(self.searcher.fast_field_values(ID, places), np.int64)
-        return Found(rows, ids, np.array([score for score, _ in hits], np.float64))
+                return Ranking.empty()
+            hits = self.searcher.search(parsed, limit + len(hidden), count=False).hits
+            if hidden:
+                gone, rows = set(hidden), self.searcher.fast_field_values(ROW, [place for _, place in hits])
+                hits = [hit for hit, row in zip(hits, rows, strict=True) if row not in gone]
+            ids = np.array(self.searcher.fast_field_values(ID, [place for _, place in hits]), np.int64)
+        return Ranking(ids, np.array([score for score, _ in hits], np.float64))
 
     def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """In how many chunks each term occurs; terms that occur in none are left out. Raises `Unfit`."""
