@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import threading
 import time
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
@@ -60,26 +62,28 @@ class Log(Current):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One state of the word index. `stamp` says which, `entries` how many it has, replaced ones among them."""
+    """One state of the word index. `stamp` says which, `entries` how many it has, replaced ones among them.
+
+    `folder` is kept while it is open.
+    """
 
     index: tantivy.Index
     searcher: tantivy.Searcher
     stamp: Stamp
     entries: int
+    folder: object
 
     @classmethod
     def open(cls, place: Path, expected: Current) -> Snapshot:
         """Open the copy at a place; raises `Unfit` if it is not there, is damaged, or is not of this database."""
-        import tantivy
-
         from rifflux.store.sqlite.words_schema import FORMAT
 
         with _sound():
             stamp = Stamp.decoded((place / stamp_file(expected.token)).read_bytes())
             stamp.check(expected, NAME, FORMAT)
-            index = tantivy.Index.open(str(place))
+            index, folder = _opened(place)
             segments = json.loads((place / "meta.json").read_bytes())["segments"]
-            return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments))
+            return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments), folder)
 
     def find(self, query: Query, limit: int, hidden: Sequence[int] = ()) -> Ranking | None:
         """The best matches but for some rows; None if it takes SQL to tell. Raises `Unfit`."""
@@ -108,6 +112,22 @@ class Snapshot:
         with _sound():
             counts = {term: parser.frequency(term) for term in terms}
         return {term: count for term, count in counts.items() if count}
+
+
+def _opened(place: Path) -> tuple[tantivy.Index, object]:
+    """Tantivy's index at a place, and what must be kept for it: where nothing can be written, a folder of links.
+
+    Tantivy makes a lock file beside what it reads.
+    """
+    import tantivy
+
+    if os.access(place, os.W_OK):
+        return tantivy.Index.open(str(place)), None
+    folder = TemporaryDirectory(prefix="rifflux-")
+    for path in place.iterdir():
+        if path.suffix != ".lock":
+            Path(folder.name, path.name).symlink_to(path.absolute())
+    return tantivy.Index.open(folder.name), folder
 
 
 def stamp_file(token: str) -> str:
