@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -374,3 +375,23 @@ def test_a_large_index_gets_one_by_itself(tmp_path: Path, monkeypatch: pytest.Mo
     store.put("c", change("b", "three"))
     store.close()
     assert (tmp_path / "index.db.words").is_dir()
+
+
+def test_damage_that_a_search_finds_is_mended_in_the_background(
+    filled: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rifflux.store.sqlite.keeper.READER_PAUSE", 0.0)
+    path = _copy(filled, tmp_path)
+    for place in (tmp_path / "index.db.words").glob("*.pos"):
+        place.write_bytes(bytes(len(data := place.read_bytes()) - 40) + data[-40:])
+    store = SqliteStore.open(str(path))
+    query = Query("", (("cach", "river"),))
+    assert len(store.match(query, 10, WEIGHTS)) == len(exactly(store, query, 10))
+    assert len(store.troubles()) == 1
+    deadline = time.monotonic() + 30
+    while store.troubles() and time.monotonic() < deadline:
+        time.sleep(0.05)
+        store.match(query, 10, WEIGHTS)
+    assert store.troubles() == []
+    assert store.check() == []
+    store.close()

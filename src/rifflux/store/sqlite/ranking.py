@@ -17,7 +17,7 @@ from rifflux.store.sqlite.reading import Reading
 from rifflux.store.sqlite.scoring import Bm25, Statistics
 from rifflux.store.sqlite.terms import Terms
 from rifflux.store.sqlite.vectors import best
-from rifflux.types import Ids, Query, Ranking
+from rifflux.types import Query, Ranking
 
 __all__ = ["Ranks"]
 

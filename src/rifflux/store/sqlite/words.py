@@ -49,8 +49,15 @@ select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), co
     )
 )
 from derived where name = 'words'"""
-_ANY = "select 1 from derived where name = 'words'"
-_HIGHEST = "select coalesce(max(id), 0) from chunk"
+_HIGHEST = "select coalesce(max(id), 0) from chunk where owner = 0"
+
+# Whether there is something to follow, or so much that a first one pays.
+_DUE = f"""
+select iif(
+    exists (select 1 from derived where name = 'words' and token <> ''),
+    exists (select 1 from touched where what = 'words'),
+    ({_HIGHEST}) >= :least
+)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +253,7 @@ class Words:
 
     def changed(self, connection: apsw.Connection) -> None:
         """Have the word index follow what was just committed."""
-        if self._keeper and (connection.execute(_ANY).get or _is_worth_it(connection)):
+        if self._keeper and connection.execute(_DUE, {"least": LEAST_CHUNKS}).get:
             self._keeper.owe()
 
     def build(self) -> None:
@@ -268,5 +275,5 @@ class Words:
 
 
 def _is_worth_it(connection: apsw.Connection) -> bool:
-    """Whether the index is so large that a word index pays; told by the highest row, which costs nothing."""
+    """Whether there is so much that a word index pays; told by the highest row, which costs nothing."""
     return bool(connection.execute(_HIGHEST).get >= LEAST_CHUNKS)
