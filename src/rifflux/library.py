@@ -66,14 +66,16 @@ class Library:
         *paths: str | Path,
         source: str | None = None,
         format: str | None = None,
+        licence: str | None = None,
         embed: bool = True,
         progress: Progress | None = None,
     ) -> WorksReport:
         """Import the works of files, or of all files of folders that an importer knows by their suffix.
 
-        `source` names the list that a file is (else it is called after itself), `format` says what it is in. What
-        cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path that does not
-        exist, before anything is read.
+        `source` names the list that a file is (else it is called after itself), `format` says what it is in, and
+        `licence` is that of works whose source tells none: without one, the text of a work is never shown. What cannot
+        be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path that does not exist,
+        before anything is read.
         """
         from rifflux.ingest.works import FORMATS
 
@@ -82,11 +84,17 @@ class Library:
         found = [file for path in paths for file in _files(Path(path).expanduser())]
         if source is not None and len(found) > 1:
             raise InvalidArgument(f"source {source!r} can name one file, not {len(found)}: import them one by one")
-        run = partial(self._files, found, source, format, progress)
+        run = partial(self._files, found, source, format, licence, progress)
         return self._run(run, embed=embed, progress=progress)
 
     def _files(
-        self, paths: list[Path], wanted: str | None, format: str | None, progress: Progress | None, tally: Tally
+        self,
+        paths: list[Path],
+        wanted: str | None,
+        format: str | None,
+        licence: str | None,
+        progress: Progress | None,
+        tally: Tally,
     ) -> None:
         from rifflux.ingest.works import read_works
         from rifflux.ingest.works.base import Source
@@ -96,14 +104,15 @@ class Library:
             if progress:
                 progress("read", done, len(paths))
             name = name_source(self._store, path, wanted)
-            self._bring(tally, name, read_works(Source(path, name, partial(name_source, self._store)), format))
+            entries = read_works(Source(path, name, partial(name_source, self._store)), format)
+            self._bring(tally, name, entries, licence)
         if progress:
             progress("read", len(paths), len(paths))
 
-    def _bring(self, tally: Tally, source: str, entries: Iterable[Entry | Failure]) -> None:
+    def _bring(self, tally: Tally, source: str, entries: Iterable[Entry | Failure], licence: str | None = None) -> None:
         from rifflux.ingest.works.bring import Bring
 
-        Bring(self._store, self._preparer(), tally)(source, entries)
+        Bring(self._store, self._preparer(), tally, licence)(source, entries)
 
     def _run(self, bring: Callable[[Tally], None], *, embed: bool, progress: Progress | None) -> WorksReport:
         from rifflux.ingest.works.bring import Tally

@@ -42,7 +42,7 @@ class TestRecords:
                 "metadata": {
                     "year": 1959, "month": "February", "authors": ["Carr, J. W.", "Perlis, A."],
                     "keywords": "list, memory", "cr_categories": ["4.12"], "cites": ["C-1"], "cited_by": ["C-9"],
-                    "doi": "10.1145/1.2", "volume": 2,
+                    "doi": "10.1145/1.2", "volume": 2, "license": "cc0",
                 },
             },
             {"_id": "C-1", "title": "Preliminary report", "text": ""},
@@ -59,6 +59,7 @@ class TestRecords:
             identifiers=(Identifier("cacm", "C-2"), Identifier("doi", "10.1145/1.2")),
             tags=(Tag("acm", "4.12"), Tag("keyword", "list"), Tag("keyword", "memory")),
             citations=(Link("cacm:C-1"),),
+            licence="CC0-1.0",
             sources=("cacm",),
             metadata={"volume": 2},
         )
@@ -71,7 +72,7 @@ class TestRecords:
             {"heading": "Proof", "text": "By Zorn.", "kind": "proof"},
         ]
         index.works.import_files(
-            write("a.jsonl", {"id": "T", "title": "A lemma", "text": "Statement.", "sections": sections})
+            write("a.jsonl", {"id": "T", "title": "A lemma", "text": "Statement.", "sections": sections}), licence="own"
         )
         (hit,) = index.search("zorn", mode="lexical")
         assert (hit.document, hit.heading_path, hit.content) == ("T", "Proof", "By Zorn.")
@@ -108,6 +109,11 @@ class TestRecords:
             )
         )
         assert [hit.document for hit in index.search("sheaves", mode="lexical", filter={"until": "1960"})] == ["1"]
+
+    def test_a_licence_can_be_given_for_works_whose_source_tells_none(self, index: Index, write: Any) -> None:
+        path = write("a.jsonl", {"id": 1, "title": "One", "text": "own"}, {"id": 2, "title": "Two", "license": "mit"})
+        index.works.import_files(path, licence="mine")
+        assert [index.works.get(name).work.licence for name in ("a:1", "a:2")] == ["mine", "mit"]
 
 
 class TestBadInput:

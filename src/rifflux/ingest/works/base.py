@@ -8,17 +8,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import InvalidArgument, Unreadable
 from rifflux.text.dates import parse_time
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, identify, tagged
 
-__all__ = ["Entry", "Notes", "Reader", "Record", "Source", "local_link"]
+__all__ = ["LARGEST", "Entry", "Notes", "Reader", "Record", "Source", "content", "local_link"]
 
 Record = Mapping[str, Any]
 #: Works announced for next year are printed with its number already.
 YEARS_AHEAD = 1
 EARLIEST_YEAR = 1000
+#: A file that is read as a whole may have so many bytes; JSON Lines may have any number.
+LARGEST = 100 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,17 @@ class Notes(list[str]):
             return True
         self.append(f"its date {str(told)!r} lies in the future, or before {EARLIEST_YEAR}: left out")
         return False
+
+
+def content(path: Path) -> bytes:
+    """The bytes of a file. Raises `Unreadable` for one that is too large or cannot be read."""
+    try:
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise Unreadable(f"is {size / 2**20:.0f} MB large: at most {LARGEST // 2**20} MB are read, so split it")
+        return path.read_bytes()
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
 
 
 def local_link(source: str, key: str, kind: str = "cites") -> Link:

@@ -10,7 +10,7 @@ from rifflux.ingest.read.plain import plain_blocks
 from rifflux.ingest.works.base import Entry
 from rifflux.ingest.works.citations import Citations
 from rifflux.ingest.works.doubts import Doubts
-from rifflux.ingest.works.matching import Matcher, Place, records_of
+from rifflux.ingest.works.matching import COLLECTION, Matcher, Place, records_of
 from rifflux.ingest.works.terms import DEFINITION, defined_terms
 from rifflux.store.base import Store
 from rifflux.types import Block, Document, Failure, Identifier, Tag
@@ -19,10 +19,8 @@ from rifflux.works.merge import merged
 from rifflux.works.report import Doubt
 from rifflux.works.stored import dump
 
-__all__ = ["COLLECTION", "Bring", "Tally", "blocks_of_parts"]
+__all__ = ["Bring", "Tally", "blocks_of_parts"]
 
-#: Works live in collections of this name and their source's.
-COLLECTION = "works/"
 #: Works that share a transaction.
 GROUP = 256
 #: Of more failures of one sort than this, only the number is told.
@@ -46,11 +44,12 @@ class Tally:
 
 @dataclass(slots=True)
 class Bring:
-    """Stores works, counting in `tally`."""
+    """Stores works, counting in `tally`. `licence` is that of works whose source tells none."""
 
     store: Store
     prepare: Preparer
     tally: Tally
+    licence: str | None = None
 
     def __call__(self, source: str, entries: Iterable[Entry | Failure]) -> None:
         """Store the works of a source, some at a time; what is wrong with one leaves the others alone."""
@@ -88,7 +87,8 @@ class Bring:
             self.tally.noted.append(Failure(entry.place, "it cites itself: that citation is left out"))
         terms = defined_terms(work.abstract) if work.kind == DEFINITION else ()
         tags = (*work.tags, *(Tag("term", term) for term in terms))
-        return replace(work, identifiers=identifiers, citations=cited, tags=tags, sources=(source,))
+        licence = work.licence or self.licence
+        return replace(work, identifiers=identifiers, citations=cited, tags=tags, licence=licence, sources=(source,))
 
     def put(self, place: Place, records: Mapping[str, Work], replaced: Iterable[Place]) -> None:
         """Store at `place` what all records tell of one work, instead of the documents at `replaced`."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
-from rifflux.errors import InvalidArgument, Unreadable
+from rifflux.errors import InvalidArgument, MissingExtra, Unreadable
+from rifflux.ingest.works import arxiv, csl, openalex
 from rifflux.ingest.works.base import Entry, Reader, Record, Source
 from rifflux.ingest.works.records import records
 from rifflux.types import Failure
@@ -15,12 +16,23 @@ __all__ = ["FORMATS", "SUFFIXES", "is_known", "read_works"]
 
 FORMATS = {
     "jsonl": "jsonl:read",
+    "arxiv": "arxiv:read",
+    "openalex": "openalex:read",
+    "csl": "csl:read",
+    "bibtex": "bibtex:read",
+    "latex": "latex:read",
+    "pdf": "pdf:read",
 }
 #: By suffix; JSON is told apart by what it holds.
-SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".json": "json"}
+SUFFIXES = {
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
+    ".bib": "bibtex",
+    **dict.fromkeys((".tex", ".ltx", ".latex"), "latex"),
+    ".pdf": "pdf",
+}
 
 #: By which fields a record shows its format, the most telling first; other records are `jsonl`.
-_SHAPES: Mapping[str, Callable[[Record], bool]] = {}
+_SHAPES: Mapping[str, Callable[[Record], bool]] = {"openalex": openalex.shows, "arxiv": arxiv.shows, "csl": csl.shows}
 
 
 def read_works(source: Source, format: str | None = None) -> Iterator[Entry | Failure]:
@@ -32,7 +44,7 @@ def read_works(source: Source, format: str | None = None) -> Iterator[Entry | Fa
         raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
     try:
         yield from _reader(format or _format_of(source.path))(source)
-    except Unreadable as error:
+    except (Unreadable, MissingExtra) as error:
         yield Failure(str(source.path), str(error))
 
 

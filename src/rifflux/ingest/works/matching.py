@@ -14,10 +14,13 @@ from rifflux.works.schemes import STRONG
 from rifflux.works.stored import load
 from rifflux.works.titles import TITLE, title_key
 
-__all__ = ["Matcher", "Place", "records_of"]
+__all__ = ["COLLECTION", "Matcher", "Place", "records_of"]
 
 #: Of works whose titles begin alike, more than this are a series, and not one work many times.
 MOST_CANDIDATES = 12
+
+#: Works live in collections of this name and their source's.
+COLLECTION = "works/"
 
 #: The collection and key of a document.
 Place = tuple[str, str]
@@ -62,8 +65,8 @@ def records_of(store: Store, place: Place) -> Mapping[str, Work]:
     document = store.document(*place)
     if document is None:
         return {}
-    work = work_of(document)
-    return {next((str(each) for each in work.identifiers if each.scheme in work.sources), ""): work}
+    collection, key = place
+    return {f"{collection.removeprefix(COLLECTION)}:{key}": work_of(document)}
 
 
 def _is(likeness: Likeness, verdicts: Mapping[str, Verdict]) -> bool:
