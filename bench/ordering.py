@@ -1,0 +1,99 @@
+"""How long it takes to put candidates in order: fusing two pools and explaining the page, and reranking its best.
+
+    python bench/ordering.py INDEX.db QUERIES.jsonl [--pool 200] [--page 10] [--rerank features maxsim]
+
+For each fusion: milliseconds to fuse what both channels found, candidates being the first `pool` of each, and to make
+the trails of the page's hits. What a fusion asks the store is in it; reading the rows of the page is not, for every
+search does that. For each reranker: what it adds to a search, for its 20 candidates. Each question is asked once, after
+some that are not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+import rifflux
+from rifflux.index import Index
+from rifflux.retrieve.evidence import StoreEvidence
+from rifflux.retrieve.fuse import FUSIONS
+from rifflux.retrieve.pipeline import Plan, Stopwatch
+
+WARMING = 10
+T = TypeVar("T")
+
+
+def main() -> None:
+    """Print the percentiles."""
+    arguments = _arguments()
+    lines = arguments.questions.read_text("utf-8").splitlines()[: arguments.queries + WARMING]
+    questions = [json.loads(line)["text"] for line in lines]
+    with rifflux.open(arguments.index, create=False) as index:
+        print(f"{index.status().chunks:,} chunks, {len(questions) - WARMING} questions, milliseconds")
+        print(f"{'':<24}{'p50':>9}{'p95':>9}")
+        for name in FUSIONS:
+            times = [_fusing(index, question, name, arguments.pool, arguments.page) for question in questions]
+            _print(f"fuse {name}", [each[0] for each in times])
+            _print("  and explain the page", [sum(each) for each in times])
+        for name in arguments.rerank:
+            _print(f"rerank by {name}", [_reranking(index, question, name) for question in questions])
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("index", type=Path)
+    parser.add_argument("questions", type=Path, metavar="QUERIES.jsonl")
+    parser.add_argument("--pool", type=int, default=200)
+    parser.add_argument("--page", type=int, default=10)
+    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--rerank", nargs="*", default=["features", "maxsim"])
+    return parser.parse_args()
+
+
+def _fusing(index: Index, question: str, fusion: str, pool: int, page: int) -> tuple[float, float]:
+    """Milliseconds to fuse, and to explain."""
+    plan = _plan(index, question, fusion, pool)
+    found = {name: source(plan.query) for name, source in plan.pipeline.sources.items()}
+    took, candidates = _timed(lambda: plan.pipeline.ordered(plan.query, found, Stopwatch()))
+    survivors = candidates.lifted.head(page)
+    rows = index.store.hydrate(survivors)
+    explaining = replace(plan.pipeline, hydrate=lambda ranking, trails: rows)
+    return took, _timed(lambda: explaining.explained(candidates, survivors))[0]
+
+
+def _plan(index: Index, question: str, fusion: str, pool: int) -> Plan:
+    """A hybrid search for a question with a fusion and a pool, without what comes after them."""
+    plan = index.plan(question)
+    fuse = FUSIONS[fusion]()
+    query = replace(plan.query, limit=fuse.depth(pool))
+    # Evidence remembers what it was asked: each fusion starts anew.
+    evidence = StoreEvidence(index.store, query)
+    return replace(
+        plan, query=query, pipeline=replace(plan.pipeline, fuse=fuse, pool=pool, evidence=evidence, lift=None)
+    )
+
+
+def _reranking(index: Index, question: str, name: str) -> float:
+    return index.search(question, rerank=name).trace.milliseconds["rerank"]
+
+
+def _timed(work: Callable[[], T]) -> tuple[float, T]:
+    start = time.perf_counter()
+    result = work()
+    return (time.perf_counter() - start) * 1000, result
+
+
+def _print(what: str, values: Sequence[float]) -> None:
+    p50, p95 = np.percentile(values[WARMING:], [50, 95])
+    print(f"{what:<24}{p50:9.3f}{p95:9.3f}")
+
+
+if __name__ == "__main__":
+    main()
