@@ -24,7 +24,7 @@ from rifflux.retrieve.classify import classify
 from rifflux.retrieve.evidence import StoreEvidence
 from rifflux.retrieve.expand import Synonyms, expand
 from rifflux.retrieve.fuse import Fuse, fusion_of
-from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
+from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch
 from rifflux.retrieve.understand import understand
 from rifflux.retrieve.works.licences import shown, shown_document
 from rifflux.store.base import JUDGEMENT, PART, Event, Store
@@ -192,7 +192,7 @@ class Asking:
             pool,
             StoreEvidence(self.store, asked),
             Anchors(self.store, self.analyser) if self.profile.anchors and fuse and fuse.anchored else None,
-            [("rerank", reranker)] if reranker else [],
+            [(RERANK, reranker)] if reranker else [],
         )
         trace = Trace(
             mode=mode,

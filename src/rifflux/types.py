@@ -236,7 +236,8 @@ class Query:
 
     `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
     phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
-    `variants` are further alternatives that were not asked for: other spellings and synonyms.
+    `variants` are further alternatives that were not asked for: other spellings and synonyms. `beside` are for each of
+    them the terms of the question that it may stand for.
     `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
     `model` is the fingerprint of the model that made `vector`, where that is known.
     `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for. `exact` asks for the
@@ -249,6 +250,7 @@ class Query:
     excluded: tuple[Clause, ...] = ()
     prefixes: tuple[str, ...] = ()
     variants: tuple[Clause, ...] = ()
+    beside: tuple[Clause, ...] = ()
     anchors: tuple[Clause, ...] = ()
     specificity: float = 0.0
     semantic_text: str = ""
@@ -355,7 +357,8 @@ class Hit:
 class Trace:
     """What the pipeline did: milliseconds by stage, hits by channel, what was dropped, what degraded and why.
 
-    `notes` tell what was left out on purpose, `understanding` what the question was taken for.
+    `reranker` is what reordered the hits; None where nothing did, even if that was asked for. `notes` tell what was
+    left out on purpose, `understanding` what the question was taken for.
     """
 
     mode: str

@@ -78,6 +78,13 @@ class TestSpelling:
         assert both[0].document == values[0].document == "ownership"
         assert both[0].score == pytest.approx(values[0].score + VARIANT * asked[0].score)
 
+    def test_what_a_word_was_taken_for_is_relevant_too(self, index: Index) -> None:
+        guessed, unknown, asked = (
+            index.search(f"{word} values", mode="lexical")[0].relevance or 0
+            for word in ("onwership", "zebrawood", "ownership")
+        )
+        assert unknown < guessed < asked
+
     def test_why_tells_the_place_of_a_guess_as_the_search_does(self, index: Index) -> None:
         for rank, hit in enumerate(index.search("onwership vlaue k8s", mode="lexical"), 1):
             verdict = index.why("onwership vlaue k8s", hit.document, mode="lexical", top_k=1)

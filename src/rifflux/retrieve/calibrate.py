@@ -5,7 +5,8 @@ question has an answer here at all. The relevance does: it looks only at what th
 by logistic regression (Platt, "Probabilistic Outputs for Support Vector Machines", 1999) on a few features:
 
     cosine    of question and passage; never below 0
-    coverage  the share of the question's terms, weighted by idf, that the passage, its title or headings hold
+    coverage  the share of the question's terms, weighted by idf, that the passage, its title or headings hold; other
+              spellings and synonyms count three quarters
     length    log(1 + the number of the question's terms): of a long question no passage holds everything
     named     the share of its identifiers that the passage holds, times how much of the question they are
     title     1 if the question is the whole title of the passage
@@ -30,7 +31,7 @@ from rifflux.errors import ModelError
 from rifflux.models.base import Embedder
 from rifflux.retrieve.candidates import SEMANTIC
 from rifflux.retrieve.evidence import idf
-from rifflux.store.base import Store
+from rifflux.store.base import VARIANT, Store
 from rifflux.text.analyser import Analyser
 from rifflux.types import Clause, Hit, Query, Results, Scores
 
@@ -146,7 +147,7 @@ class Relevance:
         asked = frozenset(term for clause in weights for term in clause)
         return Features(
             cosine=self._cosines(query, hits),
-            coverage=_shares(weights, texts),
+            coverage=_shares(weights, texts, _stand_ins(query)),
             length=np.full(len(hits), math.log1p(len(weights))),
             named=query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
             title=np.array([float(bool(asked) and asked == frozenset(title.split())) for title in titles]),
@@ -182,10 +183,31 @@ def at_least(least: float, results: Results) -> Results:
     return replace(results, hits=tuple(hit for value, hit in worth if value >= least))
 
 
-def _shares(weights: Mapping[Clause, float], texts: Sequence[str]) -> Scores:
-    """The share of the clauses, by weight, that each text holds; 0 of none."""
+def _stand_ins(query: Query) -> Mapping[Clause, Sequence[str]]:
+    """The variants that a term of the question may stand for, as texts hold them."""
+    found: dict[Clause, list[str]] = {}
+    for variant, terms in zip(query.variants, query.beside, strict=False):
+        for term in terms:
+            found.setdefault((term,), []).append(_held(variant))
+    return found
+
+
+def _shares(
+    weights: Mapping[Clause, float], texts: Sequence[str], stand_ins: Mapping[Clause, Sequence[str]] | None = None
+) -> Scores:
+    """The share of the clauses, by weight, that each text holds; 0 of none. What stands in for one counts `VARIANT`."""
     total = sum(weights.values())
     if not total:
         return np.zeros(len(texts))
-    wanted = [(f" {' '.join(clause)} ", weight) for clause, weight in weights.items()]
-    return np.array([sum([weight for clause, weight in wanted if clause in text]) for text in texts]) / total
+    wanted = [(_held(clause), weight) for clause, weight in weights.items()]
+    found = np.array([sum([weight for clause, weight in wanted if clause in text]) for text in texts], np.float64)
+    for clause, others in (stand_ins or {}).items():
+        weight = VARIANT * weights.get(clause, 0.0)
+        missing = [_held(clause) not in text and any(other in text for other in others) for text in texts]
+        found += weight * np.array(missing)
+    return np.asarray(found / total)
+
+
+def _held(clause: Clause) -> str:
+    """A clause as it stands in the terms of a text."""
+    return f" {' '.join(clause)} "

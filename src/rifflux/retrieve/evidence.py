@@ -25,10 +25,18 @@ class StoreEvidence:
 
     store: Store
     query: Query
+    # A fusion asks for the same ones again when it explains the page.
     _kinds: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _covered: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def coverage(self, ids: Ids) -> Scores:
         """The share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
+        wanted = ids.tolist()
+        if not self._covered.keys() >= set(wanted):
+            self._covered.update(zip(wanted, self._coverage(ids).tolist(), strict=True))
+        return np.array([self._covered[id] for id in wanted], np.float64)
+
+    def _coverage(self, ids: Ids) -> Scores:
         weights = self._weights()
         total = sum(weights.values())
         share = np.zeros(len(ids))
@@ -40,7 +48,6 @@ class StoreEvidence:
         """The kind of each chunk's document; empty for a chunk that is gone."""
         wanted = ids.tolist()
         if not self._kinds.keys() >= set(wanted):
-            # A fusion asks for the same ones again when it explains the page.
             self._kinds.update({**dict.fromkeys(wanted, ""), **self.store.kinds(ids)})
         return [self._kinds[id] for id in wanted]
 

@@ -39,11 +39,15 @@ Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A clause that is searched besides what was asked, as it is told to people, and the words it stands beside."""
+    """A clause that is searched besides what was asked, as it is told to people, and the words it stands beside.
+
+    `beside` are the terms of these words.
+    """
 
     clause: Clause
     shown: str
     word: str
+    beside: Clause
     unknown: bool = False
 
 
@@ -66,7 +70,8 @@ def expand(
     whole = dict(formulas(query, analyser))
     variants = dict.fromkeys([*fresh, *(phrase for phrases in whole.values() for phrase in phrases)])
     notes = [*_notes(fresh.values()), *(f"{formula!r} is a formula: also searched as a whole" for formula in whole)]
-    return replace(query, variants=tuple(variants)), notes
+    beside = tuple(fresh[each].beside if each in fresh else () for each in variants)
+    return replace(query, variants=tuple(variants), beside=beside), notes
 
 
 def _notes(variants: Iterable[Variant]) -> Iterator[str]:
@@ -89,7 +94,7 @@ def spellings(query: Query, analyser: Analyser, frequencies: Frequencies, vocabu
     held = frequencies(list(words))
     for term, word in islice(((term, word) for term, word in words.items() if not held.get(term)), MOST_MENDED):
         for near in _near(term, vocabulary):
-            yield Variant((near,), near, word, unknown=True)
+            yield Variant((near,), near, word, (term,), unknown=True)
 
 
 def _words(query: Query, analyser: Analyser) -> Iterator[tuple[str, str]]:
@@ -174,7 +179,7 @@ def _rules(line: str, place: str, analyser: Analyser) -> Iterator[tuple[Clause, 
     pairs = product(*sides) if len(sides) == 2 else permutations(sides[0], 2)
     for (source, word), (target, shown) in pairs:
         if source != target:
-            yield source, Variant(target, shown, word)
+            yield source, Variant(target, shown, word, source)
 
 
 def _members(side: str, place: str, analyser: Analyser) -> list[tuple[Clause, str]]:

@@ -11,7 +11,7 @@ from rifflux.retrieve.candidates import Source
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, ranks_of
 from rifflux.types import Hit, Ids, Query, Ranking, Results, Trace, Why
 
-__all__ = ["Candidates", "NotApplied", "Pipeline", "Plan", "Stage", "Stopwatch"]
+__all__ = ["RERANK", "Candidates", "NotApplied", "Pipeline", "Plan", "Stage", "Stopwatch"]
 
 Stage = Callable[[Query, Sequence[Hit]], Sequence[Hit]]
 #: Reads the rows of a ranking and gives each hit its trail.
@@ -20,6 +20,8 @@ Hydrate = Callable[[Ranking, Sequence[tuple[Why, ...]]], list[Hit]]
 Factors = Mapping[int, Mapping[str, float]]
 Lift = Callable[[Query, Ranking], tuple[Ranking, Factors]]
 _NO_FACTORS: Factors = {}
+#: The name of the stage that reranks.
+RERANK = "rerank"
 #: How many times more candidates are read where a page stays short, and from how many on no more are.
 WIDER, WIDEST = 5, 10_000
 
@@ -69,8 +71,8 @@ class Candidates:
 class Pipeline:
     """Sources, a fusion and stages put together. `fuse` is None for a search in a single channel.
 
-    `pool` candidates are read for the stages; without stages, only those that are returned. `rate` gives the hits of
-    the page their relevance.
+    `pool` candidates are read for the stages, or as many as the `top` of each that has one; without stages, only those
+    that are returned. `rate` gives the hits of the page their relevance.
     """
 
     sources: Mapping[str, Source]
@@ -86,9 +88,9 @@ class Pipeline:
         """Answer a query with at most `top_k` hits, each with its trail, and complete the trace."""
         candidates = self.candidates(query, clock)
         with clock("fetch"):
-            survivors = candidates.lifted.head(self.depth(top_k) if self.stages else top_k)
+            survivors = candidates.lifted.head(self.depth(top_k))
             hits = self.explained(candidates, survivors)
-        hits, degraded, dropped = self.refined(query, hits, clock)
+        hits, left_out, dropped = self.refined(query, hits, clock)
         hits = hits[:top_k]
         if self.rate:
             with clock("relevance"):
@@ -96,16 +98,17 @@ class Pipeline:
         counts = {name: len(ranking) for name, ranking in candidates.found.items()} | {"fused": len(candidates.fused)}
         trace = replace(
             trace,
+            reranker=None if RERANK in left_out else trace.reranker,
             milliseconds=clock.milliseconds,
             counts={**trace.counts, **counts},
             dropped={**trace.dropped, **dropped},
-            degraded=(*trace.degraded, *degraded),
+            degraded=(*trace.degraded, *map(": ".join, left_out.items())),
         )
         return Results(query.text, tuple(hits), trace)
 
     def depth(self, top_k: int) -> int:
-        """How many hits the stages get to see."""
-        return max(self.pool, top_k)
+        """How many hits are read, for the page and for the stages to see."""
+        return max([top_k, *(getattr(stage, "top", self.pool) for _, stage in self.stages)])
 
     def candidates(self, query: Query, clock: Stopwatch) -> Candidates:
         """Ask the sources and put what they find in order."""
@@ -127,19 +130,19 @@ class Pipeline:
 
     def refined(
         self, query: Query, hits: Sequence[Hit], clock: Stopwatch
-    ) -> tuple[Sequence[Hit], list[str], dict[str, int]]:
-        """The hits after all stages, why some stage was left out, and how many hits each dropped."""
-        degraded, dropped = [], {}
+    ) -> tuple[Sequence[Hit], dict[str, str], dict[str, int]]:
+        """The hits after all stages, the stages that were left out and why, and how many hits each dropped."""
+        left_out, dropped = {}, {}
         for name, stage in self.stages:
             before = len(hits)
             try:
                 with clock(name):
                     hits = stage(query, hits)
             except NotApplied as error:
-                degraded.append(f"{name}: {error}")
+                left_out[name] = str(error)
             if len(hits) < before:
                 dropped[name] = before - len(hits)
-        return hits, degraded, dropped
+        return hits, left_out, dropped
 
     def explained(self, candidates: Candidates, survivors: Ranking) -> Sequence[Hit]:
         """Read hits, with their rank and score in every channel, what the fusion made of them, and what lifted them."""

@@ -19,7 +19,7 @@ from rifflux.retrieve.changes import changes
 from rifflux.retrieve.evidence import idf
 from rifflux.retrieve.fuse import ranks_of
 from rifflux.retrieve.obstacles import Obstacle, obstacles
-from rifflux.retrieve.pipeline import Candidates, Plan
+from rifflux.retrieve.pipeline import RERANK, Candidates, Plan
 from rifflux.retrieve.words import ordinal, shown
 from rifflux.store.base import Store
 from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Ranking, Trace, Verdict, Why
@@ -48,7 +48,7 @@ class Inquiry:
     chunks: int
     top_k: int
     typed: Mapping[str, str] = field(default_factory=dict)
-    degraded: list[str] = field(default_factory=list, init=False)
+    left_out: dict[str, str] = field(default_factory=dict, init=False)
 
     def __call__(self) -> Verdict:
         """The verdict on the best of the chunks."""
@@ -86,13 +86,18 @@ class Inquiry:
         pipeline, query = self.plan.pipeline, self.plan.query
         if not pipeline.stages:
             return ()
-        hits = pipeline.explained(self.candidates, self.candidates.lifted.head(pipeline.depth(self.top_k)))
+        hits = pipeline.explained(self.candidates, self.candidates.lifted.head(self._read))
         steps = [("", hits)]
         for name, stage in pipeline.stages:
-            hits, degraded, _ = replace(pipeline, stages=[(name, stage)]).refined(query, hits, self.plan.clock)
-            self.degraded.extend(degraded)
+            hits, left_out, _ = replace(pipeline, stages=[(name, stage)]).refined(query, hits, self.plan.clock)
+            self.left_out.update(left_out)
             steps.append((name, hits))
         return steps
+
+    @property
+    def _read(self) -> int:
+        """How many hits the stages are shown: all of a page as long as the pool, so that the ranks below agree."""
+        return max(self.plan.pipeline.pool, self.top_k)
 
     @property
     def _refined(self) -> Sequence[Hit]:
@@ -118,7 +123,8 @@ class Inquiry:
         """The search's trace as far as it went."""
         trace, found = self.plan.trace, self.candidates.found
         counts = {name: len(ranking) for name, ranking in found.items()} | {"fused": len(self.candidates.fused)}
-        degraded = (*trace.degraded, *self.degraded)
+        degraded = (*trace.degraded, *map(": ".join, self.left_out.items()))
+        trace = replace(trace, reranker=None) if RERANK in self.left_out else trace
         return replace(trace, milliseconds=self.plan.clock.milliseconds, counts=counts, degraded=degraded)
 
     # Verdicts

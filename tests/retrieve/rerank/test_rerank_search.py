@@ -9,6 +9,7 @@ import rifflux
 from rifflux.errors import InvalidArgument
 from rifflux.models.hashing import HashEmbedder
 from rifflux.retrieve.rerank import DEFAULT_RERANKER, RERANKERS, Rerank, RerankSettings, Scored
+from rifflux.retrieve.rerank.features import Features
 from rifflux.types import Document
 
 
@@ -40,7 +41,8 @@ def test_the_same_search_has_the_same_result(index):
 def test_by_mode(index):
     found = index.search("cache entry", mode="hybrid-rerank")
     assert (found.trace.mode, found.trace.reranker) == ("hybrid", DEFAULT_RERANKER)
-    assert index.search("cache", mode="hybrid-rerank", rerank="maxsim").trace.reranker == "maxsim"
+    other = index.search("cache", mode="hybrid-rerank", rerank="maxsim").trace
+    assert other.degraded[0].startswith("rerank: maxsim")
 
 
 @pytest.mark.parametrize("mode", ["lexical", "semantic"])
@@ -63,9 +65,25 @@ def test_by_value(index):
     assert [each.document for each in turned] == [each.document for each in plain][::-1]
 
 
+def test_no_more_rows_are_read_than_the_page_and_the_reranker_need(index, monkeypatch):
+    read, hydrate = [], index.store.hydrate
+
+    def counted(ranking, *trails):
+        read.append(len(ranking))
+        return hydrate(ranking, *trails)
+
+    monkeypatch.setattr(index.store, "hydrate", counted)
+    for top_k, group in ((3, None), (12, None), (3, "document")):
+        index.search("cache", top_k=top_k, rerank=Rerank(Features(index.resources), top=7), group=group)
+    # What groups looks at everything that was found.
+    assert read[:2] == [7, 12]
+    assert read[2] == 40
+
+
 def test_a_reranker_that_cannot_leaves_the_order_and_says_so(index):
     plain, tried = index.search("cache entry 7"), index.search("cache entry 7", rerank="maxsim")
     assert tried.hits == plain.hits
+    assert tried.trace.reranker is None
     assert tried.trace.degraded == (
         "rerank: maxsim was left out: the embedder gives vectors of texts only, not of their tokens",
     )
@@ -107,6 +125,7 @@ def test_a_hanging_reranker_is_left_out(index):
         # Long enough for the search alone on a busy machine.
         found = index.search("cache entry 7", rerank=stage, deadline_ms=400)
         reasons += found.trace.degraded
+        assert found.trace.reranker is None
         assert found.hits == plain.hits
     release.set()
     assert reasons[:4] == ["rerank: hanging was left out: it was not done in time"] * 4
