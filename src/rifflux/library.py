@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -151,6 +152,18 @@ class Library:
         return Shelved(
             collection, key, work_of(shown_document(collection, document)), self._hits(cites), self._hits(cited_by)
         )
+
+    def export(self, *identifiers: str, format: str = "bibtex") -> str:
+        """Works as a bibliography: `bibtex`, or `csl` for CSL-JSON. Abstracts only where a licence is known."""
+        from rifflux.works.export import bibtex, cite_keys, csl
+
+        if format not in ("bibtex", "csl"):
+            raise InvalidArgument(f"no format {format!r}: choose bibtex or csl")
+        works = [self.get(identifier).work for identifier in identifiers]
+        keyed = list(zip(works, cite_keys(works), strict=True))
+        if format == "bibtex":
+            return "\n\n".join(bibtex(work, key) for work, key in keyed)
+        return json.dumps([csl(work, key) for work, key in keyed], ensure_ascii=False, indent=2)
 
     def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
         unique = list(dict.fromkeys(ids))

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["configured_as", "configured_model", "configured_rerankers", "open_configured", "view_of"]
 
 
-def open_configured(settings: Settings, *, create: bool = False) -> Index:
-    """The index, its embedder, rerankers and synonyms as the settings have them."""
+def open_configured(settings: Settings, *, create: bool = False, profile: str = "files") -> Index:
+    """The index, its embedder, rerankers and synonyms as the settings have them; a new one is made for `profile`."""
     from rifflux.index import open_index
 
     return open_index(
         settings.index_path(create=create),
         create=create,
+        profile=profile,
         model=configured_model(settings),
         threads=settings.threads or None,
         rerankers=configured_rerankers(settings),

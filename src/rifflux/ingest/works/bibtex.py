@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ _IDENTIFIERS = {"doi": "doi", "mrnumber": "mr", "zblnumber": "zbl", "zbl": "zbl"
 _IDENTIFIERS |= {"openalex": "openalex", "arxiv": "arxiv", "arxivid": "arxiv"}
 #: Where an arXiv number may stand besides a field of its own.
 _MENTIONS = ("eprint", "journal", "url", "note", "howpublished", "number")
+
+_ESCAPED = re.compile(r"\\([&%#_])")
 
 Fields = Mapping[str, str]
 
@@ -63,7 +66,7 @@ def _entry(place: str, source: str, key: str, kind: str, fields: Fields) -> Entr
     date = _date(fields, notes)
     work = Work(
         title=title,
-        abstract=fields.get("abstract", ""),
+        abstract=_ESCAPED.sub(r"\1", fields.get("abstract", "")),
         authors=tuple(map(readable, people(fields.get("author") or fields.get("editor") or ""))),
         year=int(date[:4]) if date else None,
         venue=readable(next((fields[name] for name in _VENUE if fields.get(name)), "")),

@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    from rifflux.surfaces.cli import evaluating, explaining, keeping, remembering, retrieving, serving, tuning  # noqa: F401
+    from rifflux.surfaces.cli import evaluating, explaining, keeping, remembering, retrieving, serving, tuning, works  # noqa: F401
     from rifflux.surfaces.cli.commands import app
 
     try:

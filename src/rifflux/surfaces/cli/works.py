@@ -1,0 +1,173 @@
+"""The commands of research works: importing, showing, reviewing likely duplicates, exporting bibliographies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rifflux.errors import InvalidArgument
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, app
+from rifflux.surfaces.cli.progress import progress_bar
+from rifflux.surfaces.config import load
+from rifflux.surfaces.opening import open_configured
+
+if TYPE_CHECKING:
+    from rifflux.library import Library, Shelved
+    from rifflux.works.report import WorksReport
+
+__all__: list[str] = []
+
+works = typer.Typer(help="Import research works, look them up, export them.", no_args_is_help=True)
+app.add_typer(works, name="works")
+
+#: Linked works that are named to people.
+MOST_NAMED = 10
+
+
+@works.command(
+    "import",
+    epilog="""Examples:  rifflux works import arxiv-metadata-oai-snapshot.json refs.bib
+
+rifflux works import paper/main.tex --licence CC-BY-4.0""",
+)
+def import_(
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders: .jsonl .json .bib .tex .pdf.")],
+    source: Annotated[
+        str | None, typer.Option(help="What the list is called that the file is.  [default: after the file]")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option(help="jsonl, arxiv, openalex, csl, bibtex, latex or pdf.  [default: as it looks]")
+    ] = None,
+    licence: Annotated[
+        str | None, typer.Option(help="Of works whose source tells none; text without a licence is never shown.")
+    ] = None,
+    embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")] = True,
+    db: Db = None,
+    model: Model = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Import works; those that are there already are brought up to date, and duplicates merged.
+
+    Exit status 1 if something could not be read.
+    """
+    settings = load(db=db, model=model, threads=threads)
+    with open_configured(settings, create=True, profile="works") as index, progress_bar() as progress:
+        report = index.works.import_files(
+            *paths, source=source, format=format, licence=licence, embed=embed, progress=progress
+        )
+    _told(report, as_json=json)
+    if report.failed:
+        raise typer.Exit(1)
+
+
+def _told(report: WorksReport, *, as_json: bool) -> None:
+    counts = (report.added, report.updated, report.merged, report.unchanged)
+    line = "{:,} added, {:,} updated ({:,} merged), {:,} unchanged".format(*counts)
+    if report.embedded_chunks:
+        line += f", {report.embedded_chunks:,} chunks embedded"
+    show.outcome(f"{line} in {report.seconds:.1f} s", asdict(report), as_json=as_json)
+    if as_json:
+        return
+    show._list("noted", report.noted, "yellow")
+    show._list("failed", report.failed, "red")
+    if report.dangling:
+        _note(f"{report.dangling:,} citations are of works that the index does not hold")
+    if report.doubts:
+        _note(f"{len(report.doubts):,} pairs may be one work: see 'rifflux works review'")
+
+
+def _note(text: str) -> None:
+    show._console(error=True).print(f"note: {text}", style="yellow")
+
+
+@works.command("show", epilog="Example: rifflux works show arxiv:2101.00001")
+def show_(
+    id: Annotated[str, typer.Argument(help="A DOI, an arXiv or OpenAlex identifier, or source:key.")],
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show a work, what it cites and what cites it."""
+    with _library(db) as library:
+        shelved = library.get(id)
+    told = "\n".join(f"{name:12}{value}" for name, value in _rows(shelved).items() if value)
+    show.outcome(told, _as_json(shelved), as_json=json)
+
+
+def _rows(shelved: Shelved) -> dict[str, str]:
+    work = shelved.work
+    return {
+        "title": work.title,
+        "authors": ", ".join(work.authors),
+        "published": ", ".join(filter(None, (work.venue, work.date or str(work.year or "")))),
+        "identifiers": ", ".join(map(str, work.identifiers)),
+        "subjects": ", ".join(f"{tag.scheme}:{tag.value}" for tag in work.tags),
+        "licence": work.licence or "none recorded: its text is not shown",
+        "cites": _named([hit.title for hit in shelved.cites]),
+        "cited by": _named([hit.title for hit in shelved.cited_by]),
+        "abstract": work.abstract,
+    }
+
+
+def _named(titles: list[str]) -> str:
+    more = f" and {len(titles) - MOST_NAMED} more" if len(titles) > MOST_NAMED else ""
+    return "; ".join(titles[:MOST_NAMED]) + more
+
+
+def _as_json(shelved: Shelved) -> dict[str, Any]:
+    linked = {
+        name: [{"key": hit.document, "collection": hit.collection, "title": hit.title} for hit in hits]
+        for name, hits in (("cites", shelved.cites), ("cited_by", shelved.cited_by))
+    }
+    return {"collection": shelved.collection, "key": shelved.key, **asdict(shelved.work), **linked}
+
+
+@works.command(
+    epilog="""Examples:  rifflux works review
+
+rifflux works review --same refs:serre55 arxiv:math/0102001"""
+)
+def review(
+    same: Annotated[
+        tuple[str, str] | None, typer.Option(help="These two are one work: merge them.", metavar="ONE OTHER")
+    ] = None,
+    apart: Annotated[
+        tuple[str, str] | None, typer.Option(help="These two are two works: do not ask again.", metavar="ONE OTHER")
+    ] = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List the pairs that may be one work, or say of a pair what it is."""
+    if same and apart:
+        raise InvalidArgument("give --same or --apart, not both")
+    with _library(db) as library:
+        if pair := same or apart:
+            library.decide(*pair, same=bool(same))
+        rows = [asdict(doubt) for doubt in library.doubts()]
+    show.table(rows, ("one", "other", "reason"), nothing="no pair is in doubt", as_json=json)
+
+
+@works.command(epilog="Example: rifflux works export --bibtex doi:10.1007/bf01389815 > refs.bib")
+def export(
+    ids: Annotated[list[str], typer.Argument(help="Works, as for 'rifflux works show'.")],
+    bibtex: Annotated[bool, typer.Option("--bibtex", help="As BibTeX.")] = False,
+    csl: Annotated[bool, typer.Option("--csl", help="As CSL-JSON.")] = False,
+    db: Db = None,
+) -> None:
+    """Print works as a bibliography, on stdout."""
+    if bibtex == csl:
+        raise InvalidArgument("say how: --bibtex or --csl")
+    with _library(db) as library:
+        show.outcome(library.export(*ids, format="bibtex" if bibtex else "csl"), {}, as_json=False)
+
+
+@contextmanager
+def _library(db: str | None) -> Iterator[Library]:
+    with open_configured(load(db=db)) as index:
+        yield index.works

@@ -1,0 +1,118 @@
+"""Works as bibliographies: BibTeX and CSL-JSON, read back by our own importers without loss of what they hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rifflux.works.model import Work
+from rifflux.works.titles import plain
+
+__all__ = ["bibtex", "cite_keys", "csl"]
+
+#: The kind of work by what it is called in BibTeX and in CSL; anything else is `misc` and `document`.
+_TYPES: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        ("article", "article-journal", "journal-article", "preprint", "review"), ("article", "article-journal")
+    ),
+    **dict.fromkeys(("book", "monograph"), ("book", "book")),
+    **dict.fromkeys(
+        ("inproceedings", "paper-conference", "proceedings-article"), ("inproceedings", "paper-conference")
+    ),
+    **dict.fromkeys(("incollection", "inbook", "chapter", "book-chapter"), ("incollection", "chapter")),
+    **dict.fromkeys(("phdthesis", "mastersthesis", "thesis", "dissertation"), ("phdthesis", "thesis")),
+    "techreport": ("techreport", "report"),
+}
+_VENUE = {"article": "journal", "inproceedings": "booktitle", "incollection": "booktitle", "phdthesis": "school"}
+_VENUE |= {"book": "publisher", "techreport": "institution"}
+_SPECIAL = re.compile(r"(?<!\\)[&%#_]")
+_MATH = re.compile(r"(\$[^$]*\$)")
+
+
+def cite_keys(works: Iterable[Work]) -> Iterator[str]:
+    """A key for each work to be cited by, `serre1955faisceaux`: family name, year, first long word; each unlike all."""
+    seen: dict[str, int] = {}
+    for work in works:
+        family = plain(work.authors[0]).split()[-1:] if work.authors else []
+        word = next((word for word in plain(work.title).split() if len(word) > 3), "")
+        key = "".join([*family, str(work.year or ""), word]) or "work"
+        seen[key] = seen.get(key, 0) + 1
+        yield key if seen[key] == 1 else f"{key}-{seen[key]}"
+
+
+def bibtex(work: Work, key: str) -> str:
+    """The work as a BibTeX entry."""
+    kind = _kinds(work)[0]
+    names = {each.scheme: each.value for each in reversed(work.identifiers)}
+    fields = {
+        "title": work.title,
+        "author": " and ".join(_family_first(name) for name in work.authors),
+        _VENUE.get(kind, "howpublished"): work.venue,
+        "year": str(work.year or ""),
+        "month": work.date[5:7] if work.date and len(work.date) >= 7 else "",
+        "doi": names.get("doi", ""),
+        "eprint": names.get("arxiv", ""),
+        "archiveprefix": "arXiv" if "arxiv" in names else "",
+        "isbn": names.get("isbn", ""),
+        "keywords": ", ".join(tag.value for tag in work.tags if tag.scheme in ("keyword", "term")),
+        "abstract": work.abstract,
+        "license": work.licence or "",
+    }
+    lines = [f"  {name} = {{{_braced(name, value)}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@{kind}{{{key},", *lines, "}"])
+
+
+def csl(work: Work, key: str) -> dict[str, Any]:
+    """The work as an item of CSL-JSON."""
+    date = (work.date or f"{work.year:04}" if work.year else "")[:10]
+    names = {each.scheme: each.value for each in reversed(work.identifiers)}
+    item = {
+        "id": key,
+        "type": _kinds(work)[1],
+        "title": work.title,
+        "author": [dict(zip(("family", "given"), _parted(name), strict=True)) for name in work.authors],
+        "issued": {"date-parts": [[int(part) for part in date.split("-")]]} if date else None,
+        "container-title": work.venue,
+        "DOI": names.get("doi"),
+        "ISBN": names.get("isbn"),
+        "note": f"arXiv:{names['arxiv']}" if "arxiv" in names else None,
+        "keyword": ", ".join(tag.value for tag in work.tags if tag.scheme in ("keyword", "term")),
+        "abstract": work.abstract,
+        "license": work.licence,
+    }
+    return {name: value for name, value in item.items() if value}
+
+
+def _kinds(work: Work) -> tuple[str, str]:
+    return _TYPES.get(
+        work.kind.lower(), ("article" if work.venue else "misc", "article-journal" if work.venue else "document")
+    )
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """The family name and the rest of `Given Family`; what looks like an institution is all family."""
+    given, _, family = name.rpartition(" ")
+    return family, given
+
+
+def _family_first(name: str) -> str:
+    family, given = _parted(name)
+    return f"{family}, {given}" if given else f"{{{family}}}"
+
+
+def _braced(name: str, value: str) -> str:
+    """A value that stands in braces: special characters escaped outside of formulas, braces in pairs."""
+    if name in ("doi", "eprint", "isbn", "year", "month"):
+        return value
+    pieces = (piece if piece.startswith("$") else _SPECIAL.sub(r"\\\g<0>", piece) for piece in _MATH.split(value))
+    return _balanced("".join(pieces))
+
+
+def _balanced(text: str) -> str:
+    depth = 0
+    for brace in re.findall(r"(?<!\\)[{}]", text):
+        depth += 1 if brace == "{" else -1
+        if depth < 0:
+            break
+    return text if depth == 0 else re.sub(r"(?<!\\)[{}]", "", text)

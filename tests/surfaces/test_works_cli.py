@@ -1,0 +1,48 @@
+"""The commands of works, run in processes of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+BIB = """@article{serre, title={On coherent sheaves}, author={Serre, J.-P.}, year={1955}, license={cc-by},
+  abstract={Why.}}
+@article{serre2, title={On coherent sheaves}, author={Serre, J.-P.}, year={1999}}
+@article{broken, title={Never"""
+
+
+def test_works_are_imported_shown_reviewed_and_exported(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "refs.bib").write_text(BIB)
+    done = run("works", "import", tmp_path / "refs.bib", "--source", "refs", "--no-embed", "--json")
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    assert (report["added"], len(report["failed"]), len(report["doubts"])) == (2, 1, 1)
+
+    shown = run("works", "show", "refs:serre")
+    assert "On coherent sheaves" in shown.stdout
+    assert "Why." in shown.stdout
+    assert json.loads(run("works", "show", "refs:serre", "--json").stdout)["year"] == 1955
+
+    (doubt,) = json.loads(run("works", "review", "--json").stdout)
+    assert {doubt["one"], doubt["other"]} == {"refs:serre", "refs:serre2"}
+    decided = run("works", "review", "--same", "refs:serre", "refs:serre2", "--json")
+    assert json.loads(decided.stdout) == []
+
+    exported = run("works", "export", "--bibtex", "refs:serre")
+    assert exported.stdout.startswith("@article{serre1955coherent,")
+    assert json.loads(run("works", "export", "--csl", "refs:serre2").stdout)[0]["id"] == "serre1955coherent"
+
+
+def test_wrong_use_is_told_in_one_line(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "title": "One"}\n')
+    assert run("works", "import", tmp_path / "a.jsonl", "--no-embed").returncode == 0
+    for arguments, told in (
+        (("works", "show", "nothing"), "no work 'nothing'"),
+        (("works", "export", "a:1"), "--bibtex or --csl"),
+        (("works", "import", "nowhere.bib"), "nothing at nowhere.bib"),
+    ):
+        done = run(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert told in done.stderr
+        assert "Traceback" not in done.stderr
