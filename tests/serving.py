@@ -31,6 +31,12 @@ class Running:
         return httpx.Client(base_url=self.url, headers=headers, timeout=30, **options)
 
     @property
+    def workers(self) -> list[int]:
+        """The processes that answer, where there are several."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+    @property
     def lines(self) -> list[dict[str, Any]]:
         """What it logged so far."""
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -282,6 +284,22 @@ def test_every_request_is_logged_by_its_route(open_service):
     (line,) = [line for line in open_service.lines if line.get("id") == reply.headers["X-Request-Id"]]
     assert (line["route"], line["status"], line["event"]) == ("/documents/{key:path}", 200, "request")
     assert "cache.md" not in str(line)
+
+
+def test_no_acknowledged_message_is_lost_with_a_worker(run, tokens):
+    with serving(run, "--db", "index.db", "--workers", 2, "--rate", 100_000) as service:
+        kept = []
+        with service.client(tokens["bob"]) as bob:
+            talk = bob.post("/conversations", json={}).json()["id"]
+            for number in range(40):
+                if number == 20:
+                    os.kill(service.workers[0], signal.SIGKILL)
+                with suppress(httpx.TransportError):
+                    reply = bob.post(f"/conversations/{talk}/messages", json={"text": f"number {number}"})
+                    kept += [reply.json()["id"]] * (reply.status_code == 201)
+            there = {message["id"] for message in bob.get(f"/conversations/{talk}/messages").json()}
+    assert len(kept) >= 38
+    assert there >= set(kept)
 
 
 def test_a_service_ends_when_it_is_told_to(run):
