@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 
 from rifflux.index import open_index
