@@ -127,3 +127,16 @@ def test_memories_are_not_among_documents(index):
     ann.memories.add("Ann likes tea")
     assert len(ann.search("tea")) == 0
     assert [memory.content for memory, _ in ann.memories.search("tea").memories] == ["Ann likes tea"]
+
+
+def test_a_users_conversations_are_a_source_and_searched_by_words_alone_unless_an_administrator_says_so(index):
+    ann = index.scoped(Scope("ann"))
+    ann.add(Document("note.1", "how long do cache entries live", kind="note"))
+    ann.conversations.add(id="talk")
+    ann.conversations.add_message("talk", "cache entries live ten minutes", id="m", embed=True)
+    for hybrid in (False, True):
+        index.policies.set("hybrid_search", hybrid)
+        found = {hit.document: hit for hit in ann.everything("how long do cache entries live")}
+        assert set(found) == {"note.1", "m"}
+        assert found["m"].because("source:conversations").rank == 1
+        assert (found["m"].because("semantic") is not None) == hybrid

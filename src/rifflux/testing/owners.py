@@ -21,8 +21,8 @@ _KEYS = ("a", "b", "a.txt", "/root/a.txt")
 #: Every method that reads, asked with everybody's ids and keys. A new one belongs here, or among those below.
 _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "owner": lambda store, ids: store.owner,
-    "match": lambda store, ids: [_listed(store.match(query, 50, WEIGHTS)) for query in _queries()],
-    "nearest": lambda store, ids: [_listed(store.nearest(query, 50)) for query in _queries()],
+    "match": lambda store, ids: [_listed(store.match(query, 50, WEIGHTS)) for query in _queries(store)],
+    "nearest": lambda store, ids: [_listed(store.nearest(query, 50)) for query in _queries(store)],
     "hydrate": lambda store, ids: store.hydrate(Ranking(ids, np.ones(len(ids)))),
     "chunk": lambda store, ids: [store.chunk(f"{id:016x}") for id in ids.tolist()],
     "find_documents": lambda store, ids: [store.find_documents(key) for key in _KEYS],
@@ -64,8 +64,9 @@ _SHARES = (
 _SHARED = frozenset(_SHARES.split())
 
 
-def _queries() -> list[Query]:
-    vector = vector_of(0.6, 0.8)
+def _queries(store: Store) -> list[Query]:
+    known = store.model()
+    vector = vector_of(0.6, 0.8, *[0.0] * (known.dimension - 2 if known else 0))
     return [
         words("cache rivers", vector=vector),
         words(f"cache {_WORD}", vector=vector, filter=Filter(kinds=("note",))),
@@ -115,7 +116,9 @@ def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[i
         store.note_uses("c", [key], number)
         chunks = [each.chunk.id for each in put.chunks]
         if number != 1:
-            vectors = np.stack([vector_of(0.6, 0.8), vector_of(0, 1), vector_of(1, number)])
+            vectors = np.stack(
+                [vector_of(0.6, 0.8), vector_of(0, 1), vector_of(1, number) / np.float32(np.hypot(1, number))]
+            )
             store.put_vectors(chunks, [each.hash for each in put.chunks], vectors)
         ids += chunks
     return ids

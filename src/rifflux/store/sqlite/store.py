@@ -97,9 +97,10 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
 
     def accelerate(self) -> None:
         """Build, or bring up to date, what makes a large index fast; returns when it is there."""
-        if not self.owner:
-            for derived in self._engine.derived:
-                derived.build()
+        if self.owner:
+            raise OutOfScope("only the whole index is built: ask who looks after it to run 'rifflux doctor --build'")
+        for derived in self._engine.derived:
+            derived.build()
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         """Copy the database as it is at this moment to a file, which appears when it is whole and was checked."""

@@ -227,13 +227,49 @@ def status(db: Db = None, json: Json = False) -> None:
         show.status(index.status(), as_json=json)
 
 
-@app.command()
-def config(json: Json = False) -> None:
-    """Show the settings in force and where each comes from.
+settings = typer.Typer(
+    help="""Show the settings in force and where each comes from.
 
     Defaults are overridden by .rifflux/config.toml, that by RIFFLUX_* variables, those by flags.
-    """
-    show.config(load(), as_json=json)
+
+    get, set and list are about what an administrator decides for everybody who uses an index; that is kept in it.""",
+    invoke_without_command=True,
+)
+app.add_typer(settings, name="config")
+
+
+@settings.callback()
+def config(context: typer.Context, json: Json = False) -> None:
+    """Show the settings in force, unless a command follows."""
+    if context.invoked_subcommand is None:
+        show.config(load(), as_json=json)
+
+
+@settings.command("get", epilog="Example: rifflux config get hybrid_search")
+def get_policy(name: Annotated[str, typer.Argument(help="What to tell.")], db: Db = None, json: Json = False) -> None:
+    """Tell whether something is on for everybody who uses the index."""
+    with open_configured(load(db=db)) as index:
+        show.policies({name: index.policies.get(name)}, as_json=json)
+
+
+@settings.command("set", epilog="Example: rifflux config set hybrid_search on")
+def set_policy(
+    name: Annotated[str, typer.Argument(help="What to change; 'rifflux config list' has all.")],
+    value: Annotated[str, typer.Argument(help="on or off.")],
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Turn something on or off for everybody who uses the index."""
+    with open_configured(load(db=db)) as index:
+        index.policies.set(name, value)
+        show.policies({name: index.policies.get(name)}, as_json=json)
+
+
+@settings.command("list")
+def list_policies(db: Db = None, json: Json = False) -> None:
+    """List what an administrator decides for everybody who uses the index."""
+    with open_configured(load(db=db)) as index:
+        show.policies(index.policies.all(), as_json=json)
 
 
 @app.command(epilog="Example: rifflux mcp --http 127.0.0.1:8765")

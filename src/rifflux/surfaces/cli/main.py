@@ -16,7 +16,17 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    from rifflux.surfaces.cli import evaluating, explaining, keeping, remembering, retrieving, serving, tuning, works  # noqa: F401
+    from rifflux.surfaces.cli import (  # noqa: F401 - they add their commands
+        conversing,
+        evaluating,
+        explaining,
+        keeping,
+        remembering,
+        retrieving,
+        serving,
+        tuning,
+        works,
+    )
     from rifflux.surfaces.cli.commands import app
 
     try:

@@ -36,6 +36,7 @@ __all__ = [
     "generations",
     "item",
     "outcome",
+    "policies",
     "problems",
     "repaired",
     "report",
@@ -295,6 +296,16 @@ def config(settings: Settings, *, as_json: bool) -> None:
         _json({"settings": values, "origins": dict(settings.origins)})
         return
     _table((name, f"{_value(value):<24} {settings.origins.get(name, 'default')}") for name, value in values.items())
+
+
+def policies(values: Mapping[str, bool], *, as_json: bool) -> None:
+    """What is on and off for everybody."""
+    from rifflux.policies import POLICIES
+
+    if as_json:
+        _json(dict(values))
+        return
+    _table((f"{name:<16}", f"{'on' if value else 'off':<5} {POLICIES[name].help}") for name, value in values.items())
 
 
 def _value(value: Any) -> str:
