@@ -59,8 +59,8 @@ def _sign(file: BinaryIO) -> None:
     """Write down who holds the file, for those who wait; a full disk is no reason not to go on."""
     try:
         file.seek(0)
-        file.truncate()
-        file.write(str(os.getpid()).encode())
+        # Always as long, since cutting a file short takes milliseconds.
+        file.write(f"{os.getpid():<20}".encode())
     except OSError:
         pass
 
