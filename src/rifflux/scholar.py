@@ -16,7 +16,7 @@ from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.works.cited import Cited
-from rifflux.retrieve.works.intent import Asked, asked_for
+from rifflux.retrieve.works.intent import INTENTS, Asked, Intent, asked_for
 from rifflux.retrieve.works.licences import shown
 from rifflux.retrieve.works.pack import Candidate, EvidencePack, Item, Packer, digest
 from rifflux.retrieve.works.score import WorkScore
@@ -58,10 +58,14 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class Scholar:
-    """Retrieves works. `asking` asks those of an index; what fails or is late is left out, and the trace says so."""
+    """Retrieves works. `asking` asks those of an index; what fails or is late is left out, and the trace says so.
+
+    `intents` are what each sort of question weighs and follows, by name.
+    """
 
     asking: Asking
     settings: ScholarSettings = field(default_factory=ScholarSettings)
+    intents: Mapping[str, Intent] = field(default_factory=lambda: INTENTS)
     cited: Cited | None = None
     workers: Workers = field(default_factory=Workers, repr=False, compare=False)
 
@@ -87,7 +91,7 @@ class Scholar:
         if budget < 1:
             raise InvalidArgument(f"the budget is a number of tokens above 0, not {budget}")
         clock = Stopwatch()
-        asked = asked_for(query, mode, self.asking.classify(query))
+        asked = asked_for(query, mode, self.asking.classify(query), self.intents)
         filter = _filter(date_range, subjects, sources)
         found, question, trace = self._found(query, asked, filter, clock)
         degraded = list(trace.degraded)

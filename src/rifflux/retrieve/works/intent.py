@@ -117,12 +117,17 @@ class Asked:
     sides: tuple[str, ...] = ()
 
 
-def asked_for(text: str, mode: str | None = None, understanding: Understanding | None = None) -> Asked:
+def asked_for(
+    text: str,
+    mode: str | None = None,
+    understanding: Understanding | None = None,
+    intents: Mapping[str, Intent] = INTENTS,
+) -> Asked:
     """What a question is after: what `mode` says, else the first rule that holds. Raises `InvalidArgument`."""
-    if mode is not None and mode not in INTENTS:
+    if mode is not None and mode not in intents:
         raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}")
     name, reason = (mode, "asked for by name") if mode else _rule(text, understanding)
-    intent = INTENTS[name]
+    intent = intents[name]
     weights, told = _leaning(text, intent.weights)
     sides = sides_of(text) if intent.both_sides else ()
     return Asked(replace(intent, weights=weights), f"{reason}{told}", sides)
