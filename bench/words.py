@@ -47,7 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("index", type=Path)
-    parser.add_argument("--questions", type=int, default=25, help="from each collection")
+    parser.add_argument("--questions", type=int, default=12, help="from each collection")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index.db"

@@ -13,7 +13,7 @@ name, the part behind the dot, and the same life:
   words or vector were put, changed or dropped, in the transaction that did it. The function `touched` reads the entries
   after the last one that was covered: whatever the copy says of those chunks no longer counts, and the tables tell how
   they are now. Before the first build nothing is logged, so that filling an empty index costs nothing. A build trims
-  the entries that it made superfluous.
+  the entries that it made superfluous, and so does `advance`, for copies that can be changed where they are.
 
 So a reader does, in one read transaction: `current`, then map the copy if its stamp fits, then `touched` after what the
 stamp covers; where there is no fitting copy, it answers from the tables and has one built.
