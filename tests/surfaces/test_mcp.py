@@ -17,6 +17,8 @@ import pytest
 from agents import Agent, Chosen, agent_of, command, environment, over_http, text_of
 
 import rifflux
+from rifflux import Document
+from rifflux.retrieve.rerank import RerankSettings
 from rifflux.surfaces.mcp import Workspace, serve, server
 
 SEARCH_KEYS = {"query", "mode", "count", "embedding_model", "results"}
@@ -462,6 +464,18 @@ class TestInProcess:
             assert 0 < done["indexed_files"] <= 6
             assert agent.ask("index_status")["documents"] == 6
         assert given_up.cancelled()
+
+
+def test_rerankers_and_synonyms_are_as_configured(tmp_path: Path) -> None:
+    synonyms = tmp_path / "synonyms.txt"
+    synonyms.write_text("k8s => kubernetes")
+    rerankers = RerankSettings(llm_url="http://127.0.0.1:9", llm_model="small")
+    workspace = Workspace(tmp_path / "i.db", roots=[tmp_path], model="hash", rerankers=rerankers, synonyms=synonyms)
+    with workspace:
+        index = workspace.open(create=True).index
+        index.add(Document("a", "kubernetes runs pods"))
+        assert index.has_llm
+        assert len(index.search("k8s", mode="lexical")) == 1
 
 
 def _agent(files: Path, model: Any = "hash") -> Any:

@@ -17,6 +17,7 @@ from rifflux.surfaces.contract import SearchService
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
+    from rifflux.retrieve.rerank import RerankSettings
 
 __all__ = ["OpenIndex", "Workspace"]
 
@@ -58,8 +59,12 @@ class Workspace:
         model: str | Embedder | None = None,
         threads: int | None = None,
         finder: Finder | None = None,
+        rerankers: RerankSettings | None = None,
+        synonyms: str | Path | None = None,
     ) -> None:
         self._finder = finder or Finder()
+        self._rerankers = rerankers
+        self._synonyms = synonyms
         self.db = db.expanduser().resolve()
         self.roots = tuple(root.expanduser().resolve() for root in roots)
         self._model = model
@@ -101,7 +106,14 @@ class Workspace:
             cure = "call reindex to make it" if own else "leave db_path out for the configured index"
             raise NotFound(f"there is no index at {path}: {cure}")
         model = self._model if own else None  # another index is read by the model that its vectors are of
-        index = open_index(path, create=create, model=model, threads=self._threads)
+        index = open_index(
+            path,
+            create=create,
+            model=model,
+            threads=self._threads,
+            rerankers=self._rerankers,
+            synonyms=self._synonyms,
+        )
         return OpenIndex(index, _identity(path))
 
     def _index_path(self, db_path: str | None) -> Path:

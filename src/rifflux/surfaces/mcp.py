@@ -47,6 +47,7 @@ from rifflux.types import Hit
 if TYPE_CHECKING:
     from rifflux.ingest.find import Finder
     from rifflux.models import Embedder
+    from rifflux.retrieve.rerank import RerankSettings
 
 __all__ = ["Workspace", "serve", "server"]
 
@@ -226,18 +227,21 @@ def serve(
     roots: Sequence[Path] | None = None,
     http: tuple[str, int] | None = None,
     finder: Finder | None = None,
+    rerankers: RerankSettings | None = None,
+    synonyms: str | Path | None = None,
     user: str = "",
 ) -> None:
     """Serve the index at `db` until the client leaves or the process is interrupted.
 
     Over stdio, or with `http` as (host, port) over streamable HTTP at `/mcp`; port 0 takes a free one, and
     the address is told on stderr. `roots` are the folders that may be indexed: without it, the working
-    directory. `user` is whose memories the agent keeps.
+    directory. `rerankers` and `synonyms` are as for `rifflux.open`. `user` is whose memories the agent keeps.
     """
-    with (
-        Workspace(db, roots=roots or [Path.cwd()], model=model, threads=threads, finder=finder) as workspace,
-        suppress(KeyboardInterrupt),
-    ):
+    places = roots or [Path.cwd()]
+    made = Workspace(
+        db, roots=places, model=model, threads=threads, finder=finder, rerankers=rerankers, synonyms=synonyms
+    )
+    with made as workspace, suppress(KeyboardInterrupt):
         if http:
             _serve_http(server(workspace, user=user), *http)
         else:

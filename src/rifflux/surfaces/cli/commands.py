@@ -13,7 +13,7 @@ from rifflux.errors import NotFound
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.options import RerankByDefault
 from rifflux.surfaces.config import Settings, load
-from rifflux.surfaces.opening import configured_model, open_configured
+from rifflux.surfaces.opening import configured_model, configured_rerankers, open_configured
 
 if TYPE_CHECKING:
     from rifflux.index import Index
@@ -295,6 +295,8 @@ def mcp(
         threads=settings.threads or None,
         roots=root or [Path.cwd()],
         finder=_finder(settings),
+        rerankers=configured_rerankers(settings),
+        synonyms=settings.synonyms or None,
         http=_address(http) if http else None,
         user=user,
     )
