@@ -136,7 +136,7 @@ class Adaptive(_Weighted):
     Chosen on development collections by bench/fusion.py, which also tells what leaving one out changes.
     """
 
-    priors: Mapping[str, float] = field(default_factory=lambda: {"code": 0.8, "message": 0.3})
+    priors: Mapping[str, float] = field(default_factory=lambda: {"code": 0.85, "message": 0.3})
     prior: float = 0.45
     slope: float = 3.33
     usual_gap: float = 0.25
