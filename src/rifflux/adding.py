@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,18 @@ __all__ = ["DOCUMENTS", "Adding"]
 
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a run of indexing is done; see `Adding.add`."""
+
+    embed: bool = True
+    force: bool = False
+    prune: bool = True
+    progress: Progress | None = None
+    finder: Finder | None = None
+    processes: int | None = None
 
 
 class Adding(Keeping):
@@ -48,33 +60,39 @@ class Adding(Keeping):
         from there. Where there is much to read, `processes` share the work (default: one per core; 1: only this one).
         """
         from rifflux.ingest.find import Finder
-        from rifflux.ingest.reading import Reading
-        from rifflux.ingest.roots import absorb, remember
-        from rifflux.ingest.sync import Sync, Tally
-        from rifflux.ingest.turns import READ, Turns
-        from rifflux.models.cores import available_cores
+        from rifflux.ingest.sync import Tally
 
-        start = time.perf_counter()
         documents = [checked_document(item) for item in items if isinstance(item, Document)]
         paths = [checked_path(item) for item in items if not isinstance(item, Document)]
-        finder = finder or Finder()
-        todo = self._targets(paths, finder, tally := Tally(), prune=prune)
-        if embed:
+        how = Run(embed, force, prune, progress, finder or Finder(), processes)
+        todo = self._targets(paths, how, tally := Tally())
+        return self._add(todo, documents, how, tally)
+
+    def sync(self, targets: Sequence[Target], *, finder: Finder) -> IndexReport:
+        """Bring parts of roots up to date, without vectors: for who knows what changed."""
+        from rifflux.ingest.sync import Tally
+
+        return self._add(targets, (), Run(embed=False, finder=finder), Tally())
+
+    def _add(self, todo: Sequence[Target], documents: Sequence[Document], how: Run, tally: Tally) -> IndexReport:
+        from rifflux.ingest.roots import absorb
+        from rifflux.ingest.turns import Turns
+
+        start = time.perf_counter()
+        if how.embed:
             self._use_model()
         turns = Turns(self.store)
         if todo:
-            with turns(READ), Reading(self._preparer(), processes or available_cores()) as reading:
-                sync = Sync(self.store, finder, reading, force, prune)
-                for target in todo:
-                    sync(target, tally, progress)
-                    remember(self.store, target)
-        changes = self._put(DOCUMENTS, documents, force=force) if documents else []
+            self._read(todo, how, tally, turns)
+        changes = self._put(DOCUMENTS, documents, force=how.force) if documents else []
         tally.indexed += len(changes)
         tally.skipped += len(documents) - len(changes)
         tally.chunks += sum(len(change.chunks) for change in changes)
         embedded = 0
-        if embed:
-            embedded = self._again_if_switched(lambda: self._embed_stored(changes, turns, progress, wait=bool(todo)))
+        if how.embed:
+            embedded = self._again_if_switched(
+                lambda: self._embed_stored(changes, turns, how.progress, wait=bool(todo))
+            )
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
             absorb(self.store, target)
@@ -93,13 +111,31 @@ class Adding(Keeping):
             waited_for=tuple(turns.waited_for),
         )
 
-    def embed(self, progress: Progress | None = None) -> int:
-        """Give vectors to all that waits for one; returns how many got one."""
+    def _read(self, todo: Sequence[Target], how: Run, tally: Tally, turns: Turns) -> None:
+        """Bring roots up to date, when it is this process's turn."""
+        from rifflux.ingest.reading import Reading
+        from rifflux.ingest.roots import remember
+        from rifflux.ingest.sync import Sync
+        from rifflux.ingest.turns import READ
+        from rifflux.models.cores import available_cores
+
+        assert how.finder
+        with turns(READ), Reading(self._preparer(), how.processes or available_cores()) as reading:
+            sync = Sync(self.store, how.finder, reading, how.force, how.prune)
+            for target in todo:
+                sync(target, tally, how.progress)
+                remember(self.store, target)
+
+    def embed(self, progress: Progress | None = None, *, wait: bool = True) -> int:
+        """Give vectors to all that waits for one; returns how many got one.
+
+        While another process does that, this one waits for it, or without `wait` leaves it to the other.
+        """
         from rifflux.ingest.turns import Turns
 
         self._use_model()
         turns = Turns(self.store)
-        return self._again_if_switched(lambda: self._embed_stored((), turns, progress, wait=True))
+        return self._again_if_switched(lambda: self._embed_stored((), turns, progress, wait=wait))
 
     def embed_changes(self, changes: Iterable[DocumentChange]) -> int:
         """Give vectors to what was just stored, without waiting for anybody; returns how many chunks got one."""
@@ -134,15 +170,17 @@ class Adding(Keeping):
         lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 
-    def _targets(self, paths: Iterable[Path], finder: Finder, tally: Tally, *, prune: bool) -> list[Target]:
+    def _targets(self, paths: Iterable[Path], how: Run, tally: Tally) -> list[Target]:
         """What to sync. A path that the index knows and that is gone is forgotten. Raises `NotFound` for others."""
         from rifflux.ingest.roots import folders, forget
         from rifflux.ingest.sync import targets
 
+        assert how.finder
         paths = [path.expanduser() for path in paths]
-        found = targets([path for path in paths if path.exists() or not prune], folders(self.store), finder)
+        existing = [path for path in paths if path.exists() or not how.prune]
+        found = targets(existing, folders(self.store), how.finder)
         for path in paths:
-            if prune and not path.exists():
+            if how.prune and not path.exists():
                 forgotten = forget(self.store, path.resolve())
                 if forgotten is None:
                     raise NotFound(f"nothing at {path}: check the path's spelling")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -26,14 +27,12 @@ from rifflux.store import open_store
 from rifflux.store.base import Store
 from rifflux.store.generations import Generation
 from rifflux.text.analyser import analyser
-from rifflux.types import (
-    Failure,
-    Scope,
-)
+from rifflux.types import Failure, IndexReport, Scope
 
 if TYPE_CHECKING:
     from rifflux.conversations import Conversations
     from rifflux.everything import Everything
+    from rifflux.ingest.find import Finder
     from rifflux.memories import Memories
     from rifflux.models import Embedder
     from rifflux.models.guarded import Guard
@@ -199,6 +198,19 @@ class Index(Adding):
         return Index(
             self.store, self.profile, self.path, lambda: _guarded(self._load(), guard), rerankers, self._synonyms
         )
+
+    def watch(
+        self, *, embed: bool = True, finder: Finder | None = None, stop: threading.Event | None = None
+    ) -> Iterator[IndexReport]:
+        """Bring the index up to date, then follow its files: what is saved is found within a second.
+
+        Gives a report of the first run, and then of each time that something was done, until `stop` is set. A folder
+        that vanishes, such as a disk that is unmounted, stays in the index and is read again when it is back.
+        """
+        from rifflux.following import Following
+        from rifflux.ingest.find import Finder
+
+        return iter(Following(self, self.path, finder or Finder(), embed, stop or threading.Event()))
 
     # What it holds
 

@@ -21,17 +21,20 @@ __all__ = ["Sync", "Tally", "Target", "targets"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What to sync: everything of `root` at or below `within`."""
+    """What to sync: everything of `root` at or below `within`.
+
+    What is named by a user is taken whatever the rules say of it, and must be there. If it is only known to have
+    changed (`noticed`), it may be gone, or nothing to index.
+    """
 
     root: Path
     within: Path
+    noticed: bool = False
 
-    def covers(self, path: str) -> bool:
-        """Whether a file of the root, by its relative path, is part of the target."""
-        if self.within == self.root:
-            return True
-        below = self.within.relative_to(self.root).as_posix()
-        return path == below or path.startswith(below + "/")
+    @property
+    def below(self) -> str:
+        """The path of what is meant, relative to the root; empty for all of it."""
+        return "" if self.within == self.root else self.within.relative_to(self.root).as_posix()
 
 
 @dataclass(slots=True)
@@ -81,16 +84,21 @@ class Sync:
 
     def __call__(self, target: Target, tally: Tally, progress: Progress | None = None) -> None:
         """Bring one target up to date, counting in `tally`."""
-        known = self._known(target)
-        items = list(self.finder(target.root, target.within))
+        known = self.store.files(str(target.root), below=target.below)
+        items = self._items(target)
         due = [item for item in items if self._is_due(item, target, known, tally)]
         self._store(target, due, known, tally, progress)
         if self.prune:
             tally.deleted += self._prune(target, items, known)
 
-    def _known(self, target: Target) -> Mapping[str, FileState]:
-        states = self.store.files(str(target.root))
-        return {path: state for path, state in states.items() if target.covers(path)}
+    def _items(self, target: Target) -> list[Found | Skipped]:
+        if not target.noticed:
+            return list(self.finder(target.root, target.within))
+        try:
+            is_wanted = self.finder.meets(target.root, target.within)
+            return list(self.finder(target.root, target.within)) if is_wanted else []
+        except NotFound:
+            return []
 
     def _is_due(
         self, item: Found | Skipped, target: Target, known: Mapping[str, FileState], tally: Tally

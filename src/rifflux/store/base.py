@@ -290,8 +290,8 @@ class Store(Protocol):
         """
         ...
 
-    def files(self, root: str) -> dict[str, FileState]:
-        """What is remembered of a root's files, by path."""
+    def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
+        """What is remembered of a root's files, by path; with `below`, only of this one or those in this folder."""
         ...
 
     def roots(self) -> list[str]:

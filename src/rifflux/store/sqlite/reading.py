@@ -97,9 +97,13 @@ class Reading(View):
         which = "document.owner = :owner and document.collection = :collection and document.key = :key"
         return self._hits(f"{which} order by chunk.position", {"collection": collection, "key": key})
 
-    def files(self, root: str) -> dict[str, FileState]:
-        """What is remembered of a root's files, by path."""
-        return {row[0]: FileState(*row) for row in self._rows(sql.FILES, {"root": root})}
+    def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
+        """What is remembered of a root's files, by path; with `below`, only of this one or those in this folder."""
+        if not below:
+            return {row[0]: FileState(*row) for row in self._rows(sql.FILES, {"root": root})}
+        # No path sorts between those that begin with "below/" and "below0".
+        bound = {"root": root, "path": below, "first": f"{below}/", "end": f"{below}0"}
+        return {row[0]: FileState(*row) for row in self._rows(sql.FILES_BELOW, bound)}
 
     def roots(self) -> list[str]:
         """The folders that were synced."""

@@ -164,6 +164,9 @@ where file.owner = :owner and file.root = :root and file.path = :path"""
 DROP_DOCUMENT = "delete from document where owner = :owner and collection = :collection and key = :key"
 DROP_FILE = "delete from file where owner = :owner and root = :root and path = :path"
 FILES = "select path, size, mtime_ns, hash, problem from file where owner = :owner and root = :root"
+FILES_BELOW = """
+select path, size, mtime_ns, hash, problem from file
+where owner = :owner and root = :root and path >= :path and path < :end and (path = :path or path >= :first)"""
 ROOTS = "select distinct root from file where owner = :owner order by root"
 
 # The model of the fingerprint that is given, while its vectors are built or in use; without one, the model in use.

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +21,7 @@ from rifflux.surfaces.opening import configured_model, configured_rerankers, ope
 if TYPE_CHECKING:
     from rifflux.index import Index
     from rifflux.ingest.find import Finder
+    from rifflux.types import IndexReport
 
 __all__ = ["app"]
 
@@ -65,11 +69,13 @@ def index(
     prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Forget what is gone from the folders.")] = True,
     hidden: Annotated[bool | None, typer.Option("--hidden", help="Index hidden files too.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Leave out what matches, as in .gitignore.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Then follow all files of the index as they change.")] = False,
     json: Json = False,
 ) -> None:
     """Create or update the index; only what changed is read.
 
-    Respects .gitignore and .riffluxignore. Exit status 1 if some file could not be read.
+    Respects .gitignore and .riffluxignore. Exit status 1 if some file could not be read. With --watch, what is saved is
+    found within a second, until Ctrl-C; --json prints a line each time that something was done.
     """
     from rifflux.surfaces.cli.progress import progress_bar
 
@@ -83,17 +89,29 @@ def index(
         raise NotFound(f"nothing at {paths[0]}: check the path's spelling")
     # Nearly everything that indexing makes goes by itself; looking for cycles all the time takes a tenth of the run.
     gc.set_threshold(50_000, 20, 50)
-    with open_configured(settings, create=bool(paths)) as index, progress_bar() as progress:
+    finder = _finder(settings)
+    with open_configured(settings, create=bool(paths)) as index:
         if settings.facets:
             index.declare_facets(*settings.facets)
         add = partial(index.add, *paths) if paths else index.update
         processes = settings.threads or None
-        report = add(
-            embed=embed, force=force, prune=prune, progress=progress, finder=_finder(settings), processes=processes
-        )
-    show.report(report, as_json=json)
-    if report.failed:
+        with progress_bar() as progress:
+            report = add(embed=embed, force=force, prune=prune, progress=progress, finder=finder, processes=processes)
+        show.report(report, as_json=json, one_line=watch)
+        if watch:
+            _follow(index.watch(embed=embed, finder=finder), as_json=json)
+    if report.failed and not watch:
         raise typer.Exit(1)
+
+
+def _follow(reports: Iterator[IndexReport], *, as_json: bool) -> None:
+    """Print reports until the user or the system has enough."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        # The first brings up to date what changed since the run before; mostly that is nothing.
+        for place, report in enumerate(reports):
+            if place or report.indexed_files or report.deleted_files:
+                show.followed(report, as_json=as_json)
 
 
 def _finder(settings: Settings) -> Finder:

@@ -33,6 +33,7 @@ __all__ = [
     "config",
     "copied",
     "degraded",
+    "followed",
     "generations",
     "item",
     "outcome",
@@ -51,6 +52,7 @@ __all__ = [
 
 EXCERPT = 420
 MOST_LISTED = 20
+MOST_NAMED = 3
 
 # Indexed text is not ours: what could move the cursor or recolour the terminal is shown as a mark.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -67,25 +69,40 @@ def _console(*, error: bool = False) -> Console:
     return Console(stderr=error, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
-def _json(value: Any) -> None:
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+def _json(value: Any, *, one_line: bool = False) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=None if one_line else 2, default=str)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
     sys.stdout.flush()
 
 
-def report(done: IndexReport, *, as_json: bool) -> None:
+def report(done: IndexReport, *, as_json: bool, one_line: bool = False) -> None:
     """A run of indexing."""
     if as_json:
-        _json(asdict(done))
+        _json(asdict(done), one_line=one_line)
         return
+    console = _console()
+    console.print(_counts(done))
+    _list("skipped", done.skipped, "yellow")
+    _list("failed", done.failed, "red")
+
+
+def followed(done: IndexReport, *, as_json: bool) -> None:
+    """What was done about files that changed just now."""
+    if as_json:
+        _json(asdict(done), one_line=True)
+        return
+    paths = [_safe(_from_here(Path(path))) for path in done.indexed_paths]
+    where = ", ".join(paths[:MOST_NAMED]) + (f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else "")
+    _console().print(f"{datetime.now():%H:%M:%S}  {_counts(done)}  {where}")
+    _list("failed", done.failed, "red")
+
+
+def _counts(done: IndexReport) -> str:
     parts = [f"{done.indexed_files:,} indexed", f"{done.skipped_files:,} unchanged or skipped"]
     parts += [f"{done.deleted_files:,} removed"] * bool(done.deleted_files)
     parts += [f"{len(done.failed)} failed"] * bool(done.failed)
-    console = _console()
     made = f"{done.chunks:,} chunks, {done.embedded_chunks:,} embedded"
-    console.print(f"{', '.join(parts)}; {made}, in {done.seconds:.1f} s")
-    _list("skipped", done.skipped, "yellow")
-    _list("failed", done.failed, "red")
+    return f"{', '.join(parts)}; {made}, in {done.seconds:.1f} s"
 
 
 def _list(word: str, failures: Sequence[Failure], colour: str) -> None:
