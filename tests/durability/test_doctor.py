@@ -15,6 +15,7 @@ from places import word
 import rifflux
 from rifflux import Document, Index
 from rifflux.repairing import diagnose
+from rifflux.store.sqlite import neighbours, words
 
 DOCUMENTS = 40
 
@@ -273,6 +274,50 @@ class TestDamage:
             index.backup(tmp_path / "copy.db")
         assert not (tmp_path / "copy.db").exists()
         assert not list(tmp_path.glob("*.partial*"))
+
+
+class TestDerived:
+    @pytest.fixture
+    def built(self, db: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """That index with its word index and its matrix of packed vectors beside it, as large ones have them."""
+        monkeypatch.setattr(words, "LEAST_CHUNKS", 1)
+        monkeypatch.setattr(neighbours, "LEAST", 1)
+        with rifflux.open(db) as index:
+            index.accelerate()
+        assert diagnose(db) == []
+        return db
+
+    def spoil(self, place: Path) -> None:
+        """Turn every byte round of the largest file."""
+        path = max(
+            (each for each in [place, *place.rglob("*")] if each.is_file()), key=lambda each: each.stat().st_size
+        )
+        path.write_bytes(bytes(255 - byte for byte in path.read_bytes()))
+
+    @pytest.mark.parametrize("name", ["words", "vectors"])
+    @pytest.mark.parametrize("fault", ["damaged", "gone", "older"])
+    def test_what_cannot_be_used_is_found_and_built_anew(self, built: Path, name: str, fault: str) -> None:
+        place = built.with_name(f"{built.name}.{name}")
+        if fault == "damaged":
+            self.spoil(place)
+        elif fault == "gone":
+            place.rename(place.with_name("elsewhere"))
+        else:
+            keep = shutil.copytree if place.is_dir() else shutil.copy
+            keep(place, place.with_name("older"))
+            inject(built, f"update derived set token = '' where name = '{name}'")
+            with rifflux.open(built) as index:
+                index.accelerate()
+            place.rename(place.with_name("newer"))
+            place.with_name("older").rename(place)
+        (problem,) = diagnose(built)
+        assert "cannot be used" in problem.what
+        assert "doctor --repair" in problem.cure
+        with rifflux.open(built) as index:
+            assert index.search(word(9))[0].content == f"The heron {word(9)} stands."
+        repaired = rifflux.repair(built)
+        assert repaired.problems == ()
+        assert diagnose(built) == []
 
 
 class TestBackup:

@@ -16,7 +16,7 @@ from rifflux.surfaces.opening import open_configured
 __all__: list[str] = []
 
 #: How much a switch that goes on for hours gives way to whoever searches meanwhile.
-NICENESS = 10
+NICENESS = 19
 
 models = typer.Typer(
     name="models",
