@@ -39,20 +39,37 @@ def test_a_lookup_goes_through_no_table(name: str, owner: str) -> None:
     store = SqliteStore.open(":memory:").of(owner)
     store.use_model(MODEL)
     store.put("c", change("a", "some words", "more words"))
+    assert _gone_through(store, LOOKUPS[name]) == []
+
+
+@pytest.mark.parametrize("owner", ["", "ann"])
+def test_a_document_is_put_without_going_through_a_table(owner: str) -> None:
+    store = SqliteStore.open(":memory:").of(owner)
+    store.use_model(MODEL)
+    first = change("a", "some words")
+    store.put("c", first)
+    store.put_vectors([first.chunks[0].chunk.id], [first.chunks[0].hash], np.ones((1, 2), np.float32))
+    for texts in (("more words", "others"), ("more words", "further")):
+        assert _gone_through(store, lambda store, texts=texts: store.put("c", change("b", *texts))) == []
+
+
+def _gone_through(store: SqliteStore, work: Callable[[SqliteStore], object]) -> list[str]:
+    """The steps of some work's statements that go through all of a large table, or all that an owner has in it."""
     connection = store._engine.connection
     asked: list[tuple[str, object]] = []
     connection.exec_trace = lambda _cursor, statement, bound: not asked.append((statement, bound))
-    LOOKUPS[name](store)
+    work(store)
     connection.exec_trace = None
-    assert asked
     steps = [
         step
         for statement, bound in asked
-        if statement.lstrip().startswith("select")
+        if statement.lstrip().startswith(("select", "insert", "update", "delete")) and not statement.endswith("limit 1")
         for *_, step in connection.execute(f"explain query plan {statement}", bound).fetchall()  # type: ignore[arg-type]
     ]
-    # An index by owner alone goes through all that the owner has.
-    through = [
-        step for step in steps if (step.startswith("SCAN ") and step.split()[1] in LARGE) or step.endswith("(owner=?)")
+    assert steps
+    return [
+        step
+        for step in steps
+        if (step.startswith("SCAN ") and step.split()[1] in LARGE)
+        or step.endswith(("(owner=?)", "vector_owner (owner=? AND model=?)"))
     ]
-    assert through == []

@@ -11,6 +11,8 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rifflux.errors import (
     Busy,
@@ -27,6 +29,7 @@ from rifflux.store.base import Event, FieldWeights, FileState, Store
 from rifflux.store.sqlite import SqliteStore, connect, patience
 from rifflux.store.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
 from rifflux.testing import GenerationContract, OwnerContract, StoreContract, change, words
+from rifflux.types import Filter
 
 
 class TestSqliteFile(StoreContract):
@@ -299,3 +302,15 @@ def test_an_older_index_learns_the_terms_of_its_titles(path: Path, monkeypatch: 
     ids = np.array([21, 11, 10])
     assert store.titled(("red", "car", "the"), ids).tolist() == [11, 10]
     assert store.titled(long.split(), ids).tolist() == []
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_in_metadata_is_found_by_a_filter(value: str, other: str) -> None:
+    store = SqliteStore.open(":memory:")
+    store.put("c", change("one", "words", metadata={"field": value}))
+    store.put("c", change("many", "words", metadata={"field": [other, value], "more": value}))
+    store.put("c", change("none", "words", metadata={"more": value}))
+    ids = store.match(words("words"), 9, FieldWeights()).ids
+    assert len(store.passing(Filter(metadata={"field": value}), ids)) == 2
+    assert len(store.passing(Filter(metadata={"field": [value, other]}), ids)) == 2
+    store.close()

@@ -194,10 +194,11 @@ from chunk where owner = :owner and uid = :id and hash = :hash"""
 
 ANY_VECTOR = "select 1 from vector where owner = ? limit 1"
 
-# Only from the same owner: a chunk that has a vector at once would tell that somebody else has this text.
+# Only from the same owner: a chunk that has a vector at once would tell that somebody else has this text. Left to
+# itself, SQLite looks for the model, which all the owner's vectors have.
 TAKE_OVER_VECTOR = """
 insert or ignore into vector (model, chunk, owner, hash, data)
-select model, :chunk, owner, hash, data from vector
+select model, :chunk, owner, hash, data from vector indexed by vector_hash
 where hash = :hash and owner = :owner and model in (select id from model where state in ('active', 'building'))
 group by model"""
 
