@@ -1,0 +1,1 @@
+"""One module an engine, each with a class `Engine`."""
