@@ -220,8 +220,9 @@ def _climbed(cases: Sequence[Judged], weights: Scores) -> Scores:
             choices = np.repeat(weights, len(tried), axis=1)
             choices[place] = tried
             choices = choices[:, choices.any(axis=0)]
-            weights = choices[:, [_best(_ndcg(cases, choices))]]
-            weights = weights / weights.sum()
+            best = _best(_ndcg(cases, choices))
+            if best:
+                weights = choices[:, [best]] / choices[:, best].sum()
     return weights
 
 
