@@ -52,8 +52,8 @@ class MaxSim:
     resources: Resources
     weight: float = 0.05
     weights: Weights = field(default_factory=Weights)
-    window: int = 10
-    title_words: int = 5
+    window: int = 6
+    title_words: int = 3
     remembered: int = 1024
     name: str = "maxsim"
     _memory: _Memory = field(default_factory=lambda: _Memory(), init=False, repr=False, compare=False)
