@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import rifflux
 from rifflux import errors
+from rifflux.surfaces.cli.main import HOMES, homes
 
 #: Packages that take long to load, each of which some command can do without.
 HEAVY = {
@@ -22,14 +26,18 @@ HEAVY = {
 }
 
 
-def test_every_public_name_is_listed_in_order() -> None:
+def test_every_public_name_is_listed_in_order_and_there() -> None:
     assert rifflux.__all__ == sorted(rifflux.__all__)
-    public = {
-        name
-        for name, value in vars(rifflux).items()
-        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
-    }
-    assert public == set(rifflux.__all__)
+    assert set(rifflux.__all__) <= set(dir(rifflux))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = rifflux.nothing  # type: ignore[attr-defined]
+
+
+def test_type_checkers_see_the_public_names_and_no_others() -> None:
+    module = ast.parse(Path(rifflux.__file__).read_text())
+    (seen,) = (each for each in module.body if isinstance(each, ast.If))
+    imported = [name for each in seen.body if isinstance(each, ast.ImportFrom) for name in each.names]
+    assert {name.asname or name.name for name in imported} == set(rifflux.__all__)
 
 
 def test_every_public_name_says_what_it_is() -> None:
@@ -130,14 +138,17 @@ def test_the_package_is_typed() -> None:
 class TestLean:
     """What is not needed is not loaded: the start of a command is what its user waits for."""
 
-    def loaded(self, run: Any, code: str) -> set[str]:
-        """The heavy packages that some code loads."""
-        report = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    def modules(self, run: Any, code: str) -> list[str]:
+        """The modules that some code loads."""
         done = subprocess.run(
-            [sys.executable, "-c", f"{code}\n{report}"],
+            [sys.executable, "-c", f"{code}\nimport sys; print(*sorted(sys.modules))"],
             cwd=run.folder, env=run.environment, capture_output=True, text=True, check=True,
         )  # fmt: skip
-        return set(done.stdout.splitlines()[-1].split()) & HEAVY
+        return done.stdout.splitlines()[-1].split()
+
+    def loaded(self, run: Any, code: str) -> set[str]:
+        """The heavy packages that some code loads."""
+        return {name.partition(".")[0] for name in self.modules(run, code)} & HEAVY
 
     @staticmethod
     def command(*arguments: str) -> str:
@@ -152,7 +163,7 @@ class TestLean:
         assert self.loaded(run, "import lxml") == {"lxml"}
 
     def test_importing_the_package_loads_nothing_heavy(self, run: Any) -> None:
-        assert self.loaded(run, "import rifflux") == set()
+        assert self.loaded(run, "import rifflux; rifflux.open") == set()
 
     @pytest.mark.parametrize(
         "arguments",
@@ -186,3 +197,31 @@ class TestLean:
         run.settings["RIFFLUX_MODEL"] = ""
         assert self.loaded(run, self.command("search", "heron", "--mode", "lexical")) == set()
         assert "onnxruntime" in self.loaded(run, self.command("search", "heron"))
+
+    def test_asking_for_the_version_loads_neither_numpy_nor_the_index(self, run: Any) -> None:
+        loaded = self.modules(run, "import rifflux; rifflux.__version__; rifflux.NotFound")
+        assert not {"numpy", "apsw", "rifflux.index", "rifflux.types"} & set(loaded)
+
+    def test_a_search_by_words_stays_within_its_budget_of_modules(self, run: Any, tmp_path: Path) -> None:
+        (tmp_path / "note.txt").write_text("A heron.")
+        run("index", "note.txt")
+        loaded = self.modules(run, self.command("search", "heron", "--mode", "lexical", "--json"))
+        others = {"rich", "pydantic", "fastapi", "tantivy", "concurrent.futures", "asyncio", "tomllib", "numpy.random"}
+        assert not others & set(loaded)
+        unrelated = ("rifflux.works", "rifflux.evaluate", "rifflux.conversations", "rifflux.ingest.read")
+        assert not [name for name in loaded if name.startswith(unrelated)]
+        # A module costs a millisecond or so; these are as many as there must be, and a few.
+        assert len([name for name in loaded if name.startswith("rifflux")]) <= 90
+        assert len(loaded) <= 400
+
+    def test_each_command_is_found_in_the_module_that_is_loaded_for_it(self) -> None:
+        for home in HOMES:
+            import_module(f"rifflux.surfaces.cli.{home}")
+        commands: Any = typer.main.get_command(import_module("rifflux.surfaces.cli.commands").app)
+        found: dict[str, set[str]] = {}
+        for name, command in commands.commands.items():
+            one = command if command.callback else next(iter(command.commands.values()))
+            found.setdefault(one.callback.__module__.rpartition(".")[2], set()).add(name)
+        assert found == {home: set(names) for home, names in HOMES.items()}
+        assert homes(["why"]) == ["explaining"]
+        assert homes([]) == homes(["--help"]) == homes(["misspelt"]) == list(HOMES)

@@ -13,16 +13,10 @@ from typing import TYPE_CHECKING
 from rifflux.adding import Adding
 from rifflux.embedding import DEFAULT_MODEL, CurrentEmbedder
 from rifflux.errors import InvalidArgument, OutOfScope
-from rifflux.library import Library
-from rifflux.policies import HYBRID_SEARCH, Policies
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
-from rifflux.profiles.conversations import CONVERSATIONS
-from rifflux.profiles.memories import MEMORIES
-from rifflux.profiles.works import WORKS
 from rifflux.retrieve.candidates import LEXICAL
 from rifflux.retrieve.expand import Synonyms, read_synonyms
-from rifflux.retrieve.fuse.stored import load_fusion
 from rifflux.store import open_store
 from rifflux.store.base import Store
 from rifflux.store.generations import Generation
@@ -33,9 +27,11 @@ if TYPE_CHECKING:
     from rifflux.conversations import Conversations
     from rifflux.everything import Everything
     from rifflux.ingest.find import Finder
+    from rifflux.library import Library
     from rifflux.memories import Memories
     from rifflux.models import Embedder
     from rifflux.models.guarded import Guard
+    from rifflux.policies import Policies
     from rifflux.retrieve.rerank import RerankSettings
     from rifflux.scholar import Scholar
 
@@ -117,6 +113,8 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
             )
     facets, fusion = store.setting("facets"), store.setting("fusion")
     if fusion and not explicit:
+        from rifflux.retrieve.fuse.stored import load_fusion
+
         profile = replace(profile, fusion=load_fusion(fusion))
     if (weights := store.setting("features")) and not explicit:
         from rifflux.retrieve.rerank.stored import load_weights
@@ -218,6 +216,7 @@ class Index(Adding):
     def conversations(self) -> Conversations:
         """The conversations of the user whose scope this is. Raises `OutOfScope` where the index is nobody's."""
         from rifflux.conversations import Conversations
+        from rifflux.profiles.conversations import CONVERSATIONS
 
         if self.scope is None:
             raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
@@ -227,16 +226,21 @@ class Index(Adding):
     @property
     def policies(self) -> Policies:
         """What an administrator decides for everybody, such as whether conversations are searched by meaning too."""
+        from rifflux.policies import Policies
+
         return Policies(self.store)
 
     @property
     def works(self) -> Library:
         """The research works of the index: importing them, looking them up, and likely duplicates."""
+        from rifflux.library import Library
+
         return Library(self.store, self._preparer, self.embed)
 
     @property
     def retrieve(self) -> Scholar:
         """Retrieval of research works with evidence: call it with a question."""
+        from rifflux.profiles.works import WORKS
         from rifflux.scholar import Scholar
 
         return Scholar(self.using(replace(WORKS, language=self.profile.language)))
@@ -245,6 +249,7 @@ class Index(Adding):
     def memories(self) -> Memories:
         """What is remembered of the user whose view this is: saving, recalling, forgetting."""
         from rifflux.memories import Memories
+        from rifflux.profiles.memories import MEMORIES
 
         asking = self.part(MEMORIES.name, MEMORIES)
         return Memories(asking, asking._put_at_once)
@@ -254,6 +259,8 @@ class Index(Adding):
         """All that is there, asked at once: knowledge, files, notes, tasks and conversations, each in its own list."""
         from rifflux.everything import Everything
         from rifflux.models.guarded import AskedOnce
+        from rifflux.policies import HYBRID_SEARCH
+        from rifflux.profiles.conversations import CONVERSATIONS
 
         load = cache(lambda: AskedOnce(self._load()))
         once = Index(self.store, self.profile, self.path, load, self._reranking, self._synonyms)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from rifflux.errors import InvalidArgument
 from rifflux.profiles.base import Profile
-from rifflux.profiles.conversations import CONVERSATIONS
-from rifflux.profiles.files import FILES
-from rifflux.profiles.memories import MEMORIES
-from rifflux.profiles.works import WORKS
 
 __all__ = ["PROFILES", "Profile", "profile"]
 
-PROFILES = {each.name: each for each in (FILES, CONVERSATIONS, MEMORIES, WORKS)}
+#: Where the profile of each name is, as module:value.
+PROFILES = {
+    "files": "rifflux.profiles.files:FILES",
+    "conversations": "rifflux.profiles.conversations:CONVERSATIONS",
+    "memories": "rifflux.profiles.memories:MEMORIES",
+    "works": "rifflux.profiles.works:WORKS",
+}
 
 
 def profile(name: str | Profile) -> Profile:
@@ -20,4 +24,6 @@ def profile(name: str | Profile) -> Profile:
         return name
     if name not in PROFILES:
         raise InvalidArgument(f"no profile {name!r}; choose one of {', '.join(PROFILES)}")
-    return PROFILES[name]
+    module, _, value = PROFILES[name].partition(":")
+    found: Profile = getattr(import_module(module), value)
+    return found

@@ -7,7 +7,6 @@ user's configuration folder. An unknown key is an error, so that a misspelt one 
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
@@ -110,6 +109,8 @@ def _config_file(environment: Mapping[str, str]) -> Path | None:
 
 
 def _from_file(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:

@@ -37,8 +37,10 @@ def view_of(index: Index, user: str) -> Index:
     return index.scoped(Scope(user)) if user else index
 
 
-def configured_rerankers(settings: Settings) -> RerankSettings:
-    """Where the models of rerankers are."""
+def configured_rerankers(settings: Settings) -> RerankSettings | None:
+    """Where the models of rerankers are; None where the settings do not say."""
+    if not (settings.rerank_model or settings.llm_url or settings.llm_model or settings.llm_key):
+        return None
     from rifflux.retrieve.rerank import RerankSettings
 
     return RerankSettings(settings.rerank_model, settings.llm_url, settings.llm_model, settings.llm_key)

@@ -18,7 +18,6 @@ from itertools import pairwise
 
 from rifflux.errors import InvalidArgument
 from rifflux.text.math import plain_math
-from rifflux.text.notation import one_notation
 from rifflux.text.stopwords import stop_words
 
 __all__ = ["CJK", "MATHEMATICS", "Analyser", "analyser"]
@@ -228,6 +227,8 @@ def _latex(text: str) -> str:
 
 
 def _notation(text: str) -> str:
+    from rifflux.text.notation import one_notation
+
     # First, as composing turns H¹ into H1.
     return _composed(one_notation(text))
 

@@ -11,8 +11,6 @@ from rifflux.errors import OutOfScope
 from rifflux.store.base import PART, Problem
 from rifflux.store.mending import Analysis, Mended
 from rifflux.store.sqlite import sql
-from rifflux.store.sqlite.backup import backup
-from rifflux.store.sqlite.check import check
 from rifflux.store.sqlite.collections import Collections
 from rifflux.store.sqlite.connect import MEMORY, connect
 from rifflux.store.sqlite.derived import forget
@@ -23,7 +21,6 @@ from rifflux.store.sqlite.locks import held
 from rifflux.store.sqlite.meaning import Meaning
 from rifflux.store.sqlite.ranking import Ranks
 from rifflux.store.sqlite.register import SqliteRegister
-from rifflux.store.sqlite.repair import mend
 from rifflux.store.sqlite.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.writing import Writing
 from rifflux.types import Progress
@@ -106,6 +103,8 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
         """Copy the database as it is at this moment to a file, which appears when it is whole and was checked."""
         if self.owner:
             raise OutOfScope("only the whole index can be copied: ask who looks after it")
+        from rifflux.store.sqlite.backup import backup
+
         with self._engine.alone() as connection:
             backup(connection, target, force=force, progress=progress)
 
@@ -124,6 +123,8 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
         """
         if self.owner:
             raise OutOfScope("only the whole index can be checked: ask who looks after it to run 'rifflux doctor'")
+        from rifflux.store.sqlite.check import check
+
         with self._engine.alone() as connection:
             problems = check(connection, self._engine.location, analysis)
             if any(problem.unreadable for problem in problems):
@@ -137,6 +138,8 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
         """Mend what can be made anew from the rest; vectors are only dropped."""
         if self.owner:
             raise OutOfScope("only the whole index can be mended: ask who looks after it")
+        from rifflux.store.sqlite.repair import mend
+
         mended = mend(self._engine, analysis)
         return replace(mended, done=(*mended.done, *self._build_anew()))
 

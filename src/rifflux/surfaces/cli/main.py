@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 
 from rifflux.errors import RiffluxError
 
-__all__ = ["main"]
+__all__ = ["HOMES", "homes", "main"]
 
 #: 1 is "done with failures", so what went wrong before anything was done is 2, as usage errors are.
 UNUSABLE = 2
 INTERRUPTED = 130
 
 
+#: The modules beside this one that add commands to the application, and which.
+HOMES = {
+    "commands": ("index", "search", "get", "status", "config", "mcp"),
+    "conversing": ("conversations",),
+    "evaluating": ("eval", "judge"),
+    "explaining": ("why",),
+    "keeping": ("doctor", "backup", "models"),
+    "remembering": ("memories",),
+    "retrieving": ("retrieve", "verify"),
+    "serving": ("serve", "tokens", "usage"),
+    "tuning": ("tune",),
+    "works": ("works",),
+}
+
+
 def main() -> None:
     """Run the command line and exit with its status."""
-    from rifflux.surfaces.cli import (  # noqa: F401 - they add their commands
-        conversing,
-        evaluating,
-        explaining,
-        keeping,
-        remembering,
-        retrieving,
-        serving,
-        tuning,
-        works,
-    )
+    # Before numpy is loaded: what it computes here is done sooner than its threads are started, and they get in the way
+    # of those that embed.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for home in homes(sys.argv[1:2]):
+        import_module(f"rifflux.surfaces.cli.{home}")
     from rifflux.surfaces.cli.commands import app
 
     try:
@@ -35,6 +46,11 @@ def main() -> None:
         sys.exit(_complain(str(error), UNUSABLE))
     except SystemExit as end:
         sys.exit(_status(end))
+
+
+def homes(first: Sequence[str]) -> list[str]:
+    """The modules that know the command which is the first argument; all of them if it is none, for help is asked."""
+    return [home for home, names in HOMES.items() if set(names) >= set(first)] or list(HOMES)
 
 
 def _status(end: SystemExit) -> int | str | None:

@@ -19,6 +19,8 @@ class RerankByDefault(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse with the name filled in."""
+        if "--rerank" not in args:
+            return super().parse_args(ctx, args)
         from rifflux.retrieve.rerank import DEFAULT_RERANKER
 
         return super().parse_args(ctx, list(with_default(args, "--rerank", DEFAULT_RERANKER)))
