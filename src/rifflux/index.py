@@ -16,7 +16,7 @@ from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
 from rifflux.retrieve.candidates import LEXICAL
-from rifflux.retrieve.expand import Synonyms, read_synonyms
+from rifflux.retrieve.expand import Synonyms, known_synonyms
 from rifflux.store import open_store
 from rifflux.store.base import Store
 from rifflux.store.generations import Generation
@@ -86,7 +86,7 @@ def open_index(
     try:
         chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
         load = CurrentEmbedder(store, model, threads)
-        known = read_synonyms(synonyms, analyser(chosen.language, chosen.mathematics)) if synonyms else None
+        known = known_synonyms(synonyms, analyser(chosen.language, chosen.mathematics))
         return Index(store, chosen, str(path), load, rerankers, known)
     except BaseException:
         store.close()

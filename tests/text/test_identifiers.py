@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.text.identifiers import identifiers
+from rifflux.text.identifiers import identifiers, named_results
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,22 @@ def test_each_is_told_once() -> None:
 def test_any_text_can_be_looked_at(text: str) -> None:
     for found in identifiers(text):
         assert found in text
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("the Hahn–Banach theorem", ["Hahn–Banach theorem"]),
+        ("Hahn -- Banach theorem", ["Hahn -- Banach theorem"]),
+        ("Prove Zorn's lemma", ["Zorn's lemma"]),
+        ("Is the Hilbert scheme smooth", ["Hilbert scheme"]),
+        ("Grothendieck spectral sequence", ["Grothendieck spectral sequence"]),
+        ("the theorem of Stone and Weierstrass", ["theorem of Stone and Weierstrass"]),
+        ("Every Noetherian ring", []),
+        ("Valuation rings are stable under direct limits", []),
+        ("Let X be a scheme", []),
+        ("a short exact sequence", []),
+    ],
+)
+def test_named_results_are_found(text: str, names: list[str]) -> None:
+    assert named_results(text) == names

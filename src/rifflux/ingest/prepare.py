@@ -10,7 +10,7 @@ from hashlib import blake2b
 from rifflux.ingest.chunk import Chunker, chunk_id, embedding_text
 from rifflux.ingest.kind import guess_kind
 from rifflux.store.base import AnalysedChunk, DocumentChange
-from rifflux.store.mending import Analysis, StoredChunk
+from rifflux.store.mending import NAMING, Analysis, StoredChunk
 from rifflux.text.analyser import Analyser
 from rifflux.types import Block, Chunk, Document
 
@@ -44,9 +44,18 @@ class Preparer:
 
     def _analysed(self, document: Document, title: str, chunk: Chunk) -> AnalysedChunk:
         text = "" if chunk.span == (0, 0) else chunk.text
-        stored = StoredChunk(document.title, chunk.headings, text, tuple(tag.value for tag in document.tags))
+        stored = StoredChunk(document.title, chunk.headings, text, _subjects(document))
         headings, body = _terms(self.analyser, stored)
-        return AnalysedChunk(chunk=chunk, title=title, headings=headings, body=body, hash=_hash_of(stored))
+        hash = _hash_of(stored)
+        # Subjects and identifiers are searched as words, and not embedded.
+        words = _hash("\n".join([str(hash), *stored.subjects])) if stored.subjects else None
+        return AnalysedChunk(chunk=chunk, title=title, headings=headings, body=body, hash=hash, words=words)
+
+
+def _subjects(document: Document) -> tuple[str, ...]:
+    """What is searched of a document besides its text: its subjects, and what it is asked for by."""
+    names = (each.value for each in document.identifiers if each.scheme in NAMING or each.value == document.key)
+    return tuple(dict.fromkeys([*(tag.value for tag in document.tags), *names]))
 
 
 def analysis_of(analyser: Analyser) -> Analysis:
@@ -62,8 +71,7 @@ def _terms(analyser: Analyser, stored: StoredChunk) -> tuple[str, str]:
 
 
 def _hash_of(stored: StoredChunk) -> int:
-    """Equal hashes stand for equal terms, so subjects count though they are not embedded."""
-    return _hash("\n".join([embedding_text(stored.title, stored.headings, stored.text), *stored.subjects]))
+    return _hash(embedding_text(stored.title, stored.headings, stored.text))
 
 
 def _hash(text: str) -> int:

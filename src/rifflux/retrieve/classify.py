@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from rifflux.text.analyser import Analyser
-from rifflux.text.identifiers import identifiers
+from rifflux.text.identifiers import identifiers, named_results
 from rifflux.types import Understanding
 
 __all__ = ["classify"]
@@ -32,18 +32,21 @@ def classify(text: str, analyser: Analyser, frequencies: Frequencies, documents:
     # A single word in quotes is mostly meant ironically or as a word; alone, it is what is looked for.
     quoted = [each for each in _QUOTED.findall(text) if len(analyser.terms(each)) > 1 or not rest.strip()]
     codes = identifiers(rest)
+    # Anchors too, and yet words like others: a theorem is also described without its name.
+    results = named_results(rest) if analyser.mathematics == "notation" else []
     for code in codes:
         rest = rest.replace(code, " ")
     words = [word for word in _words(rest) if analyser.of_word(word)]
+    named = [f"{name!r} is a named result or object" for name in results]
     names = _names(words, analyser, frequencies, documents, alone=not codes and not quoted)
     specific = len(codes) + len(quoted) + len(names)
     share = specific / max(1, len(codes) + len(quoted) + len(words))
     return Understanding(
         kind="identifier" if share > IDENTIFIER_SHARE else "mixed" if share > MIXED_SHARE else "conceptual",
         specificity=share,
-        identifiers=(*codes, *quoted),
+        identifiers=(*codes, *quoted, *results),
         names=tuple(names),
-        reasons=tuple(_reasons(codes, quoted, names, words)),
+        reasons=(*named, *_reasons(codes, quoted, names, words)),
     )
 
 

@@ -6,6 +6,8 @@ A file of synonyms has one group a line, whose members stand for each other, or 
 
     ttl, time to live, time-to-live     # any of them finds the others
     k8s => kubernetes                   # k8s finds kubernetes, not the other way round
+
+Indexes that read mathematical notation have the lexicon `text/lexicon/mathematics.txt` besides.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ from dataclasses import dataclass, replace
 from itertools import islice, permutations, product
 from pathlib import Path
 
+import rifflux.text
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.retrieve.formulas import formulas
 from rifflux.text.analyser import Analyser, tokens
 from rifflux.types import Clause, Query
 
-__all__ = ["Synonyms", "Variant", "distance", "expand", "read_synonyms", "spellings", "synonyms"]
+__all__ = ["Synonyms", "Variant", "distance", "expand", "known_synonyms", "read_synonyms", "spellings", "synonyms"]
 
 #: A word may differ by one letter from this length on, by two from the other.
 SHORTEST, SHORTEST_FOR_TWO = 4, 8
@@ -30,6 +33,8 @@ MOST_SPELLINGS = 3
 MOST_MENDED = 4
 #: `C#` holds no comment.
 _COMMENT = re.compile(r"(?:^|\s)#.*")
+#: The lexicon that comes with a way to read mathematics.
+LEXICONS: Mapping[str, str] = {"notation": "mathematics.txt"}
 _FORMAT = "write a group such as 'ttl, time to live', or a rule such as 'k8s => kubernetes'"
 
 #: The terms that begin with a text and have so many characters, with the number of chunks that hold each.
@@ -152,6 +157,21 @@ def synonyms(query: Query, analyser: Analyser, known: Synonyms) -> Iterator[Vari
     }
     for window in windows:
         yield from (variant for variant in known.rules.get(window, ()) if variant.clause not in windows)
+
+
+def known_synonyms(path: str | Path | None, analyser: Analyser) -> Synonyms | None:
+    """The synonyms of a file, and those that come with the way the analyser reads mathematics."""
+    shipped = LEXICONS.get(analyser.mathematics)
+    paths = [
+        *([Path(rifflux.text.__file__).with_name("lexicon") / shipped] if shipped else []),
+        *([path] if path else []),
+    ]
+    files = [read_synonyms(each, analyser) for each in paths]
+    rules: dict[Clause, tuple[Variant, ...]] = {}
+    for file in files:
+        for source, variants in file.rules.items():
+            rules[source] = tuple({each.clause: each for each in (*rules.get(source, ()), *variants)}.values())
+    return Synonyms(rules, max(file.longest for file in files)) if files else None
 
 
 def read_synonyms(path: str | Path, analyser: Analyser) -> Synonyms:

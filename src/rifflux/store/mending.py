@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Analysis", "Mended", "StoredChunk"]
+__all__ = ["NAMING", "Analysis", "Mended", "StoredChunk"]
+
+#: The schemes of identifiers that people type to find a document; its own key is one too.
+NAMING = ("arxiv", "doi", "tag")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """What a chunk's terms and hash are made of; `text` is empty for a document that has only a title."""
+    """What a chunk's terms and hash are made of; `text` is empty for a document that has only a title.
+
+    `subjects` are the values of the document's tags and of the identifiers that are searched: terms, and no more.
+    """
 
     title: str
     headings: tuple[str, ...]

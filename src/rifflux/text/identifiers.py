@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["identifiers"]
+__all__ = ["identifiers", "named_results"]
 
 _NUMBERED = r"[^\W\d_]*\d+[^\W\d_]*(?:[.\-/:][^\W_]+)+|(?:[^\W\d_]+\d|\d+[^\W\d_])[^\W_]*"
 _IDENTIFIER = re.compile(
@@ -41,3 +41,43 @@ def identifiers(text: str) -> list[str]:
 
 def _is_ordinary(text: str) -> bool:
     return bool(_ORDINARY.match(text) or _COUNT.match(text))
+
+
+# Results and objects of mathematics that bear a name
+
+_WHOSE = r"[A-Z][^\W\d_]+(?:['’]s?)?"
+_RESULTS = (
+    "theorem|lemma|proposition|corollary|conjecture|formula|criterion|inequality|identity|principle|hypothesis|axiom"
+    "|problem|paradox|law|algorithm|test|duality|correspondence|sequence|construction|decomposition|normalization"
+)
+_OBJECTS = (
+    "condition|property|number|constant|function|polynomial|group|ring|field|algebra|module|scheme|stack|space|bundle"
+    "|sheaf|functor|category|complex|variety|curve|surface|manifold|measure|transform|operator|basis|extension|topology"
+)
+_NAMED = re.compile(
+    rf"(?<!\w)(?P<whose>{_WHOSE}(?:(?:\s*(?:--?|[‐‑–—])\s*|\s+)(?:{_WHOSE}))*)(?:\s+\w+)?\s+(?:{_RESULTS}|(?P<object>{_OBJECTS}))s?(?!\w)"
+    rf"|(?<!\w)(?:theorem|lemma|conjecture)\s+of\s+{_WHOSE}(?:(?:\s*(?:--?|[‐‑–—])\s*|\s+and\s+){_WHOSE})*"
+)
+#: Words that begin a sentence, and are nobody's name.
+_NOBODY = re.compile(
+    r"\A(?:(?:A|An|The|Every|Any|Each|Some|Is|Are|Does|Do|Let|If|When|What|Which|Why|How|Who|Prove|Show|State|Find|Give"
+    r"|Explain|Use|Using|Proof|On|In|Of|For|By|See|This|That|Finite|Free|Flat|Smooth|Compact|Local|Short|Long|Exact"
+    r"|Noetherian|Abelian|Affine|Projective|Prime|Normal|Open|Closed|Main|Fundamental|Tensor|Linear)\s+)+"
+)
+
+
+#: A longer question is a sentence, which begins with a capital whatever its first word is, and mentions objects such as
+#: Hausdorff spaces while it is about something else.
+_LONGEST_NAME = 5
+
+
+def named_results(text: str) -> list[str]:
+    """The named results and objects in a text: `Hahn–Banach theorem`, `Zorn's lemma`, `Hilbert scheme`; each once."""
+    sentence = len(text.split()) > _LONGEST_NAME
+    found = []
+    for match in _NAMED.finditer(text):
+        said = match["object"] or (not match.start() and (match["whose"] or "-").isalpha())
+        name = _NOBODY.sub("", match.group(), count=1) if _NOBODY.match(match.group()) else match.group()
+        if (name[:1].isupper() and not (sentence and said)) or " of " in name:
+            found.append(name)
+    return list(dict.fromkeys(found))

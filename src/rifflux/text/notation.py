@@ -18,7 +18,7 @@ __all__ = ["one_notation"]
 
 #: What a text without any mathematics does not hold.
 _SUSPECT = re.compile(
-    r"[\\$^_*′]|[^\x00-\xff]|-star|->|[²³¹·×±¬]|[<>!]=|\([x+]\)|\b(?:[A-Za-z][-+/:]\w|\d+[-+/:][A-Za-z])"
+    r"[\\$^_*′]|[^\x00-\xff]|-star|->|--|[²³¹·×±¬]|[<>!]=|\([x+]\)|\b(?:[A-Za-z][-+:]\w|\d+[-+:][A-Za-z])"
 )
 
 # What is read before anything else
@@ -31,6 +31,8 @@ _BESIDE = re.compile(
 _ACCENT = re.compile(r"\\(?:['\"`^~=.]\s*\{?|[HcvukrdbtL]\{)\\?([A-Za-z])\}?")
 #: The code marks of Markdown around a formula.
 _TICKED = re.compile(r"`([^`\n]*[\\^_*][^`\n]*)`")
+#: What joins the names of people: Hahn--Banach in LaTeX, Hahn–Banach in print.
+_JOINED_NAMES = re.compile(r"(?<=[^\W\d_])(?:--+|[–—])(?=[A-Z])")
 _STAR_ALGEBRA = re.compile(r"(?<![A-Za-z0-9\\])([A-Z])(?:(?:\*|\\star ?)(?=[-\s.,;:)$]|\Z)|[- ]star(?=[-\s]))")
 _GREEK_LETTER = re.compile(r"(?<![\u0370-\u03ff\u1f00-\u1fff])[\u0391-\u03f6](?![\u0370-\u03ff\u1f00-\u1fff])")
 
@@ -83,7 +85,7 @@ def one_notation(text: str) -> str:
     """Rewrite the mathematics of a text into plain words and scripts; text that holds none is unchanged."""
     if not _SUSPECT.search(text):
         return text
-    text = _TICKED.sub(r"$\1$", text)
+    text = _JOINED_NAMES.sub("-", _TICKED.sub(r"$\1$", text))
     if not text.isascii():
         text = _raised().sub(_as_script, text).translate(unicode_commands())
         text = _GREEK_LETTER.sub(lambda letter: greek_commands().get(letter[0], letter[0]), text)

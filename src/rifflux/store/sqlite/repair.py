@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from rifflux.store.mending import Analysis, Mended, StoredChunk
+from rifflux.store.mending import NAMING, Analysis, Mended, StoredChunk
 from rifflux.store.sqlite import check
 from rifflux.store.sqlite.derived import forget
 from rifflux.store.sqlite.engine import Engine
@@ -18,9 +18,13 @@ from rifflux.store.sqlite.terms import Terms
 __all__ = ["mend"]
 
 _CREATE = "select sql from sqlite_master where name = ?"
-_SOME = """
+_SOME = f"""
 select chunk.id, chunk.owner, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
-    (select json_group_array(value) from tag where tag.document = document.id)
+    (select json_group_array(value) from (
+        select value from tag where tag.document = document.id
+        union select value from identifier where identifier.document = document.id
+            and (scheme in {NAMING} or value = document.key)
+    ))
 from chunk join document on document.id = chunk.document where chunk.id in (select value from json_each(?))"""
 _PUT = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
 _DROP = "delete from {table} where rowid = ?"
