@@ -159,7 +159,7 @@ class TestFaults:
         with rifflux.open(db, model="hash") as index:
             index.add(folder)
         inject(db, "delete from chunk where id = 2")
-        assert "read by the next index run" in " ".join(rifflux.repair(db).done)
+        assert "read by the next 'rifflux index'" in " ".join(rifflux.repair(db).done)
         with rifflux.open(db) as index:
             index.update()
             assert index.check() == []

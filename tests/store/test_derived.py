@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connect import connect
-from rifflux.store.sqlite.derived import Current, Stamp, Unfit, current, held, location_of, rebuild, touched
+from rifflux.store.sqlite.derived import Current, Stamp, Unfit, current, forget, held, location_of, rebuild, touched
 from rifflux.testing import MODEL, change
 
 STAMP = Stamp("words", 1, "t0", 7, 8192, {"dimension": 2})
@@ -161,6 +161,26 @@ def test_a_failed_build_leaves_the_former_copy(store: SqliteStore, connection: a
     assert current(connection, "words") == known
     assert build(connection, path)
     assert not location_of(path, "words.new").exists()
+
+
+def test_what_is_forgotten_while_it_is_built_is_not_known_afterwards(
+    store: SqliteStore, connection: apsw.Connection, path: Path
+) -> None:
+    place = location_of(path, "words")
+    assert build(connection, path)
+
+    def write(new: Path, stamp: Stamp) -> None:
+        new.write_bytes(stamp.encoded())
+        with store._engine.writing("") as (other, _):
+            forget(other, "words")
+
+    assert not rebuild(connection, place, "words", 1, write)
+    known = current(connection, "words")
+    assert known is not None
+    assert known.token == ""
+    assert sorted(each.name for each in place.parent.glob("*.words*")) == ["index.db.words", "index.db.words.lock"]
+    assert build(connection, path)
+    assert Stamp.decoded(place.read_bytes()).token == current(connection, "words").token  # type: ignore[union-attr]
 
 
 def test_a_folder_is_replaced_as_a_whole(store: SqliteStore, connection: apsw.Connection, path: Path) -> None:

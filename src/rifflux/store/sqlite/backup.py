@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,8 @@ def backup(source: apsw.Connection, target: Path, *, force: bool = False, progre
             _check_copy(copy, target)
         finally:
             copy.close()
+        if source.filename:
+            shutil.copymode(source.filename, partial)
         partial.replace(target)
 
 

@@ -61,8 +61,8 @@ where chunk.id > :after and chunk.embedded is null and coalesce(chunk.words, chu
 order by chunk.id limit :batch"""
 # Chunks of a document are numbered from 0; the last one's loss cannot be seen.
 _INCOMPLETE = """
-select owner.name, document.collection, document.key, document.file
-from document join owner on owner.id = document.owner
+select owner.name, document.collection, document.key, document.file, coalesce(file.size < 0, false) as waits
+from document join owner on owner.id = document.owner left join file on file.id = document.file
 where document.id in (select document from chunk group by document having count(*) <> max(position) + 1)
 order by document.id"""
 
@@ -89,8 +89,8 @@ def _problems(connection: apsw.Connection, analysis: Analysis | None) -> Iterato
     if analysis:
         yield from _counted(changed_chunks(connection, analysis), "chunks hold another text than was indexed")
     yield from _counted(strange_vectors(connection), "vectors hold no numbers, or have no length")
-    for _owner, _collection, key, _file in incomplete(connection)[:10]:
-        yield Problem(f"the document {key} lacks some of its chunks", REPAIR)
+    for _owner, _collection, key, _file, waits in incomplete(connection)[:10]:
+        yield Problem(f"the document {key} lacks some of its chunks", _REINDEX if waits else REPAIR)
     yield from _unembedded(connection)
 
 
@@ -153,8 +153,8 @@ def _length(vector: Vectors) -> float:
         return float(np.linalg.norm(vector))
 
 
-def incomplete(connection: apsw.Connection) -> list[tuple[str, str, str, int | None]]:
-    """Documents with a gap in their chunks: owner, collection, key, and the row of the file that they are from."""
+def incomplete(connection: apsw.Connection) -> list[tuple[str, str, str, int | None, bool]]:
+    """Documents with a gap in their chunks: owner, collection, key, row of their file, whether that is read anew."""
     rows: list[Any] = connection.execute(_INCOMPLETE).fetchall()
     return rows
 

@@ -67,6 +67,10 @@ values (?, coalesce((select seq from sqlite_sequence where name = 'touched'), 0)
 
 _COVER = "update derived set covered = :covered, token = :token where name = :name"
 _FORGET = "update derived set token = '' where name = ?"
+# Which copy is being built, so that `forget` reaches that one too.
+_BUILDING = "insert or replace into derived (name, covered, token) values (:name || '.building', 0, :token)"
+_BUILT = "delete from derived where name = :name || '.building' and token = :token"
+_BUILT_FOR_NOTHING = "delete from derived where name = ? || '.building'"
 _TRIM = "delete from touched where what = :name and seq <= :covered"
 
 
@@ -137,8 +141,9 @@ def touched(connection: apsw.Connection, name: str, after: int) -> list[int]:
 
 
 def forget(connection: apsw.Connection, name: str) -> None:
-    """Know no copy of a derived file any more, if there was one: it is built anew."""
+    """Know no copy of a derived file any more, not even one that is being built: it is built anew."""
     connection.execute(_FORGET, (name,))
+    connection.execute(_BUILT_FOR_NOTHING, (name,))
 
 
 def rebuild(
@@ -155,7 +160,7 @@ def rebuild(
         new, old = place.with_name(place.name + ".new"), place.with_name(place.name + ".old")
         _sweep(new, old)
         connection.execute(_REGISTER, (name,))
-        token = secrets.token_hex(16)
+        token = _announced(connection, name)
         with _transaction(connection, "begin"):
             known = current(connection, name)
             assert known is not None, "it was registered above"
@@ -163,12 +168,11 @@ def rebuild(
         # The rename happens within the transaction that tells of it: what fails or is killed here leaves either the old
         # copy in place, or one that the database does not know.
         with _transaction(connection, "begin immediate"):
-            bound = {"name": name, "token": token, "covered": known.latest}
-            connection.execute(_COVER, bound)
-            connection.execute(_TRIM, bound)
-            _replace(new, place, old)
-        _sweep(old)
-        return True
+            covered = _cover(connection, name, token, known.latest)
+            if covered:
+                _replace(new, place, old)
+        _sweep(new, old)
+        return covered
 
 
 def advance(
@@ -182,17 +186,32 @@ def advance(
     with held(place.with_name(place.name + ".lock")) as mine:
         if not mine:
             return False
-        token = secrets.token_hex(16)
+        token = _announced(connection, name)
         with _transaction(connection, "begin"):
             known = current(connection, name)
             if known is None:
                 raise Unfit("none was ever built")
             change(place, Stamp(name, format, token, known.latest))
         with _transaction(connection, "begin immediate"):
-            bound = {"name": name, "token": token, "covered": known.latest}
-            connection.execute(_COVER, bound)
-            connection.execute(_TRIM, bound)
-        return True
+            return _cover(connection, name, token, known.latest)
+
+
+def _announced(connection: apsw.Connection, name: str) -> str:
+    """The token of a copy that is going to be built, which the database knows from now on."""
+    token = secrets.token_hex(16)
+    connection.execute(_BUILDING, {"name": name, "token": token})
+    return token
+
+
+def _cover(connection: apsw.Connection, name: str, token: str, covered: int) -> bool:
+    """Know the copy that was built; False if what it was built from was forgotten meanwhile."""
+    bound = {"name": name, "token": token, "covered": covered}
+    connection.execute(_BUILT, bound)
+    if not connection.changes():
+        return False
+    connection.execute(_COVER, bound)
+    connection.execute(_TRIM, bound)
+    return True
 
 
 def _replace(new: Path, place: Path, old: Path) -> None:

@@ -49,10 +49,11 @@ def mend(engine: Engine, analysis: Analysis) -> Mended:
             done += told
     with engine.writing("") as (connection, _):
         incomplete = check.incomplete(connection)
-        connection.executemany(_READ_AGAIN, [(file,) for *_, file in incomplete if file is not None])
-    lost = [(owner, collection, key) for owner, collection, key, file in incomplete if file is None]
-    if len(incomplete) > len(lost):
-        done.append(f"{len(incomplete) - len(lost)} files with incomplete documents are read by the next index run")
+        again = {file for *_, file, waits in incomplete if file is not None and not waits}
+        connection.executemany(_READ_AGAIN, [(file,) for file in again])
+    lost = [(owner, collection, key) for owner, collection, key, file, _ in incomplete if file is None]
+    if again:
+        done.append(f"{len(again)} files with incomplete documents are read by the next 'rifflux index'")
     return Mended(tuple(done), tuple(lost))
 
 
