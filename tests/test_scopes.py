@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import rifflux
 from rifflux import Document, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
+from rifflux.ingest.find import Finder
 from rifflux.policies import HYBRID_SEARCH
 from rifflux.testing import everything
 
@@ -149,6 +150,7 @@ WRITTEN: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.embed_changes": lambda w, a: w.ann.embed_changes([]),
     "index.policies": lambda w, a: w.ann.policies.set(HYBRID_SEARCH, False),
     "index.update": lambda w, a: w.ann.update().deleted_files,
+    "index.sync": lambda w, a: w.ann.sync((), finder=Finder()).indexed_files,
     "index.close": lambda w, a: w.ann.close(),
     "talks.add": lambda w, a: w.talks.add("new", id=a.key, created_at="2024-05-05"),
     "talks.add_message": lambda w, a: w.talks.add_message("bobs-talk", a.question, id=a.key, created_at="2024-05-05"),
@@ -175,7 +177,9 @@ REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.store": lambda w, a: w.ann.store.of("bob"),
 }
 #: These hold no rows: what is called through them is tried above.
-OTHERWISE = frozenset(("index.analyser", "index.embedder", "index.guarded", "index.has_llm", "index.conversations"))
+OTHERWISE = frozenset(
+    ("index.watch", "index.analyser", "index.embedder", "index.guarded", "index.has_llm", "index.conversations")
+)
 
 
 def told(call: Callable[[World, Asked], Any], world: World, asked: Asked) -> str:

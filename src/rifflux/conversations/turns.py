@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 from rifflux.ingest.chunk import Chunker, chunk_id
@@ -24,6 +25,8 @@ from rifflux.text.dates import parse_time, timestamp
 from rifflux.types import Chunk, Document
 
 __all__ = ["Turns", "Window"]
+
+_timestamp = lru_cache(maxsize=1024)(timestamp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Window:
             yield rows[place + step]
 
     def _apart(self, one: Document, other: Document) -> bool:
-        first, second = timestamp(one.created_at), timestamp(other.created_at)
+        first, second = _timestamp(one.created_at), _timestamp(other.created_at)
         return first is not None and second is not None and abs(second - first) > self.gap_hours * 3600
 
     @property
@@ -99,9 +102,10 @@ class Turns:
         after: Sequence[Document],
     ) -> AnalysedChunk:
         most = self.window.words
-        lent = [" ".join(self.analyser.terms(each.text)[-most:]) for each in before]
-        lent += [" ".join(self.analyser.terms(each.text)[:most]) for each in after]
-        neighbours, body = " ".join(filter(None, lent)), self.analyser.joined(chunk.text)
+        lent = [*(_terms(self.analyser, each.text)[-most:] for each in before)]
+        lent += [_terms(self.analyser, each.text)[:most] for each in after]
+        neighbours = " ".join(term for terms in lent for term in terms)
+        body = " ".join(_terms(self.analyser, chunk.text))
         embedded = self._embedded(row, chunk.text, before)
         return AnalysedChunk(
             chunk, head, neighbours, body, _hash(embedded), embedded, _hash("\n".join((head, neighbours, body)))
@@ -121,6 +125,12 @@ class Turns:
             turns.append(said)
             room -= size
         return "\n".join(reversed(turns))
+
+
+@lru_cache(maxsize=64)
+def _terms(analyser: Analyser, text: str) -> Sequence[str]:
+    """The terms of a text, which its neighbours ask for next."""
+    return analyser.terms(text)
 
 
 def _said(row: Document, text: str) -> str:

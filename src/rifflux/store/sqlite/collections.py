@@ -17,6 +17,11 @@ PLACE = """
 select coalesce(time, 9e18), id from document
 where owner = :owner and collection = :collection and key = :key"""
 
+ONE = """
+select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
+from document join document_text on document_text.document = document.id
+where owner = :owner and collection = :collection and key = :key"""
+
 FROM = """
 select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
 from document join document_text on document_text.document = document.id
@@ -43,6 +48,8 @@ class Collections(View):
         self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
     ) -> list[Document]:
         """The documents of a collection by date, what has none last, and among equals as they were added."""
+        if key is not None and not before and after == 0:
+            return [_document(row) for row in self._rows(ONE, {"collection": collection, "key": key})]
         time, id = float("-inf"), 0
         if key is not None:
             places = self._rows(PLACE, {"collection": collection, "key": key})

@@ -44,7 +44,9 @@ class Terms:
 
     def joined(self, terms: str) -> str:
         """Terms with spaces between them, as the word index has them."""
-        return " ".join(map(self.stored, terms.split())) if self.owner else terms
+        if not self.owner or not terms:
+            return terms
+        return self.prefix + f" {self.prefix}".join(_NO_TERM.sub("", terms).split())
 
     def expression(self, query: Query) -> str:
         """What to give to MATCH to rank by the query; empty when it has no term to rank by."""
