@@ -29,6 +29,7 @@ from typing import Any
 import apsw
 
 import rifflux
+from rifflux.ingest import reading
 from rifflux.store.sqlite import derived, neighbours, words
 
 MODELS = ("hash:64", "hash:48")
@@ -36,6 +37,8 @@ WORDS = (
     *("heron", "river", "stone", "cache", "index", "query", "vector", "page", "leaf", "owl", "reed", "bank"),
     *("water", "bird", "nest", "tide", "shore", "moss", "rain"),
 )
+#: Marks the processes that a killed one had started.
+MARK = "KILL_STARTED_BY"
 #: Seconds that helpers of a killed process may take to notice.
 PATIENCE = 10.0
 TABLES = {
@@ -103,6 +106,13 @@ def index(world: World) -> None:
         index.add(world.folder)
 
 
+def together(world: World) -> None:
+    """Bring the index up to date with processes beside this one that read; they must end when it does."""
+    reading.WORTHWHILE = 0
+    with rifflux.open(world.db) as index:
+        index.add(world.folder, processes=2, force=True)
+
+
 def build(world: World) -> None:
     """Build the word index and the packed vectors anew."""
     _forget_derived(world)
@@ -143,7 +153,7 @@ def repair(world: World) -> None:
 
 
 OPERATIONS: dict[str, Callable[[World], None]] = {
-    "index": index, "build": build, "switch": switch, "backup": backup, "repair": repair,
+    "index": index, "together": together, "build": build, "switch": switch, "backup": backup, "repair": repair,
 }  # fmt: skip
 
 
@@ -216,12 +226,13 @@ def _rows(path: Path, statement: str) -> list[Any]:
 
 
 def start(work: Callable[[], None]) -> int:
-    """Do something in a process of its own, the leader of its group; returns its id."""
+    """Do something in a process of its own; returns its id."""
     sys.stdout.flush()
     child = os.fork()
     if child:
         return child
-    os.setpgid(0, 0)
+    # Who is started from here has it too.
+    os.environ[MARK] = str(os.getpid())
     try:
         work()
     except BaseException:
@@ -248,13 +259,23 @@ def kill(child: int, after: float) -> float | None:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        try:
-            os.killpg(child, 0)
-        except (ProcessLookupError, PermissionError):
-            return None
+    while helpers := _helpers(child):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"its helpers live on: {helpers}")
         time.sleep(0.01)
-    raise AssertionError("its helpers live on")
+    return None
+
+
+def _helpers(child: int) -> list[str]:
+    """The processes that were started by one that is gone, where the system tells (`/proc`)."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={child}\0".encode() in (path / "environ").read_bytes():
+                found.append(path.name)
+        except OSError:
+            continue
+    return found
 
 
 def main() -> None:

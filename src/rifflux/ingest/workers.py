@@ -30,7 +30,7 @@ __all__ = ["Workers", "bundled"]
 #: Jobs go out together until they are so many, or so many bytes: a message has its price.
 BUNDLE_JOBS, BUNDLE_BYTES = 64, 2**18
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
+    "import json, sys; path = sys.stdin.buffer.readline() or sys.exit(); sys.path[:] = json.loads(path); "
     "from rifflux.ingest.worker import serve; serve()"
 )
 LOST = "reading it ended the process that read it: out of memory, or a fault in the library for its format"
