@@ -14,7 +14,7 @@ import rifflux
 from rifflux import Index
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.ingest.works.names import people
-from rifflux.types import Identifier, Link, Tag
+from rifflux.types import Identifier, Link, Scope, Tag
 from rifflux.works import Work, parse_identifier
 from rifflux.works.merge import merged
 
@@ -322,6 +322,18 @@ class TestDuplicates:
         records = [{"id": n, "title": "Lemma, Cohomology of sheaves", "text": f"Number {n}."} for n in range(5)]
         report = index.works.import_files(write("s.jsonl", *records), embed=False)
         assert (report.added, report.doubts) == (5, ())
+
+
+def test_users_keep_their_works_apart(index: Index, write: Any) -> None:
+    path = write("a.jsonl", {"id": 1, "title": "One and the same work", "doi": "10.1000/a", "license": "cc0"})
+    ann, bob = (index.scoped(Scope(name)) for name in ("ann", "bob"))
+    ann.works.import_files(path, embed=False)
+    with pytest.raises(NotFound):
+        bob.works.get("doi:10.1000/a")
+    assert bob.works.import_files(path, embed=False).added == 1
+    assert ann.works.import_files(path, embed=False).unchanged == 1
+    assert index.works.doubts() == bob.works.doubts() == []
+    assert index.status().documents == 0
 
 
 def test_merging_does_not_depend_on_the_order() -> None:

@@ -8,8 +8,9 @@ are expanded. What does not balance is told with its place, and the rest goes on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from rifflux.ingest.works.base import Entry, Notes, Source
@@ -26,6 +27,7 @@ _REFERENCE = re.compile(r"\\(?:eq|page|auto|name|[cC])?ref\*?\s*\{([^{}]+)\}")
 _CITATION = re.compile(r"\\[cC]ite[a-zA-Z]*\*?\s*(?:\[[^\[\]]*\]\s*){0,2}\{([^{}]+)\}")
 _BIBLIOGRAPHY = re.compile(r"\\(?:bibliography|addbibresource)\s*\{([^{}]+)\}")
 _BIBITEM = re.compile(r"\\bibitem\s*(?:\[(?:[^\[\]{}]|\{[^{}]*\})*\])?\s*\{([^{}]+)\}")
+_INPUT = re.compile(r"\\(?:input|include|subfile)\s*\{([^{}]+)\}")
 _LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 _MENTIONED = re.compile(r"10\.\d{4,9}/[^\s{}\\,;]+|arxiv:\s*[\w./-]+\d", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[6-9]\d\d|20\d\d)\b")
@@ -58,6 +60,7 @@ class _Paper:
         self.head = preamble + body
         self.body = body
         self.macros = macros
+        self._own_labels = frozenset(_LABEL.findall(body))
 
     def entry(self, outline: Outline, passages: list[Passage]) -> Entry:
         """The work, with all that did not balance."""
@@ -106,20 +109,22 @@ class _Paper:
                     yield person
 
     def _references(self, outline: Outline, notes: Notes) -> Iterator[Link]:
-        for label in _listed_in(_REFERENCE, self.body):
-            name = self._home(label, outline)
-            if name:
-                yield Link(name, "refers")
-            else:
-                notes.append(f"\\ref{{{label}}} refers to no label of the document or its folder")
+        homes = {label: self._home(label, outline) for label in _listed_in(_REFERENCE, self.body)}
+        yield from (Link(name, "refers") for name in homes.values() if name)
+        _tell(
+            notes,
+            "\\ref",
+            "refers to no label of the document or its folder",
+            [each for each in homes if not homes[each]],
+        )
 
     def _home(self, label: str, outline: Outline) -> str:
         """The name of a label: of this document, or of another of the folder, whose name may stand in front of it."""
-        if label in outline.labels or label in _LABEL.findall(self.body):
+        if label in outline.labels or label in self._own_labels:
             return f"{self.source.name}:{label}"
-        for path in sorted(self.source.path.parent.glob("*.tex")):
+        for path, labels in _folder(self.source.path.parent).labels.items():
             inner = label.removeprefix(f"{path.stem}-")
-            if path != self.source.path and f"\\label{{{inner}}}" in path.read_text("utf-8", "replace"):
+            if path != self.source.path and inner in labels:
                 return f"{self.source.name_of(path)}:{inner}"
         return ""
 
@@ -130,13 +135,13 @@ class _Paper:
             for name in _listed_in(_BIBLIOGRAPHY, self.head)
             if (path := self.source.path.parent / (name if name.endswith(".bib") else f"{name}.bib")).is_file()
         ]
-        for key in _listed_in(_CITATION, self.body):
-            if key in items:
-                yield from (Link(name) for name in items[key])
-            elif bibliographies:
-                yield Link(f"{bibliographies[0]}:{key}")
-            else:
-                notes.append(f"\\cite{{{key}}} cites what no bibliography of the document has")
+        cited = _listed_in(_CITATION, self.body)
+        unknown = [key for key in cited if key not in items]
+        yield from (Link(name) for key in cited for name in items.get(key, ()))
+        if bibliographies:
+            yield from (Link(f"{bibliographies[0]}:{key}") for key in unknown)
+        else:
+            _tell(notes, "\\cite", "cites what no bibliography of the document has", unknown)
 
     def _items(self) -> dict[str, list[str]]:
         """The identifiers that each `\\bibitem` mentions; one without any keeps its own key."""
@@ -151,6 +156,13 @@ class _Paper:
         return items
 
 
+def _tell(notes: Notes, command: str, what: str, names: list[str]) -> None:
+    """One note for all names that lead nowhere."""
+    if names:
+        more = f", and so do {len(names) - 1} more" if len(names) > 1 else ""
+        notes.append(f"{command}{{{names[0]}}} {what}{more}")
+
+
 def _listed_in(pattern: re.Pattern[str], text: str) -> list[str]:
     """The names in the arguments of a command, which may hold several, each once."""
     names = (name.strip() for match in pattern.finditer(text) for name in match[1].split(","))
@@ -159,6 +171,28 @@ def _listed_in(pattern: re.Pattern[str], text: str) -> list[str]:
 
 def _is_part(path: Path) -> bool:
     """Whether another document of the folder inputs the file."""
-    wanted = re.compile(rf"\\(?:input|include|subfile)\s*\{{(?:\./)?{re.escape(path.stem)}(?:\.tex)?\}}")
-    others = (each for each in path.parent.glob("*.tex") if each != path)
-    return any(wanted.search(each.read_text("utf-8", "replace")) for each in others)
+    inputs = _folder(path.parent).inputs
+    return any(path.stem in names for other, names in inputs.items() if other != path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """What the documents of a folder define and input, by file."""
+
+    labels: Mapping[Path, frozenset[str]]
+    inputs: Mapping[Path, frozenset[str]]
+
+
+def _folder(folder: Path) -> _Folder:
+    paths = sorted(folder.glob("*.tex"))
+    return _read_folder(tuple((path, path.stat().st_mtime_ns) for path in paths))
+
+
+@lru_cache(maxsize=4)
+def _read_folder(files: tuple[tuple[Path, int], ...]) -> _Folder:
+    """Read every file once; `files` are paths with their times of change."""
+    texts = {path: path.read_text("utf-8", "replace") for path, _ in files}
+    return _Folder(
+        {path: frozenset(_LABEL.findall(text)) for path, text in texts.items()},
+        {path: frozenset(Path(name.strip()).stem for name in _INPUT.findall(text)) for path, text in texts.items()},
+    )

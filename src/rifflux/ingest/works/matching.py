@@ -52,6 +52,10 @@ class Matcher:
         title = f"{TITLE}:{title_key(work.title)}"
         found = self.store.identified([name, title, *strong])
         alike = found.get(title, [])
+        if not work.authors:
+            # Without authors, equal titles say nothing within one source: many statements are called alike.
+            source = COLLECTION + name.partition(":")[0]
+            alike = [place for place in alike if place[0] != source]
         others = {place for each in strong for place in found.get(each, ())}
         others.update(alike if len(alike) <= MOST_CANDIDATES else ())
         own = found.get(name, [])
