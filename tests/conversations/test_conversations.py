@@ -207,6 +207,13 @@ def test_bringing_a_thread_again_changes_only_what_changed(conversations: Conver
     assert [message.text for message in conversations.messages("a")][-1] == "another turn"
 
 
+def test_what_a_later_thread_does_not_say_stays(conversations: Conversations) -> None:
+    known = Conversation("a", "T", "red", created_at="2024-05-01")
+    conversations.put(Thread(known, (Message("m0", "a", "first"),)))
+    conversations.put(Thread(Conversation("a", created_at="2024-06-01"), (Message("m1", "a", "second"),)))
+    assert conversations.get("a") == replace(known, messages=2)
+
+
 # Meaning
 
 

@@ -247,6 +247,8 @@ class Conversations:
         messages = [checked_message(message) for message in thread.messages]
         with self._store.transaction():
             known = self._store.document(CONVERSATIONS, conversation.id)
+            if known:
+                conversation = _completed(conversation, conversation_of(known))
             if known != conversation_row(conversation):
                 self._put(conversation)
                 if known:
@@ -314,6 +316,16 @@ class Conversations:
         if place is None:
             return None
         return MessageHit(turns[place], hit.title, hit, tuple(turns[:place]), tuple(turns[place + 1 :]))
+
+
+def _completed(given: Conversation, known: Conversation) -> Conversation:
+    """What is given of a conversation, with what it does not say as it is known; its beginning stays."""
+    return replace(
+        given,
+        title=given.title or known.title,
+        project=given.project or known.project,
+        created_at=known.created_at or given.created_at,
+    )
 
 
 def _changed(known: Value, **given: Any) -> Value:
