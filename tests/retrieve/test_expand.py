@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Index, InvalidArgument, NotFound
-from rifflux.retrieve.expand import distance, read_synonyms
+from rifflux.retrieve.expand import distance, read_synonyms, spellings
 from rifflux.store.base import VARIANT
 from rifflux.surfaces.contract import SearchService
-from rifflux.text.analyser import analyser
+from rifflux.text.analyser import Analyser, analyser
+from rifflux.types import Query
 
 TEXTS = {
     "ownership": "Ownership of values moves.",
@@ -102,6 +103,18 @@ class TestSpelling:
     def test_one_change_is_a_distance_of_one_at_most(self, word: str, place: int, letter: str) -> None:
         for changed in (word[:place] + letter + word[place:], word[:place] + letter + word[place + 1 :]):
             assert distance(word, changed, 2) <= 1
+
+    @given(st.text("xyz", min_size=3, max_size=9), st.sets(st.text("xyzé1", max_size=10), max_size=40))
+    def test_all_that_is_nearest_is_found(self, tail: str, others: set[str]) -> None:
+        word, known = f"q{tail}", {f"q{other}": len(other) for other in others} | {"other": 9}
+        known.pop(word, None)
+        query = Query(word, clauses=((word,),), semantic_text=word)
+        found = [each.clause[0] for each in spellings(query, Analyser("none"), lambda terms: {}, lambda *_: known)]
+        most = 2 if len(word) >= 8 else 1
+        distances = {each: distance(word, each, most) for each in known if each.isalpha()}
+        nearest = min(distances.values(), default=0)
+        near = [each for each, value in distances.items() if value == nearest <= most]
+        assert found == sorted(near, key=lambda each: (-known[each], each))[:3]
 
 
 class TestSynonyms:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -136,3 +138,8 @@ def test_a_hyphenated_word_meets_its_joined_spelling() -> None:
 @given(st.text() | st.text("ab C'-+#*.,0123_^{}\\ \n\u00a0½é日本𝒪\x1c", max_size=40))
 def test_joined_terms_are_the_terms(text: str) -> None:
     assert analyser("english").joined(text) == " ".join(terms(text))
+
+
+def test_another_process_gets_the_same_analyser() -> None:
+    for each in (analyser("german"), analyser(mathematics="notation")):
+        assert pickle.loads(pickle.dumps(each)) == each

@@ -115,11 +115,19 @@ def _near(term: str, vocabulary: Vocabulary) -> list[str]:
     """The nearest terms with the same first letter, which is seldom mistyped; the most frequent of those first."""
     most = 2 if len(term) >= SHORTEST_FOR_TWO else 1
     known = vocabulary(term[0], len(term) - most, len(term) + most)
-    distances = {each: distance(term, each, most) for each in known if each.isalpha()}
-    least = min(distances.values(), default=most + 1)
     # Where one letter explains it, two are no explanation.
-    near = [each for each, value in distances.items() if value == least <= most]
+    near = next(filter(None, (_within(term, known, letters) for letters in range(1, most + 1))), [])
     return sorted(near, key=lambda each: (-known[each], each))[:MOST_SPELLINGS]
+
+
+def _within(term: str, known: Iterable[str], most: int) -> list[str]:
+    """The terms that are nearest, if that is at most so many letters."""
+    letters = set(term)
+    # A letter that is changed makes a difference of two between the sets of letters, which are compared much sooner.
+    alike = (each for each in known if len(letters.symmetric_difference(each)) <= 2 * most and each.isalpha())
+    distances = {each: distance(term, each, most) for each in alike}
+    least = min(distances.values(), default=most + 1)
+    return [each for each, value in distances.items() if value == least <= most]
 
 
 def distance(one: str, other: str, most: int) -> int:

@@ -116,9 +116,9 @@ class Analyser:
         if self.language not in known:
             raise InvalidArgument(f"no language {self.language!r}; choose one of {', '.join(sorted(known))}")
 
-    def __reduce__(self) -> tuple[Callable[[str], Analyser], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[[str, str], Analyser], tuple[str, str]]:
         """Another process has its own memory of tokens."""
-        return analyser, (self.language,)
+        return analyser, (self.language, self.mathematics)
 
     @cached_property
     def _terms(self) -> _Terms:
