@@ -94,7 +94,7 @@ def _made(source: Path, path: Path, size: int) -> Figures:
     connection.close()
     store = SqliteStore.open(str(path))
     engine = store._engine
-    for name, derived in (("words", engine.words), ("vectors", engine.neighbours)):
+    for name, derived in (("words", engine.words(0)), ("vectors", engine.neighbours)):
         assert derived is not None
         start = time.perf_counter()
         derived.build()

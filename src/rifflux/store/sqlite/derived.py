@@ -66,11 +66,11 @@ insert or ignore into derived (name, covered, token)
 values (?, coalesce((select seq from sqlite_sequence where name = 'touched'), 0), '')"""
 
 _COVER = "update derived set covered = :covered, token = :token where name = :name"
-_FORGET = "update derived set token = '' where name = ?"
+_FORGET = "update derived set token = '' where name glob ?"
 # Which copy is being built, so that `forget` reaches that one too.
 _BUILDING = "insert or replace into derived (name, covered, token) values (:name || '.building', 0, :token)"
 _BUILT = "delete from derived where name = :name || '.building' and token = :token"
-_BUILT_FOR_NOTHING = "delete from derived where name = ? || '.building'"
+_BUILT_FOR_NOTHING = "delete from derived where name glob ? || '.building'"
 _TRIM = "delete from touched where what = :name and seq <= :covered"
 
 
@@ -141,7 +141,10 @@ def touched(connection: apsw.Connection, name: str, after: int) -> list[int]:
 
 
 def forget(connection: apsw.Connection, name: str) -> None:
-    """Know no copy of a derived file any more, not even one that is being built: it is built anew."""
+    """Know no copy of a derived file any more, not even one that is being built: it is built anew.
+
+    A star in the name stands for anything.
+    """
     connection.execute(_FORGET, (name,))
     connection.execute(_BUILT_FOR_NOTHING, (name,))
 

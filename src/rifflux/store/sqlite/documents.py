@@ -83,7 +83,7 @@ class _Rows:
         put_names(connection, self.contents)
         connection.executemany(sql.PUT_CHUNK, self.chunks)
         connection.executemany(sql.PUT_TERMS.format(table=Terms(self.owner).table), self.terms)
-        if not self.owner and connection.execute(sql.ANY_WORD_INDEX).get:
+        if connection.execute(sql.ANY_WORD_INDEX, (Terms(self.owner).index,)).get:
             connection.executemany(sql.PUT_FRESH_TERMS, [*self.terms, *self.known_terms])
         if connection.execute(sql.ANY_VECTOR, (self.owner,)).get:
             # A file that was moved, or a text that is elsewhere too, needs no new vector.
@@ -125,7 +125,7 @@ def _add_chunks(
             if hash_held != each.hash:
                 connection.execute(sql.DROP_STALE_VECTOR, (id,))
             if words_held == words:
-                rows.known_terms.append((id, *fields))
+                rows.known_terms.append((id, *map(terms.joined, fields)))
                 continue
             connection.execute(sql.DROP_TERMS.format(table=terms.table), (id,))
         else:

@@ -83,18 +83,33 @@ class Engine:
         self._touched: set[int] = set()
         self._frozen = frozen(connection)
         self.passing = Remembered[Ids](MOST_ALLOWED, lambda documents: documents.nbytes)
-        self.words = Words(location, read_only=read_only) if location != MEMORY else None
+        self._words: dict[int, Words] = {}
         self.neighbours = Neighbours(location, read_only=read_only) if location != MEMORY else None
 
+    def words(self, owner: int) -> Words | None:
+        """The word index of an owner's chunks; none in memory, and for an owner of whom there is nothing."""
+        if self.location == MEMORY or owner < 0:
+            return None
+        if owner not in self._words:
+            self._words.setdefault(owner, Words(self.location, owner, read_only=self.read_only))
+        return self._words[owner]
+
     @property
+    def used(self) -> list[Words | Neighbours]:
+        """What is beside the database, as far as it was asked for."""
+        return [*self._words.copy().values(), *([self.neighbours] if self.neighbours else [])]
+
     def derived(self) -> list[Words | Neighbours]:
-        """What there may be beside the database."""
-        return [each for each in (self.words, self.neighbours) if each]
+        """What is beside the database, or would pay."""
+        with self.reading() as connection:
+            rows: list[Any] = connection.execute("select id from owner order by id").fetchall()
+            words = [each for (owner,) in rows if (each := self.words(owner)) and each.is_wanted(connection)]
+        return [*words, *([self.neighbours] if self.neighbours else [])]
 
     def close(self) -> None:
         """Close the database; pending work was committed or is rolled back."""
-        for derived in self.derived:
-            derived.close()
+        for each in self.used:
+            each.close()
         with self.lock:
             # The last connection to be closed tidies up, and only one that may write can.
             self.readers.close()
@@ -174,8 +189,8 @@ class Engine:
                 connection.execute("commit")
             finally:
                 _end(connection)
-            if self._touched:
-                for derived in self.derived:
+            for derived in (*map(self.words, self._touched), *([self.neighbours] if self._touched else [])):
+                if derived:
                     derived.changed(connection)
         stand_aside(begun)
 

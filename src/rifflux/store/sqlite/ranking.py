@@ -40,12 +40,12 @@ class Ranks(Reading):
 
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
         """What the word index beside the database finds, with what it does not cover yet; None if it cannot answer."""
-        words = self._engine.words
-        if words is None or query.exact or weights != words.weights:
+        if query.exact:
             return None
         with self._reading() as (connection, owner):
-            log = None if owner else words.log(connection)
-        if log is None:
+            words = self._engine.words(owner)
+            log = words.log(connection) if words else None
+        if words is None or log is None or weights != words.weights:
             return None
         found = words.ask(log, lambda snapshot: snapshot.find(query, limit + _TIE_MARGIN, log.fresh))
         if found is None or not log.fresh:

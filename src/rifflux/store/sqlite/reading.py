@@ -170,7 +170,7 @@ class Reading(View):
             # Counting goes through all chunks that hold a term.
             known = self._engine.frequencies.get(owner, self._generation(connection, owner), dict)
             if unknown := [term for term in terms if term not in known]:
-                words = None if owner else self._engine.words
+                words = self._engine.words(owner)
                 found = words.frequencies(connection, unknown) if words else None
                 if found is None:
                     found = self._counted(sql.DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})

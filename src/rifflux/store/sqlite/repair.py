@@ -97,7 +97,7 @@ def _terms(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
         create = connection.execute(_CREATE, (table,)).get
         connection.execute(f"drop table {table}")
         connection.execute(create)
-        forget(connection, "words")
+        forget(connection, "words*")
         yield f"the word index {table}: emptied it"
     stray, missing = check.stray_terms(connection), check.missing_terms(connection)
     for table, id in stray:
@@ -111,7 +111,7 @@ def _terms(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
 
 def _put_terms(connection: apsw.Connection, analysis: Analysis, rows: list[int]) -> None:
     """Make the terms of some chunks anew."""
-    forget(connection, "words")
+    forget(connection, "words*")
     for start in range(0, len(rows), check.BATCH):
         some = json.dumps(rows[start : start + check.BATCH])
         for id, owner, title, headings, text, subjects in _fetched(connection.execute(_SOME, (some,))):

@@ -398,6 +398,36 @@ drop table temp.title_term;
 create index document_title_terms on document (owner, title_terms) where title_terms is not null;
 """
 
+# Every owner may have a word index beside the database, and each follows a log of its own.
+_WORDS_BY_OWNER = """
+drop trigger chunk_put_logged;
+create trigger chunk_put_logged after insert on chunk begin
+    insert into touched (chunk, what)
+    select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
+end;
+
+drop trigger chunk_changed_logged;
+create trigger chunk_changed_logged after update of words on chunk
+when coalesce(old.words, old.hash) <> coalesce(new.words, new.hash) begin
+    insert into touched (chunk, what)
+    select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
+end;
+
+drop trigger chunk_dropped_logged;
+create trigger chunk_dropped_logged after delete on chunk begin
+    insert into touched (chunk, what)
+    select old.id, name from derived where name = iif(old.owner, 'words-' || old.owner, 'words');
+end;
+
+drop trigger document_changed_logged;
+create trigger document_changed_logged after update of path, kind, time, metadata on document
+when (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata) begin
+    insert into touched (chunk, what)
+    select chunk.id, name from derived join chunk on chunk.document = new.id
+    where name = iif(new.owner, 'words-' || new.owner, 'words');
+end;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _EVENTS,
@@ -410,5 +440,6 @@ MIGRATIONS: tuple[str, ...] = (
     _MESSAGES,
     _USES,
     _TITLE_TERMS,
+    _WORDS_BY_OWNER,
 )
 SCHEMA_VERSION = len(MIGRATIONS)

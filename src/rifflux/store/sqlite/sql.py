@@ -140,7 +140,7 @@ where id = ?"""
 
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
 # What the word index beside the database needs to follow; without one nothing is kept.
-ANY_WORD_INDEX = "select 1 from derived where name = 'words'"
+ANY_WORD_INDEX = "select 1 from derived where name = ?"
 PUT_FRESH_TERMS = "insert or replace into fresh_terms (chunk, title, headings, body) values (?, ?, ?, ?)"
 
 DROP_TERMS = "delete from {table} where rowid = ?"

@@ -96,7 +96,7 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
         """Build, or bring up to date, what makes a large index fast; returns when it is there."""
         if self.owner:
             raise OutOfScope("only the whole index is built: ask who looks after it to run 'rifflux doctor --build'")
-        for derived in self._engine.derived:
+        for derived in self._engine.derived():
             derived.build()
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
@@ -112,7 +112,7 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
         """Why answers take longer than they could: what is derived from the database and cannot be used."""
         return [
             f"{derived.title} is not used, {derived.trouble}: the tables answered, which takes longer"
-            for derived in self._engine.derived
+            for derived in self._engine.used
             if derived.trouble and not self.owner
         ]
 
@@ -129,7 +129,7 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
             problems = check(connection, self._engine.location, analysis)
             if any(problem.unreadable for problem in problems):
                 return problems
-            for derived in self._engine.derived:
+            for derived in self._engine.derived():
                 if trouble := derived.check(connection):
                     problems.append(Problem(f"{derived.title} {derived.place} cannot be used: {trouble}", _BUILD))
             return problems
@@ -145,7 +145,7 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
 
     def _build_anew(self) -> Iterator[str]:
         """Build what is derived from the database and cannot be used."""
-        for derived in self._engine.derived:
+        for derived in self._engine.derived():
             with self._engine.reading() as connection:
                 trouble = derived.check(connection)
             if trouble:

@@ -34,6 +34,11 @@ class Terms:
         return "owned_terms" if self.owner else "chunk_terms"
 
     @property
+    def index(self) -> str:
+        """The name of the owner's word index beside the database, if there is one."""
+        return f"words-{self.owner}" if self.owner else "words"
+
+    @property
     def prefix(self) -> str:
         """What stands in front of each of the owner's terms."""
         return f"|{self.owner}|" if self.owner else ""

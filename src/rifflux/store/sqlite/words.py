@@ -21,12 +21,15 @@ import numpy as np
 from rifflux.store.base import FieldWeights
 from rifflux.store.sqlite.derived import Current, Stamp, Unfit, current, location_of
 from rifflux.store.sqlite.keeper import PAUSE, Keeper
+from rifflux.store.sqlite.terms import Terms
 from rifflux.types import Query, Ranking
 
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["LEAST_CHUNKS", "NAME", "Log", "Snapshot", "Words", "stamp_file"]
+    from rifflux.store.sqlite.words_query import Parser
+
+__all__ = ["LEAST_CHUNKS", "Log", "Snapshot", "Words", "stamp_file"]
 
 
 Answer = TypeVar("Answer")
@@ -35,8 +38,6 @@ Answer = TypeVar("Answer")
 LEAST_CHUNKS = 20_000
 #: Where more chunks are not covered, the full-text tables answer alone.
 MOST_FRESH = 2000
-#: The derived file's name.
-NAME = "words"
 
 #: The files of a segment, and what each ends with.
 _SEGMENT_FILES = frozenset((".idx", ".pos", ".term", ".fast", ".fieldnorm", ".store", ".del"))
@@ -45,19 +46,14 @@ _MAGIC = 1337
 _LOG = """
 select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token, (
     select json_group_array(chunk) from (
-        select distinct chunk from touched where what = 'words' and seq > covered limit :most
+        select distinct chunk from touched where what = :name and seq > covered limit :most
     )
 )
-from derived where name = 'words'"""
-_HIGHEST = "select coalesce(max(id), 0) from chunk where owner = 0"
+from derived where name = :name"""
 
-# Whether there is something to follow, or so much that a first one pays.
-_DUE = f"""
-select iif(
-    exists (select 1 from derived where name = 'words' and token <> ''),
-    exists (select 1 from touched where what = 'words'),
-    ({_HIGHEST}) >= :least
-)"""
+_HIGHEST = "select coalesce(max(id), 0) from chunk where owner = ?"
+_COUNT = "select count(*) from chunk where owner = ?"
+_BEHIND = "select 1 from touched where what = ? limit 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +74,29 @@ class Snapshot:
     searcher: tantivy.Searcher
     stamp: Stamp
     entries: int
+    terms: Terms
     folder: object
 
     @classmethod
-    def open(cls, place: Path, expected: Current) -> Snapshot:
-        """Open the copy at a place; raises `Unfit` if it is not there, is damaged, or is not of this database."""
+    def open(cls, place: Path, expected: Current, terms: Terms) -> Snapshot:
+        """Open an owner's copy at a place; raises `Unfit` if it is missing, damaged, or not of this database."""
         from rifflux.store.sqlite.words_schema import FORMAT
 
         with _sound():
             stamp = Stamp.decoded((place / stamp_file(expected.token)).read_bytes())
-            stamp.check(expected, NAME, FORMAT)
+            stamp.check(expected, terms.index, FORMAT)
             index, folder = _opened(place)
             segments = json.loads((place / "meta.json").read_bytes())["segments"]
-            return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments), folder)
+            return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments), terms, folder)
 
     def find(self, query: Query, limit: int, hidden: Sequence[int] = ()) -> Ranking | None:
         """The best matches but for some rows; None if it takes SQL to tell. Raises `Unfit`."""
-        from rifflux.store.sqlite.words_query import NotHere, Parser
+        from rifflux.store.sqlite.words_query import NotHere
         from rifflux.store.sqlite.words_schema import ID, ROW
 
         with _sound():
             try:
-                parsed = Parser(self.searcher, self.index.schema, self.entries)(query)
+                parsed = self._parser()(query)
             except NotHere:
                 return None
             if parsed is None:
@@ -113,12 +110,15 @@ class Snapshot:
 
     def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """In how many chunks each term occurs; terms that occur in none are left out. Raises `Unfit`."""
+        parser = self._parser()
+        with _sound():
+            counts = {term: parser.frequency(self.terms.stored(term)) for term in terms}
+        return {term: count for term, count in counts.items() if count}
+
+    def _parser(self) -> Parser:
         from rifflux.store.sqlite.words_query import Parser
 
-        parser = Parser(self.searcher, self.index.schema, self.entries)
-        with _sound():
-            counts = {term: parser.frequency(term) for term in terms}
-        return {term: count for term, count in counts.items() if count}
+        return Parser(self.searcher, self.index.schema, self.entries, self.terms)
 
 
 def _opened(place: Path) -> tuple[tantivy.Index, object]:
@@ -170,31 +170,36 @@ def _sound() -> Iterator[None]:
 
 
 class Words:
-    """Opens the word index of the database at `location` when asked, and has it built and kept up to date."""
+    """Opens an owner's word index of the database at `location` when asked, and has it built and kept up to date."""
 
-    name, title = NAME, "the word index"
+    title = "the word index"
     #: What it can rank by.
     weights = FieldWeights()
 
-    def __init__(self, location: str, *, read_only: bool = False) -> None:
-        self.place = location_of(location, NAME)
+    def __init__(self, location: str, owner: int = 0, *, read_only: bool = False) -> None:
+        self._terms = Terms(owner)
+        self.name = self._terms.index
+        self.place = location_of(location, self.name)
+        # Whether there are chunks enough for it, and up to which row there cannot be.
+        self._enough, self._too_few = False, LEAST_CHUNKS - 1
         self._lock = threading.Lock()
         self._open: Snapshot | None = None
         self._refused: tuple[str, str] | None = None
         self._keeper = None if read_only else Keeper(location, self._keep)
 
     def _keep(self, connection: apsw.Connection) -> bool:
-        from rifflux.store.sqlite.words_build import build, keep
+        from rifflux.store.sqlite.words_build import Upkeep
 
-        known = current(connection, NAME)
+        known = current(connection, self.name)
         damaged = known is not None and self._refused is not None and self._refused[0] == known.token
-        return build(connection, self.place) if damaged else keep(connection, self.place)
+        upkeep = Upkeep(connection, self.place, self._terms)
+        return upkeep.build() if damaged else upkeep.keep()
 
     def log(self, connection: apsw.Connection) -> Log | None:
         """What the database says of its word index; None if there is none, or far too much that it does not cover."""
-        row: Any = connection.execute(_LOG, {"most": MOST_FRESH + 1}).fetchone()
+        row: Any = connection.execute(_LOG, {"name": self.name, "most": MOST_FRESH + 1}).fetchone()
         if row is None or not row[2]:
-            if self._keeper and _is_worth_it(connection):
+            if self._keeper and self._is_worth_it(connection):
                 self._keeper.wish()
             return None
         latest, covered, token, listed = row
@@ -211,18 +216,18 @@ class Words:
             if self._refused and self._refused[0] == log.token:
                 return None
             try:
-                self._open, self._refused = Snapshot.open(self.place, log), None
+                self._open, self._refused = Snapshot.open(self.place, log, self._terms), None
             except Unfit as error:
                 self._refuse(log, error)
             return self._open
 
     def check(self, connection: apsw.Connection) -> str | None:
         """What is wrong with the copy that the database knows, told by its checksums; None if nothing is."""
-        known = current(connection, NAME)
+        known = current(connection, self.name)
         if known is None or not known.token:
             return None
         try:
-            Snapshot.open(self.place, known)
+            Snapshot.open(self.place, known, self._terms)
             with _sound():
                 damaged = [path.name for path in sorted(self.place.iterdir()) if not _intact(path)]
         except Unfit as error:
@@ -253,8 +258,27 @@ class Words:
 
     def changed(self, connection: apsw.Connection) -> None:
         """Have the word index follow what was just committed."""
-        if self._keeper and connection.execute(_DUE, {"least": LEAST_CHUNKS}).get:
+        if self._keeper and self.due(connection):
             self._keeper.owe()
+
+    def is_wanted(self, connection: apsw.Connection) -> bool:
+        """Whether there is one, or shall be when it is asked for: always of owner 0, of others if it pays."""
+        return not self._terms.owner or current(connection, self.name) is not None or self._is_worth_it(connection)
+
+    def due(self, connection: apsw.Connection) -> bool:
+        """Whether there is something to follow, or so much that a first build pays."""
+        known = current(connection, self.name)
+        if known and known.token:
+            return connection.execute(_BEHIND, (self.name,)).get is not None
+        return self._is_worth_it(connection)
+
+    def _is_worth_it(self, connection: apsw.Connection) -> bool:
+        """Whether there are so many chunks that it pays; counted only when there may be."""
+        owner = (self._terms.owner,)
+        if not self._enough and (highest := connection.execute(_HIGHEST, owner).get) > self._too_few:
+            missing = LEAST_CHUNKS - connection.execute(_COUNT, owner).get
+            self._enough, self._too_few = missing <= 0, highest + missing - 1
+        return self._enough
 
     def build(self) -> None:
         """Bring the word index up to date now, or make it."""
@@ -272,8 +296,3 @@ class Words:
         if self._refused:
             return self._refused[1]
         return self._keeper.trouble if self._keeper else None
-
-
-def _is_worth_it(connection: apsw.Connection) -> bool:
-    """Whether there is so much that a word index pays; told by the highest row, which costs nothing."""
-    return bool(connection.execute(_HIGHEST).get >= LEAST_CHUNKS)

@@ -17,7 +17,7 @@ from typing import Any
 import tantivy
 
 from rifflux.store.base import VARIANT
-from rifflux.store.sqlite.terms import MOST_CLAUSES
+from rifflux.store.sqlite.terms import MOST_CLAUSES, Terms
 from rifflux.store.sqlite.words_schema import FACET, TERMS, TIME, encoded, own
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Clause, Filter, Query
@@ -40,11 +40,12 @@ class NotHere(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """Makes queries for one state of the word index, of so many `entries`, replaced ones among them."""
+    """Makes queries for one state of an owner's word index, of so many `entries`, replaced ones among them."""
 
     searcher: tantivy.Searcher
     schema: tantivy.Schema
     entries: int
+    terms: Terms
 
     def __call__(self, query: Query) -> tantivy.Query | None:
         """The query with its filter; None if it has no term to rank by. Raises `NotHere`."""
@@ -70,12 +71,16 @@ class Parser:
 
     def phrase(self, clause: Clause) -> tantivy.Query:
         """Adjacent terms, weighed by how many chunks hold them so."""
-        terms = words_of(clause)
+        terms = self._words(clause)
         if len(terms) != 1:
             return self._weighed(terms) if terms else _NO_MATCH
         (term,) = terms
         found = self.searcher.doc_freq(TERMS, term)
         return boosted(self.term(term), self._idf(self.frequency(term)) / self._own_idf(found)) if found else _NO_MATCH
+
+    def _words(self, clause: Clause) -> list[str]:
+        """The terms of a clause as they are stored, and as FTS5's tokenizer reads them: see `words_of`."""
+        return words_of(" ".join(map(self.terms.stored, clause)))
 
     def term(self, term: str) -> tantivy.Query:
         """One term, weighed as Tantivy does."""
@@ -92,7 +97,7 @@ class Parser:
 
     def _prefixes(self, prefixes: Sequence[str]) -> Iterator[tantivy.Query]:
         for prefix in prefixes[:MOST_CLAUSES]:
-            yield self._prefix(words_of((prefix,)))
+            yield self._prefix(self._words((prefix,)))
 
     def _prefix(self, terms: Sequence[str]) -> tantivy.Query:
         if len(terms) != 1:
@@ -180,9 +185,9 @@ class Parser:
         return tantivy.Query.range_query(self.schema, TIME, tantivy.FieldType.Float, lower, upper)
 
 
-def words_of(clause: Clause) -> list[str]:
-    """The terms as FTS5's tokenizer reads them: in lower case as far as they are ASCII, and split where it splits."""
-    text = _SEPARATORS.sub(" ", " ".join(clause)).strip()
+def words_of(text: str) -> list[str]:
+    """A text as FTS5's tokenizer reads it: in lower case as far as it is ASCII, and split where it splits."""
+    text = _SEPARATORS.sub(" ", text).strip()
     if not text.isascii():
         return [_lowered(term) for term in text.split(" ")]
     return text.lower().split()
