@@ -94,7 +94,7 @@ insert into file values (1, '/notes', 'queue.md', 21, 1, 'h', null);
 insert into document (id, collection, key, file, path, kind, title)
 values (1, '/notes', 'queue', 1, 'queue.md', '', '');
 insert into document_text values (1, 'The queue holds jobs.');
-insert into chunk values (1, 42, 1, 0, '[]', 'The queue holds jobs.', 0, 21, 7);
+insert into chunk values (1, 42, 1, 0, '[]', 'The queue holds jobs.', 0, 21, 179948300864602272);
 insert into chunk_terms (rowid, title, headings, body) values (1, '', '', 'queue hold job');
 insert into link values (1, 'other', 'cites', 1.0);
 """

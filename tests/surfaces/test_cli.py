@@ -239,8 +239,8 @@ class TestStatusAndDoctor:
         connection.close()
         assert indexed("doctor").returncode == 1
         problems = indexed.json("doctor", status=1)["problems"]
-        assert [problem.keys() for problem in problems] == [{"what", "cure"}]
-        assert "rifflux index --force" in problems[0]["cure"]
+        assert [problem.keys() for problem in problems] == [{"what", "cure", "unreadable"}]
+        assert "rifflux doctor --repair" in problems[0]["cure"]
 
     def test_a_truncated_file_is_no_traceback(self, indexed: Any) -> None:
         path = indexed.folder / ".rifflux/index.db"

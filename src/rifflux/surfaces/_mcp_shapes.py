@@ -253,4 +253,5 @@ class StatusOutput(Shape):
     read_only: bool
     unreadable: int = Field(description="Files that could not be read")
     unreadable_files: list[FileNote] = Field(description="The first of them, with the reason")
+    switching: dict[str, Any] | None = Field(description="Vectors of another model that are built beside those in use")
     notes: Notes
