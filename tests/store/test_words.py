@@ -164,9 +164,12 @@ def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
 def test_it_ranks_as_the_tables_do_whatever_is_asked(filled: SqliteStore, query: Query, limit: int, owner: str) -> None:
     view = filled.of(owner)
     found, expected = view.match(query, limit, WEIGHTS), exactly(view, query, limit)
-    if query.prefixes == _OF_SEVERAL or (query.required and (query.clauses or query.variants or query.prefixes)):
-        # Each term that a prefix stands for is weighed by itself; the tables count them together. And FTS5 does not
-        # always count an alternative beside what is required, if it stands behind in the postings.
+    beside = bool(query.required and (query.clauses or query.variants or query.prefixes))
+    phrases = (*query.clauses, *query.required, *query.variants)
+    if query.prefixes == _OF_SEVERAL or beside or any(len(set(phrase)) < len(phrase) for phrase in phrases):
+        # Each term that a prefix stands for is weighed by itself; the tables count them together. FTS5 does not always
+        # count an alternative beside what is required, if it stands behind in the postings. And the two count
+        # differently how often a phrase occurs that overlaps itself, such as a word said twice.
         assert limit == 3 or set(found.ids) == set(expected.ids)
         return
     assert found.scores == pytest.approx(expected.scores, rel=1e-4)
