@@ -12,6 +12,11 @@ from rifflux.types import Document
 WHOLE = replace(profile("files"), name="whole", chunker=Chunker(target_tokens=100_000, floor_tokens=100_000))
 
 
+def _plain(text):
+    """A text without what chunking may change."""
+    return "".join(text.split())
+
+
 class Given:
     """An embedder that is told the vectors."""
 
@@ -23,7 +28,9 @@ class Given:
         self.dimension, self.known, self.asked = dimension, known, None
 
     def embed_documents(self, texts):
-        return np.stack([self.known[text] for text in texts])
+        # A few texts are not taken over letter by letter; they go without a vector.
+        none = np.zeros(self.dimension, np.float32)
+        return np.stack([self.known.get(_plain(text), none) for text in texts])
 
     def embed_query(self, text):
         return self.asked
@@ -36,7 +43,9 @@ class Engine:
     mode = "hybrid"
 
     def build(self, texts, vectors, folder):
-        known = {embedding_text(each["title"], (), each["text"]): vectors[place] for place, each in enumerate(texts)}
+        known = {
+            _plain(embedding_text(each["title"], (), each["text"])): vectors[place] for place, each in enumerate(texts)
+        }
         self.given = Given(vectors.shape[1], known)
         self.index = rifflux.open(folder / "index.db", profile=WHOLE, model=self.given)
         documents = (
