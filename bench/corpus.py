@@ -32,7 +32,7 @@ def build(data: Path, index: Path, *, embed: bool = True) -> int:
 
 
 def _tell(stage: str, done: int, total: int | None) -> None:
-    if done % 4096 < 128 or done == total:
+    if stage == "embed" and done % 4096 < 128:
         print(f"{stage} {done:,} of {total or 0:,}", file=sys.stderr)
 
 
