@@ -166,7 +166,6 @@ class OwnerContract:
             bob.keep_records("c", "b", {"source": "other"})
             bob.set("mine", "other")
             bob.note_uses("c", ["b"], 99.0)
-            bob.keep_records("c", "b", {"source": "other"})
         assert everything(ann, ids) == before
 
     def test_equal_texts_of_two_owners_share_no_vector(self, opened: Store) -> None:

@@ -7,7 +7,7 @@ packed. Nothing else in the code asks which intent it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from rifflux.errors import InvalidArgument
@@ -166,8 +166,3 @@ def sides_of(text: str) -> tuple[str, ...]:
 def described(asked: Asked) -> Mapping[str, object]:
     """An intent as it is told: its name, the reason, its weights."""
     return {"intent": asked.intent.name, "reason": asked.reason, "weights": asked.intent.weights.shares()}
-
-
-def both(sides: Sequence[str]) -> str:
-    """The two sides as one question."""
-    return " ".join(sides)
