@@ -155,15 +155,12 @@ class Library:
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
         """Works as a bibliography: `bibtex`, or `csl` for CSL-JSON. Abstracts only where a licence is known."""
-        from rifflux.works.export import bibtex, cite_keys, csl
+        from rifflux.works.export import cite_keys, style_of
 
-        if format not in ("bibtex", "csl"):
-            raise InvalidArgument(f"no format {format!r}: choose bibtex or csl")
+        written = style_of(format)
         works = [self.get(identifier).work for identifier in identifiers]
-        keyed = list(zip(works, cite_keys(works), strict=True))
-        if format == "bibtex":
-            return "\n\n".join(bibtex(work, key) for work, key in keyed)
-        return json.dumps([csl(work, key) for work, key in keyed], ensure_ascii=False, indent=2)
+        entries = [written(work, key) for work, key in zip(works, cite_keys(works), strict=True)]
+        return "\n\n".join(entries) if format == "bibtex" else json.dumps(entries, ensure_ascii=False, indent=2)
 
     def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
         unique = list(dict.fromkeys(ids))

@@ -22,6 +22,7 @@ from rifflux.retrieve.works.pack import Candidate, EvidencePack, Item, Packer, d
 from rifflux.retrieve.works.score import WorkScore
 from rifflux.store.base import Store
 from rifflux.types import Document, Filter, Hit, Ids, Query, Ranking, Trace, Vectors, Why
+from rifflux.works.export import style_of
 
 __all__ = ["Retrieval", "Scholar", "ScholarSettings", "verify"]
 
@@ -79,17 +80,20 @@ class Scholar:
         subjects: Sequence[str] = (),
         sources: Sequence[str] = (),
         budget: int = 4_000,
+        cite: str = "",
     ) -> Retrieval:
         """Answer a question with at most `top_k` works and evidence of at most `budget` tokens.
 
         `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `date_range`
         are the first and the last date, both inclusive; `subjects` are tags, `sources` names of lists that were
-        imported.
+        imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl` (CSL-JSON).
         Raises `InvalidArgument`.
         """
         checked_search(query, top_k, None)
         if budget < 1:
             raise InvalidArgument(f"the budget is a number of tokens above 0, not {budget}")
+        if cite:
+            style_of(cite)
         clock = Stopwatch()
         asked = asked_for(query, mode, self.asking.classify(query), self.intents)
         filter = _filter(date_range, subjects, sources)
@@ -102,7 +106,7 @@ class Scholar:
             ranked = self._ranked(works, asked, question.vector, around.near, subjects, degraded)
         rated = self.asking.rated(question, ranked[:top_k])
         with clock("pack"):
-            pack = self._packed(query, asked, ranked, [*found, *around.hits], rated, budget)
+            pack = self._packed(query, asked, ranked, [*found, *around.hits], rated, budget, cite)
         counts = dict(trace.counts) | {CITED: len(around.near), "works": len(ranked)}
         trace = replace(
             trace,
@@ -179,7 +183,14 @@ class Scholar:
     # Evidence
 
     def _packed(
-        self, query: str, asked: Asked, ranked: Sequence[Hit], hits: Sequence[Hit], rated: Sequence[Hit], budget: int
+        self,
+        query: str,
+        asked: Asked,
+        ranked: Sequence[Hit],
+        hits: Sequence[Hit],
+        rated: Sequence[Hit],
+        budget: int,
+        cite: str,
     ) -> EvidencePack:
         store = self.asking.store
         passages: dict[_Place, list[Hit]] = {}
@@ -192,7 +203,7 @@ class Scholar:
             for hit in heads
         ]
         confidence = max((hit.relevance or 0.0 for hit in rated), default=0.0)
-        packer = Packer(asked.intent.packing, self.asking.embedder.count_tokens, budget)
+        packer = Packer(asked.intent.packing, self.asking.embedder.count_tokens, budget, cite=cite)
         return packer(query, asked.intent.name, candidates, confidence)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -43,7 +44,8 @@ WORKS = (
          year=2015, authors=("Bob Best",), tags=(Tag("arxiv", "math.AG"),)),
     work("sorting", "Sorting by heaps", "Heapsort and quicksort compared on keys.", authors=("Cy Cole",)),
     work("closed", "Closed cohomology notes", f"Cohomology of closed things, a {SECRET} text.", licence=None,
-         authors=("Di Dale",), passages=(Passage(f"More of the {SECRET}.", "section", (f"{SECRET} heading",)),)),
+         authors=("Di Dale",), tags=(Tag("term", SECRET),),
+         passages=(Passage(f"More of the {SECRET}.", "section", (f"{SECRET} heading",)),)),
 )  # fmt: skip
 
 
@@ -161,7 +163,7 @@ class TestEvidence:
     def test_every_passage_can_be_checked(self, index):
         pack = index.retrieve("etale cohomology").evidence
         assert verify(pack, index.store) == []
-        assert read_pack(__import__("json").dumps(pack_json(pack))) == pack
+        assert read_pack(json.dumps(pack_json(pack))) == pack
         item = next(item for item in pack.items if item.text)
         for wrong in (replace(item, text=item.text + "x"), replace(item, hash="0" * 64), replace(item, key="none")):
             broken = replace(pack, items=tuple(wrong if each is item else each for each in pack.items))
@@ -172,6 +174,22 @@ class TestEvidence:
         assert pack.items[0].title == "Sorting by heaps"
         assert pack.items[0].exact
         assert pack.items[0].citation_key == "cole1990sorting"
+
+    @pytest.mark.parametrize("style", ["bibtex", "csl"])
+    def test_cited_works_come_as_a_bibliography_where_it_is_asked_for(self, index, style):
+        plain, cited = (index.retrieve("etale cohomology", cite=each).evidence for each in ("", style))
+        assert plain.bibliography == {}
+        assert set(cited.bibliography) == {item.citation_key for item in cited.items}
+        assert replace(cited, bibliography={}) == plain
+        assert read_pack(json.dumps(pack_json(cited))) == cited
+        entry = str(cited.bibliography["best2015etale"])
+        assert "Etale cohomology" in entry
+        assert "10.1/etale" in entry
+        assert SECRET not in str(cited.bibliography)
+
+    def test_a_bibliography_in_no_known_format_is_refused(self, index):
+        with pytest.raises(InvalidArgument, match="bibtex or csl"):
+            index.retrieve("cohomology", cite="endnote")
 
     def test_a_question_without_answer_is_uncertain(self, index):
         assert index.retrieve("xylophone maintenance in winter").evidence.uncertain

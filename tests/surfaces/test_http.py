@@ -344,6 +344,9 @@ class TestWorks:
             ]
             assert not any("zyzzyva" in text for text in told)
             assert client.post("/retrieve", json=asked | {"mode": "psychic"}).status_code == 422
+            cited = client.post("/retrieve", json=asked | {"cite": "csl"})
+            assert {item["title"] for item in cited.json()["evidence_pack"]["bibliography"].values()} == set(withheld)
+            assert "zyzzyva" not in cited.text
         pack = run("retrieve", "cohomology of things", "--json", "--db", "works.db")
         assert "zyzzyva" not in pack.stdout
         (run.folder / "pack.json").write_text(pack.stdout)
@@ -352,5 +355,7 @@ class TestWorks:
             pack.stdout.replace("Cohomology of open things.", "Cohomology of shut things.")
         )
         assert run("verify", "pack.json", "--offline").returncode == 1
-        for command in (("retrieve", "cohomology"), ("search", "cohomology"), ("get", "b")):
+        cited = run("retrieve", "cohomology of things", "--cite", "bibtex", "--db", "works.db").stdout
+        assert "@misc{2001open," in cited
+        for command in (("retrieve", "cohomology", "--cite", "csl"), ("search", "cohomology"), ("get", "b")):
             assert "zyzzyva" not in run(*command, "--db", "works.db").stdout

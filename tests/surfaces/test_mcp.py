@@ -35,6 +35,8 @@ class TestWhatIsPublished:
             "why",
             "classify_query",
             "index_status",
+            "retrieve",
+            "verify",
             "remember",
             "recall",
             "forget",

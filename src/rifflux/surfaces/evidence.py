@@ -51,8 +51,9 @@ def read_pack(text: str) -> EvidencePack:
         told = json.loads(text)
         told = told.get("evidence_pack", told)
         items = tuple(_item(item) for item in told["items"])
-        names = {each.name for each in fields(EvidencePack)}
-        return EvidencePack(**{name: told[name] for name in names} | {"items": items, "notes": tuple(told["notes"])})
+        names = {each.name for each in fields(EvidencePack)} - {"bibliography"}
+        known = {name: told[name] for name in names} | {"items": items, "notes": tuple(told["notes"])}
+        return EvidencePack(**known, bibliography=told.get("bibliography", {}))
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise InvalidArgument(
             f"this is no evidence pack ({type(error).__name__}: {error}): save one with --json"

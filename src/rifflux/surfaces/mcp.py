@@ -41,6 +41,7 @@ from rifflux.surfaces._mcp_replies import (
     status_reply,
     why_reply,
 )
+from rifflux.surfaces._mcp_works import WorkTools
 from rifflux.surfaces._workspace import Workspace
 from rifflux.types import Hit
 
@@ -54,7 +55,7 @@ __all__ = ["Workspace", "serve", "server"]
 INSTRUCTIONS = f"""\
 Rifflux searches the user's own files by words and by meaning. Start with search_rifflux; read around a \
 result with get_document, or again with get_chunk. After files changed, or where nothing is indexed yet, \
-call reindex.
+call reindex. For papers, theorems and what they cite, use retrieve: its passages can be cited and checked.
 {shapes.UNTRUSTED}"""
 
 DEFAULT_MAX_TOKENS = 8000
@@ -194,7 +195,7 @@ def server(workspace: Workspace, *, user: str = "") -> MCPServer[Any]:
 
     `user` is whose memories the agent keeps.
     """
-    tools, memories = Tools(workspace), MemoryTools(workspace, user)
+    tools, memories, works = Tools(workspace), MemoryTools(workspace, user), WorkTools(workspace)
     deletes = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
     reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     writes = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -212,6 +213,8 @@ def server(workspace: Workspace, *, user: str = "") -> MCPServer[Any]:
             _tool(tools.why, "Tell why a document ranks where it does", reads),
             _tool(tools.classify_query, "Tell what sort of question it is", reads),
             _tool(tools.index_status, "Tell the state of the index", reads),
+            _tool(works.retrieve, "Find research works, with evidence to cite", reads),
+            _tool(works.verify, "Check evidence", reads),
             _tool(memories.remember, "Remember something about the user", writes),
             _tool(memories.recall, "Recall what is remembered", reads),
             _tool(memories.forget, "Forget memories", deletes),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from rifflux.errors import InvalidArgument
 from rifflux.works.model import Work
 from rifflux.works.titles import plain
 
-__all__ = ["bibtex", "cite_keys", "csl"]
+__all__ = ["bibtex", "cite_keys", "csl", "style_of"]
 
 #: The kind of work by what it is called in BibTeX and in CSL; anything else is `misc` and `document`.
 _TYPES: Mapping[str, tuple[str, str]] = {
@@ -82,6 +83,17 @@ def csl(work: Work, key: str) -> dict[str, Any]:
         "license": work.licence,
     }
     return {name: value for name, value in item.items() if value}
+
+
+#: What a bibliography may be in: how a work is written under its key.
+STYLES: Mapping[str, Callable[[Work, str], Any]] = {"bibtex": bibtex, "csl": csl}
+
+
+def style_of(name: str) -> Callable[[Work, str], Any]:
+    """How a work is written in `bibtex` (a text) or `csl` (an item of CSL-JSON). Raises `InvalidArgument`."""
+    if name not in STYLES:
+        raise InvalidArgument(f"no format {name!r} of a bibliography: choose {' or '.join(STYLES)}")
+    return STYLES[name]
 
 
 def _kinds(work: Work) -> tuple[str, str]:

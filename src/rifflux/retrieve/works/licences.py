@@ -11,6 +11,8 @@ __all__ = ["WITHHELD", "is_withheld", "shown", "shown_document"]
 
 #: Works live in collections whose names begin so.
 WORKS = "works/"
+#: The scheme of tags that are made from a work's text.
+TERM = "term"
 WITHHELD = "[no licence is recorded for this work: its text is not shown]"
 
 
@@ -28,7 +30,8 @@ def shown(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def shown_document(collection: str, document: Document) -> Document:
-    """A document as it may be shown."""
+    """A document as it may be shown; terms that its text sets apart are words of the text."""
     if not is_withheld(collection, document.licence):
         return document
-    return replace(document, text=WITHHELD, parts=())
+    tags = tuple(tag for tag in document.tags if tag.scheme != TERM)
+    return replace(document, text=WITHHELD, parts=(), tags=tags)

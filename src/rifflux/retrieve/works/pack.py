@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rifflux.retrieve.works.intent import Packing
-from rifflux.retrieve.works.licences import is_withheld
+from rifflux.retrieve.works.licences import is_withheld, shown_document
 from rifflux.text.analyser import fold
 from rifflux.types import Document, Hit, Span, Tag
+from rifflux.works.export import cite_keys, style_of
+from rifflux.works.model import Work, work_of
 
 __all__ = ["Candidate", "EvidencePack", "Item", "Packer", "digest"]
-
-_WORD = re.compile(r"[^\W\d_]+")
-#: Words that a citation key is not made of.
-_SMALL = frozenset(["a", "an", "and", "for", "from", "in", "of", "on", "some", "the", "to", "with"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class EvidencePack:
-    """The evidence for a question. `tokens` of the `budget` were used; `uncertain` says that little speaks for it."""
+    """The evidence for a question. `tokens` of the `budget` were used; `uncertain` says that little speaks for it.
+
+    `bibliography` holds, where it was asked for, each cited work in BibTeX or CSL-JSON, by citation key.
+    """
 
     query: str
     intent: str
@@ -61,6 +61,7 @@ class EvidencePack:
     confidence: float
     uncertain: bool
     notes: tuple[str, ...] = ()
+    bibliography: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +79,23 @@ class Packer:
     """Chooses works in their order, within what `packing` allows, until the budget of tokens is used.
 
     What names the question exactly is always among them. Caps are lifted where they would leave fewer than
-    `least_works` works. `count` counts tokens.
+    `least_works` works. `count` counts tokens. `cite` asks for a bibliography: `bibtex` or `csl`.
     """
 
     packing: Packing
     count: Callable[[str], int]
     budget: int = 4_000
     most_works: int = 10
+    cite: str = ""
 
     def __call__(self, query: str, intent: str, candidates: Sequence[Candidate], confidence: float) -> EvidencePack:
         """The pack of a question; the same candidates always give the same."""
         chosen, notes = self._chosen(query, candidates)
         items: list[Item] = []
-        used, keys = 0, Counter[str]()
-        for candidate in chosen:
-            document = candidate.document()
-            if document is None:
-                continue
-            key = _citation_key(document, keys)
+        read = [(candidate, document) for candidate in chosen if (document := candidate.document())]
+        works = [work_of(shown_document(candidate.hit.collection, document)) for candidate, document in read]
+        keys, used = list(cite_keys(works)), 0
+        for (candidate, document), key in zip(read, keys, strict=True):
             for passage in self._passages(candidate, document):
                 tokens = self.count(f"{document.title}\n{passage[1]}")
                 if used + tokens > self.budget:
@@ -114,7 +114,15 @@ class Packer:
             confidence,
             confidence < UNCERTAIN or not items,
             tuple(dict.fromkeys(notes)),
+            self._bibliography(dict(zip(keys, works, strict=True)), items),
         )
+
+    def _bibliography(self, works: Mapping[str, Work], items: Sequence[Item]) -> dict[str, Any]:
+        """Each work that the items cite, as it is to be written."""
+        if not self.cite:
+            return {}
+        written = style_of(self.cite)
+        return {key: written(works[key], key) for key in dict.fromkeys(item.citation_key for item in items)}
 
     def _chosen(self, query: str, candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[str]]:
         packing, notes = self.packing, []
@@ -215,14 +223,3 @@ def _spread(candidates: Sequence[Candidate]) -> list[Candidate]:
         by_subject.setdefault(subject, []).append(candidate)
     turns = max(map(len, by_subject.values()), default=0)
     return [group[turn] for turn in range(turns) for group in by_subject.values() if turn < len(group)]
-
-
-def _citation_key(document: Document, used: Counter[str]) -> str:
-    """A key such as `perlis1958preliminary`, unlike those given before."""
-    authors = document.metadata.get("authors", ())
-    family = _WORD.search(str(authors[0]).split(",")[0].split()[-1]) if authors and str(authors[0]).strip() else None
-    word = next((word for word in _WORD.findall(fold(document.title)) if word not in _SMALL), "")
-    year = document.metadata.get("year", "")
-    key = f"{fold(family[0]) if family else ''}{year}{word}" or "work"
-    used[key] += 1
-    return key if used[key] == 1 else f"{key}-{used[key]}"

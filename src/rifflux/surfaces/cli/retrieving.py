@@ -28,6 +28,7 @@ def retrieve(
     subject: Annotated[list[str] | None, typer.Option(help="Only with this tag, such as math.AG.")] = None,
     source: Annotated[list[str] | None, typer.Option(help="Only from this list that was imported.")] = None,
     budget: Annotated[int, typer.Option(help="Most tokens of evidence.", min=1)] = 4_000,
+    cite: Annotated[str, typer.Option(help="Add the cited works: bibtex or csl.", metavar="FORMAT")] = "",
     user: Annotated[str, typer.Option(help="Whose works.  [default: those of nobody in particular]")] = "",
     db: Db = None,
     json: Json = False,
@@ -45,6 +46,7 @@ def retrieve(
             subjects=tuple(subject or ()),
             sources=tuple(source or ()),
             budget=budget,
+            cite=cite,
         )
     show.retrieval(found, as_json=json)
 

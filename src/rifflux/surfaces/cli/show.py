@@ -412,6 +412,10 @@ def retrieval(found: Retrieval, *, as_json: bool) -> None:
     for item in evidence.items:
         text = "no licence is recorded: the text is not shown" if item.withheld else " ".join(item.text.split())
         console.print(_safe(f"[{item.citation_key}] {text[:EXCERPT]}"))
+    for entry in evidence.bibliography.values():
+        console.print("")
+        for line in (entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)).split("\n"):
+            console.print(_safe(line))
     if evidence.uncertain:
         _console(error=True).print("note: little speaks for these: treat them as a guess", style="yellow")
     degraded(found.trace, as_json=False)

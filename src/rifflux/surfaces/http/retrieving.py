@@ -39,6 +39,7 @@ class RetrieveIn(Request):
     mode: Literal["lookup", "survey", "compare", "prereq", "related"] | None = None
     top_k: int = Field(default=10, ge=1, le=100)
     token_budget: int = Field(default=4_000, ge=1, le=100_000)
+    cite: Literal["bibtex", "csl"] | None = Field(default=None, description="Add the cited works, in this format")
 
 
 class RetrieveOut(Reply):
@@ -66,6 +67,7 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> RetrieveOut:
         subjects=asked.filters.subjects,
         sources=asked.filters.sources,
         budget=asked.token_budget,
+        cite=asked.cite or "",
     )
     service.metrics.searched(found.trace)
     return RetrieveOut(**retrieval_json(found))
