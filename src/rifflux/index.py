@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rifflux.adding import Adding
 from rifflux.embedding import DEFAULT_MODEL, CurrentEmbedder
@@ -72,16 +72,23 @@ def open_index(
     threads: int | None = None,
     rerankers: RerankSettings | None = None,
     synonyms: str | Path | None = None,
+    intents: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
     `model` names the embedder (see `rifflux.models.load_embedder`), or is one; without it, the one whose vectors
     the index holds, else the bundled one. `threads` limits the processor threads that embedding takes.
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
-    `rifflux.retrieve.expand`).
+    `rifflux.retrieve.expand`), `intents` what to change of how works are retrieved (see
+    `rifflux.retrieve.works.adjust`).
     Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)
+    if intents:
+        from rifflux.retrieve.works.adjust import adjusted
+
+        adjusted(intents)  # what is wrong with them is told before anything is opened
+        chosen = replace(chosen, intents=intents)
     store = open_store(path, create=create)
     try:
         chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
@@ -241,9 +248,11 @@ class Index(Adding):
     def retrieve(self) -> Scholar:
         """Retrieval of research works with evidence: call it with a question."""
         from rifflux.profiles.works import WORKS
+        from rifflux.retrieve.works.adjust import adjusted
         from rifflux.scholar import Scholar
 
-        return Scholar(self.using(replace(WORKS, language=self.profile.language)))
+        asking = self.using(replace(WORKS, language=self.profile.language))
+        return Scholar(asking, intents=adjusted(self.profile.intents))
 
     @property
     def memories(self) -> Memories:

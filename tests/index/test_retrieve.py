@@ -14,7 +14,6 @@ from rifflux.index import open_index
 from rifflux.retrieve.works.cited import Cited
 from rifflux.retrieve.works.intent import INTENTS, asked_for
 from rifflux.retrieve.works.licences import WITHHELD
-from rifflux.retrieve.works.pack import Packer
 from rifflux.scholar import ScholarSettings, verify
 from rifflux.surfaces.evidence import pack_json, read_pack, retrieval_json
 from rifflux.types import Identifier, Link, Tag
@@ -200,11 +199,6 @@ class TestEvidence:
         found = index.retrieve("cohomology", budget=budget)
         assert found.evidence.tokens <= budget
         assert sum(bool(item.text) for item in found.evidence.items) <= budget
-
-    def test_authors_are_capped(self):
-        from rifflux.retrieve.works.intent import Packing
-
-        assert Packer(Packing(per_author=1), len).packing.per_author == 1
 
     def test_a_pack_that_is_none_is_refused(self):
         for text in ("", "[]", "{}", '{"items": [{}]}', "no json"):

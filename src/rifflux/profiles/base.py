@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from rifflux.ingest.chunk import Chunker
 from rifflux.retrieve.diversity import Diversity
@@ -34,7 +35,8 @@ class Profile:
     that occur nowhere are searched in other spellings too, and the user's synonyms are. `diversity` is what keeps a
     page from repeating itself; with `relevance`, each hit of a page gets its own. With `exact`, scores by
     words are SQLite's own to the last digit, however large the index is. `features` are weights of the reranker of that
-    name by component; what is not named has its default.
+    name by component, `intents` what is changed of how works are retrieved (see
+    `rifflux.retrieve.works.adjust`); what is not named has its default.
     """
 
     name: str
@@ -52,3 +54,4 @@ class Profile:
     relevance: bool = True
     exact: bool = False
     features: Mapping[str, float] = field(default_factory=dict)
+    intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import InvalidArgument, NotFound, OutsideRoots
 from rifflux.index import Index, open_index
@@ -61,10 +61,12 @@ class Workspace:
         finder: Finder | None = None,
         rerankers: RerankSettings | None = None,
         synonyms: str | Path | None = None,
+        intents: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self._finder = finder or Finder()
         self._rerankers = rerankers
         self._synonyms = synonyms
+        self._intents = intents
         self.db = db.expanduser().resolve()
         self.roots = tuple(root.expanduser().resolve() for root in roots)
         self._model = model
@@ -113,6 +115,7 @@ class Workspace:
             threads=self._threads,
             rerankers=self._rerankers,
             synonyms=self._synonyms,
+            intents=self._intents,
         )
         return OpenIndex(index, _identity(path))
 

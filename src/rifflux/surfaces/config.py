@@ -6,6 +6,7 @@ user's configuration folder. An unknown key is an error, so that a misspelt one 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -21,7 +22,14 @@ _INDEX = Path(FOLDER, "index.db")
 _FILE = Path(FOLDER, "config.toml")
 _PREFIX = "RIFFLUX_"
 #: What messages call the types of settings.
-_TYPES = {str: "a string", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of strings"}
+_TYPES = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    tuple: "a list of strings",
+    dict: "a table",
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,9 @@ class Settings:
     facets: tuple[str, ...] = field(default=(), metadata={"help": "metadata fields that queries may name"})
     prices: tuple[str, ...] = field(default=(), metadata={"help": "MODEL=PRICE of a million tokens, for usage"})
     budget: float = field(default=0.0, metadata={"help": "what a user may spend in a month over HTTP; 0: any amount"})
+    intents: Mapping[str, Any] = field(
+        default_factory=dict, metadata={"help": "by intent: weights of works, limits of packs; JSON in a variable"}
+    )
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def index_path(self, *, create: bool = False) -> Path:
@@ -143,6 +154,8 @@ def _parsed(name: str, text: str) -> Any:
                 return type(default)(text)
             case tuple():
                 return [part.strip() for part in text.split(",") if part.strip()]
+            case dict():
+                return json.loads(text)
             case _:
                 return text
     except (ValueError, KeyError):
@@ -150,7 +163,7 @@ def _parsed(name: str, text: str) -> Any:
 
 
 def _defaults() -> dict[str, Any]:
-    return {each.name: each.default for each in _settable() if each.default is not MISSING}
+    return {each.name: each.default_factory() if each.default is MISSING else each.default for each in _settable()}
 
 
 def _checked(name: str, value: Any, source: str) -> Any:
@@ -165,4 +178,8 @@ def _checked(name: str, value: Any, source: str) -> Any:
     if type(value) is not wanted:
         given = "" if name in _secrets() else f", not {value!r}"
         raise InvalidArgument(f"{source}: {name} must be {_TYPES[wanted]}{given}")
+    if name == "intents" and value:
+        from rifflux.retrieve.works.adjust import adjusted
+
+        adjusted(value, f"{source}: {name}")
     return value

@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,17 +232,26 @@ def serve(
     finder: Finder | None = None,
     rerankers: RerankSettings | None = None,
     synonyms: str | Path | None = None,
+    intents: Mapping[str, Mapping[str, Any]] | None = None,
     user: str = "",
 ) -> None:
     """Serve the index at `db` until the client leaves or the process is interrupted.
 
     Over stdio, or with `http` as (host, port) over streamable HTTP at `/mcp`; port 0 takes a free one, and
     the address is told on stderr. `roots` are the folders that may be indexed: without it, the working
-    directory. `rerankers` and `synonyms` are as for `rifflux.open`. `user` is whose memories the agent keeps.
+    directory. `rerankers`, `synonyms` and `intents` are as for `rifflux.open`. `user` is whose memories the
+    agent keeps.
     """
     places = roots or [Path.cwd()]
     made = Workspace(
-        db, roots=places, model=model, threads=threads, finder=finder, rerankers=rerankers, synonyms=synonyms
+        db,
+        roots=places,
+        model=model,
+        threads=threads,
+        finder=finder,
+        rerankers=rerankers,
+        synonyms=synonyms,
+        intents=intents,
     )
     with made as workspace, suppress(KeyboardInterrupt):
         if http:

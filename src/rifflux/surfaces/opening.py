@@ -16,7 +16,7 @@ __all__ = ["configured_as", "configured_model", "configured_rerankers", "open_co
 
 
 def open_configured(settings: Settings, *, create: bool = False, profile: str = "files") -> Index:
-    """The index, its embedder, rerankers and synonyms as the settings have them; a new one is made for `profile`."""
+    """The index, its embedder, rerankers and the rest as the settings have them; a new one is made for `profile`."""
     from rifflux.index import open_index
 
     return open_index(
@@ -27,6 +27,7 @@ def open_configured(settings: Settings, *, create: bool = False, profile: str = 
         threads=settings.threads or None,
         rerankers=configured_rerankers(settings),
         synonyms=settings.synonyms or None,
+        intents=settings.intents,
     )
 
 

@@ -13,7 +13,7 @@ from rifflux.models.workers import Late, Workers
 from rifflux.store.base import Store
 from rifflux.types import Hit, Ids, Ranking
 
-__all__ = ["OUT", "Cited", "Expansion"]
+__all__ = ["IN", "OUT", "Cited", "Expansion"]
 
 OUT, IN = "out", "in"
 

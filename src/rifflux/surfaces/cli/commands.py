@@ -315,6 +315,7 @@ def mcp(
         finder=_finder(settings),
         rerankers=configured_rerankers(settings),
         synonyms=settings.synonyms or None,
+        intents=settings.intents,
         http=_address(http) if http else None,
         user=user,
     )

@@ -326,6 +326,8 @@ def policies(values: Mapping[str, bool], *, as_json: bool) -> None:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return json.dumps(value) if value else ""
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
