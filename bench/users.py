@@ -1,11 +1,16 @@
 """What a user's search costs beside other users: alone in an index, and among all.
 
-    python bench/users.py ../data --users 200 --messages 5000 --keep /tmp/users
+    python bench/users.py ../data --users 2 20 200 --messages 5000 --keep /tmp/users --serve
 
-Messages are lines of real text from the collections in the folder, recombined by chance; conversations of all users
-come in turn, so that nobody's rows lie together. Vectors are made up. Each question is asked in both indexes one right
-after the other, so that what else the machine does falls on both. `--keep` keeps the indexes; a million messages take
-some ten minutes to build, `--users 40 --messages 1000` one.
+For each number of users: one user's searches in an index of their own and among all, each question asked in both one
+right after the other, so that what else the machine does falls on both; then searches of users by chance. With --serve,
+searches over HTTP too, at a steady rate whether or not the earlier ones were answered: a latency counts from the moment
+that a request was due. --keep keeps the indexes, and goes on where filling them was interrupted: a million messages
+take some minutes and 5 GB.
+
+Messages are lines of real text from the collections in the folder, recombined by chance; a tenth of the users write
+what the others write too, which nobody notices, as nothing of one user lies with another's. Conversations of all come
+in turn, so that nobody's rows lie together. Vectors are drawn by chance, questions are embedded by the bundled model.
 """
 
 from __future__ import annotations
@@ -14,49 +19,69 @@ import argparse
 import json
 import random
 import re
-import shutil
 import statistics
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx2 as httpx
 import numpy as np
 
-from rifflux.conversations import Conversation, Conversations, Message, Thread
+from load import Request, at_rate, percentile, serving, told
+from rifflux.accounts import Accounts
+from rifflux.conversations import Conversation, Conversations, Message
+from rifflux.conversations.model import conversation_row, message_row
+from rifflux.conversations.turns import Turns
 from rifflux.index import Index, open_index
+from rifflux.ingest.chunk import chunk_id
+from rifflux.ingest.prepare import identity_of
+from rifflux.keeping import info_of
 from rifflux.policies import HYBRID_SEARCH
-from rifflux.types import Scope
+from rifflux.profiles.conversations import CONVERSATIONS
+from rifflux.store import open_store
+from rifflux.store.base import DocumentChange, Placed
+from rifflux.types import Scope, Vectors
 
-MODEL = "hash:384"
 TURNS = 50
+TEMPLATES = 10
 START = datetime(2024, 1, 1, tzinfo=UTC)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def main() -> None:
-    """Build both indexes where they are not kept, and print what searches cost."""
+    """Build the indexes where they are not kept, and print what searches cost."""
     arguments = _arguments()
     with tempfile.TemporaryDirectory() as temporary:
         folder: Path = arguments.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         lines = texts(arguments.data)
-        size = f"{arguments.users}x{arguments.messages}"
-        everybody, alone = folder / f"users-{size}.db", folder / f"alone-{arguments.messages}.db"
-        people = [f"user{number}" for number in range(arguments.users)]
-        build(everybody, people, arguments.messages, lines)
-        build(alone, people[:1], arguments.messages, lines)
-        measure(everybody, alone, people, lines, arguments.questions)
+        alone = folder / f"users-1x{arguments.messages}.db"
+        build(alone, 1, arguments.messages, lines)
+        for users in arguments.users:
+            path = folder / f"users-{users}x{arguments.messages}.db"
+            build(path, users, arguments.messages, lines)
+            if not arguments.fill:
+                measure(path, alone, users, lines, arguments.questions)
+            if arguments.serve:
+                serve(path, users, lines, arguments)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--users", type=int, default=200)
+    parser.add_argument("--users", type=int, nargs="+", default=[200])
     parser.add_argument("--messages", type=int, default=5000, help="of each user")
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--keep", type=Path, help="where the indexes stay between runs")
+    parser.add_argument("--fill", action="store_true", help="only fill the indexes")
+    parser.add_argument("--serve", action="store_true", help="ask over HTTP too")
+    parser.add_argument("--rate", type=float, default=20.0, help="requests a second over HTTP")
+    parser.add_argument("--requests", type=int, default=600, help="over HTTP, after a third as many to warm up")
+    parser.add_argument("--workers", type=int, default=2)
     return parser.parse_args()
 
 
@@ -70,31 +95,78 @@ def texts(data: Path) -> list[str]:
     return list(found)
 
 
-def build(path: Path, people: Sequence[str], messages: int, lines: Sequence[str]) -> None:
-    """Make an index with so many messages of each, if it is not there."""
-    if path.exists():
-        return
-    start, part = time.perf_counter(), path.with_name(path.name + ".part")
-    with open_index(part, model=MODEL) as index:
-        for number in range(messages // TURNS):
-            for user in people:
-                index.scoped(Scope(user)).conversations.put(thread(user, number, lines), embed=False)
-        put = time.perf_counter() - start
-        made_up(index)
+def name_of(user: int) -> str:
+    """What a user is called."""
+    return f"user{user}"
+
+
+# Filling an index
+
+
+def build(path: Path, users: int, messages: int, lines: Sequence[str]) -> None:
+    """Fill an index with so many messages of each; one that was interrupted goes on where it was."""
+    start, rounds = time.perf_counter(), messages // TURNS
+    with open_index(path) as index:
+        index.store.use_model(info_of(index.embedder))
         index.policies.set(HYBRID_SEARCH, True)
-    shutil.move(part, path)
-    seconds, count = time.perf_counter() - start, len(people) * (messages // TURNS) * TURNS
-    print(
-        f"built {count:,} messages of {len(people)} users in {seconds:.0f} s ({count / put:.0f} messages/s without "
-        f"vectors), {path.stat().st_size / 2**20:.0f} MiB"
+        done = len(index.scoped(Scope(name_of(users - 1))).conversations.list())
+        for number in range(done, rounds):
+            templates = [Template.of(index, each, number, lines) for each in range(min(users, TEMPLATES))]
+            # A conversation of everybody in one transaction: commits take longer than what is in them.
+            with index.store.transaction():
+                for user in range(users):
+                    templates[user % TEMPLATES].put(index, name_of(user))
+    seconds, count = time.perf_counter() - start, users * (rounds - done) * TURNS
+    if count:
+        rate = f"{count:,} messages of {users} users in {seconds:.0f} s, {count / seconds:.0f} a second"
+        print(f"stored {rate}; {path.stat().st_size / 2**20:.0f} MiB", flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A conversation ready to be stored for any user: analysing its messages takes longer than storing them."""
+
+    conversation: Conversation
+    changes: Sequence[DocumentChange]
+    vectors: Vectors
+
+    @classmethod
+    def of(cls, index: Index, template: int, number: int, lines: Sequence[str]) -> Template:
+        """The conversation of a number."""
+        conversation, messages = thread(template, number, lines)
+        turns = Turns(index.analyser, CONVERSATIONS.chunker, index.embedder.count_tokens, "")
+        rows = [message_row(message, conversation) for message in messages]
+        changes = [turns(conversation.id, rows, place) for place in range(len(rows))]
+        count = sum(len(change.chunks) for change in changes)
+        drawn = np.random.default_rng([template, number]).standard_normal((count, index.embedder.dimension), np.float32)
+        return cls(conversation, changes, drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+
+    def put(self, index: Index, user: str) -> None:
+        """Store it for a user, within a transaction."""
+        view = index.store.of(user).part(CONVERSATIONS.name)
+        id = self.conversation.id
+        changes = [_renamed(change, view.owner, id) for change in self.changes]
+        view.put("", DocumentChange(conversation_row(self.conversation), id, ()))
+        view.put_all(Placed(id, change) for change in changes)
+        chunks = [chunk for change in changes for chunk in change.chunks]
+        view.put_vectors([each.chunk.id for each in chunks], [each.hash for each in chunks], self.vectors)
+
+
+def _renamed(change: DocumentChange, owner: str, conversation_id: str) -> DocumentChange:
+    """The same message as another owner's."""
+    identity = identity_of(owner, conversation_id, change.document.key)
+    chunks = (
+        replace(each, chunk=replace(each.chunk, id=chunk_id(identity, (), each.chunk.text, number)))
+        for number, each in enumerate(change.chunks)
     )
+    return replace(change, chunks=tuple(chunks))
 
 
-def thread(user: str, number: int, lines: Sequence[str]) -> Thread:
-    """A conversation by chance, always the same of the same user."""
-    chance = random.Random(f"{user} {number}")
+def thread(template: int, number: int, lines: Sequence[str]) -> tuple[Conversation, list[Message]]:
+    """A conversation by chance, always the same of the same template."""
+    chance = random.Random(f"{template} {number}")
     id, begun = f"talk{number}", START + timedelta(hours=20 * number)
-    turns = (
+    messages = [
         Message(
             f"m{turn}",
             id,
@@ -103,48 +175,37 @@ def thread(user: str, number: int, lines: Sequence[str]) -> Thread:
             created_at=(begun + timedelta(minutes=turn)).isoformat(),
         )
         for turn in range(TURNS)
-    )
-    return Thread(Conversation(id, " ".join(chance.choice(lines).split()[:5])), tuple(turns))
+    ]
+    return Conversation(id, " ".join(chance.choice(lines).split()[:5]), created_at=begun.isoformat()), messages
 
 
-def made_up(index: Index) -> None:
-    """Give every message a vector by chance."""
-    index.embed_changes([])
-    width = index.embedder.dimension
-    for view in index.store.views():
-        with view.transaction():
-            for batch in view.pending(4096):
-                # The same in every index, for the ids are.
-                drawn = [np.random.default_rng(chunk.id).standard_normal(width, np.float32) for chunk in batch]
-                vectors = np.stack(drawn)
-                vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-                view.put_vectors([chunk.id for chunk in batch], [chunk.hash for chunk in batch], vectors)
+# Measuring
 
 
-def measure(everybody: Path, alone: Path, people: Sequence[str], lines: Sequence[str], count: int) -> None:
+def measure(everybody: Path, alone: Path, users: int, lines: Sequence[str], count: int) -> None:
     """Print medians and 95th percentiles of one user's searches, and of those of users by chance."""
-    with open_index(everybody, model=MODEL) as crowd, open_index(alone, model=MODEL) as single:
+    with open_index(everybody) as crowd, open_index(alone) as single:
         for index in (crowd, single):
             index.accelerate()
-        asked = list(questions(people[0], lines, count))
+        asked = list(questions(0, lines, count))
         for hybrid in (False, True):
             for index in (crowd, single):
                 index.policies.set(HYBRID_SEARCH, hybrid)
-            one, among = (index.scoped(Scope(people[0])).conversations for index in (single, crowd))
+            one, among = (index.scoped(Scope(name_of(0))).conversations for index in (single, crowd))
             check(one, among, asked)
             pairs = [(timed(one, question), timed(among, question)) for question in asked]
-            print(f"{'hybrid' if hybrid else 'text only'}, one user:")
+            print(f"{users} users, {'hybrid' if hybrid else 'text only'}:")
             report("alone", [first for first, _ in pairs])
             report("among all", [second for _, second in pairs], [first for first, _ in pairs])
             chance = random.Random(11)
-            others = [crowd.scoped(Scope(chance.choice(people))).conversations for _ in asked]
+            others = [crowd.scoped(Scope(name_of(chance.randrange(users)))).conversations for _ in asked]
             report("by chance", [timed(other, question) for other, question in zip(others, asked, strict=True)])
 
 
-def questions(user: str, lines: Sequence[str], count: int) -> Iterator[str]:
+def questions(template: int, lines: Sequence[str], count: int) -> Iterator[str]:
     """Some words of some message of a user."""
-    chance = random.Random(f"questions {user}")
-    said = [message.text for number in range(10) for message in thread(user, number, lines).messages]
+    chance = random.Random(f"questions {template}")
+    said = [message.text for number in range(10) for message in thread(template, number, lines)[1]]
     for text in chance.choices(said, k=count):
         words = [word for word in text.split() if len(word) > 3] or text.split()
         yield " ".join(chance.sample(words, min(len(words), chance.randint(2, 6))))
@@ -158,10 +219,11 @@ def timed(conversations: Conversations, question: str) -> float:
 
 
 def check(one: Conversations, among: Conversations, asked: Sequence[str]) -> None:
-    """Both must answer alike: to the user, nobody else is there."""
+    """Both must answer alike: to the user, nobody else is there. Packed vectors round cosines a little."""
     for question in asked[:20]:
-        here, there = ([(hit.message.id, hit.score) for hit in talks.search(question)] for talks in (one, among))
-        assert here == there, question
+        here, there = ([(hit.message, hit.score) for hit in talks.search(question)] for talks in (one, among))
+        assert [message for message, _ in here] == [message for message, _ in there], question
+        assert np.allclose([score for _, score in here], [score for _, score in there], atol=1e-4), question
 
 
 def report(name: str, milliseconds: Sequence[float], against: Sequence[float] = ()) -> None:
@@ -172,12 +234,35 @@ def report(name: str, milliseconds: Sequence[float], against: Sequence[float] = 
         ratios = [figure / percentile(against, share) for figure, share in zip(figures, (0.5, 0.95), strict=True)]
         paired = statistics.median(second / first for first, second in zip(against, milliseconds, strict=True))
         line += f"   x {ratios[0]:.2f} and {ratios[1]:.2f}; median of the pairs x {paired:.2f}"
-    print(line)
+    print(line, flush=True)
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value that this share of all does not exceed."""
-    return sorted(values)[min(int(share * len(values)), len(values) - 1)]
+# Over HTTP
+
+
+def serve(path: Path, users: int, lines: Sequence[str], arguments: argparse.Namespace) -> None:
+    """Print how long searches over HTTP take, of users by chance."""
+    with closing(open_store(path)) as store:
+        tokens = [Accounts(store.register).create(name_of(user))[1] for user in range(users)]
+    asked = [list(questions(template, lines, 200)) for template in range(TEMPLATES)]
+    workers = ("--workers", str(arguments.workers), "--rate", "1000000")
+    chance = random.Random(3)
+    with serving(path, *workers) as url, httpx.Client(base_url=url, timeout=60) as client:
+
+        def search() -> Request:
+            user = chance.randrange(users)
+            question = chance.choice(asked[user % TEMPLATES])
+            headers = {"Authorization": f"Bearer {tokens[user]}"}
+            body = {"query": question}
+
+            def send() -> bool:
+                return client.post("/conversations/search", json=body, headers=headers).status_code == 200
+
+            return Request("search", send)
+
+        for name, count in (("first", arguments.requests // 3), ("then", arguments.requests)):
+            answers = at_rate((search() for _ in range(count)), arguments.rate)
+            print(told(f"{users} users over HTTP at {arguments.rate:g}/s, {name} {count}", answers), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,91 @@
+"""A service of its own for a measurement, and requests to it at a steady rate."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2 as httpx
+
+#: Requests that may be under way at once.
+MOST_AT_ONCE = 64
+
+
+@contextmanager
+def serving(db: Path, *arguments: str) -> Iterator[str]:
+    """The address of `rifflux serve` on an index, until the block ends."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "rifflux", "serve", "--db", str(db), "--port", str(port), *arguments]
+    with (db.parent / "serve.log").open("wb") as sink:
+        process = subprocess.Popen(command, stdout=sink, stderr=sink)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(600):
+            try:
+                if httpx.get(f"{url}/health", timeout=5).status_code == 200:
+                    break
+            except httpx.TransportError:
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Something to ask: `send` does it, and tells whether it was answered as it should be."""
+
+    kind: str
+    send: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a request went; `milliseconds` count from when it was due, waiting for a turn included."""
+
+    kind: str
+    milliseconds: float
+    ok: bool
+
+
+def at_rate(requests: Iterable[Request], rate: float) -> list[Answer]:
+    """Send so many requests a second, whether or not the earlier ones were answered."""
+    start = time.perf_counter()
+
+    def answer(request: Request, due: float) -> Answer:
+        try:
+            ok = request.send()
+        except httpx.TransportError:
+            ok = False
+        return Answer(request.kind, 1000 * (time.perf_counter() - due), ok)
+
+    with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
+        answers = []
+        for number, request in enumerate(requests):
+            due = start + number / rate
+            time.sleep(max(0.0, due - time.perf_counter()))
+            answers.append(pool.submit(answer, request, due))
+        return [each.result() for each in answers]
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that this share of all does not exceed; not a number of none."""
+    return sorted(values)[min(int(share * len(values)), len(values) - 1)] if values else float("nan")
+
+
+def told(name: str, answers: Sequence[Answer]) -> str:
+    """A line of figures."""
+    times = [each.milliseconds for each in answers if each.ok]
+    p50, p95, p99 = (percentile(times, share) for share in (0.5, 0.95, 0.99))
+    failed = len(answers) - len(times)
+    return f"{name}: {len(times)} answered, {failed} failed; p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f} ms"

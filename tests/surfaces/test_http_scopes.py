@@ -1,0 +1,320 @@
+"""Nothing of one user shows to another over HTTP: not in an answer, a count, a suggestion, an error or a header.
+
+Ann sends the same requests to two services. In one she is alone; in the other there are bob and what is nobody's, with
+keys, titles and words like hers, and with some that she does not have. What she is answered must be the same in both,
+and nothing that she sends may change what the others have. Requests are made from the OpenAPI document, so that a new
+route is tried without anybody thinking of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx2 as httpx
+import pytest
+import structlog
+from fastapi import FastAPI
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import rifflux
+from crowd import KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
+from rifflux import Index, Scope
+from rifflux.accounts import Accounts
+from rifflux.policies import HYBRID_SEARCH
+from rifflux.store.base import PART
+from rifflux.surfaces.http.app import create_app
+from rifflux.surfaces.http.service import Service, ServiceSettings
+from rifflux.testing import everything
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+#: What tells the time, or a number that was drawn.
+VOLATILE = frozenset(("milliseconds", "latency_ms", "created_at", "updated_at", "used_at", "expires_at", "day"))
+DATES = ("2024", "2024-05-02", "2030-01-01", "yesterday")
+WORDS = ("own", "bobs-", "bob", "ann", "user", "fact", "note", "math.AG", "reads quokkas", "**", "day,user,model")
+#: Ways to name another user that a body or a query might be believed to have.
+NAMING = ("user", "user_id", "owner", "scope", "as_user", "tenant")
+
+
+@dataclass
+class World:
+    """A service, with tokens for its users, and the ids of chunks and memories that somebody may have told ann."""
+
+    index: Index
+    app: FastAPI
+    tokens: Mapping[str, str]
+    ids: list[str] = field(default_factory=list)
+    before: str = ""
+
+    @classmethod
+    def of(cls, path: Path) -> World:
+        """A service over a new index."""
+        index = rifflux.open(path, model="hash:64")
+        index.policies.set(HYBRID_SEARCH, True)
+        accounts = Accounts(index.store.register)
+        tokens = {user: accounts.create(user, role)[1] for user, role in (("ann", "user"), ("root", "admin"))}
+        return cls(index, create_app(Service(ServiceSettings(rate=1e9, burst=10**9), index)), tokens)
+
+    def of_others(self) -> str:
+        """All that the store tells of everybody but ann."""
+        views = [view for view in self.index.store.views() if view.owner.partition(PART)[0] != "ann"]
+        ids = [int(id, 16) for id in self.ids if not id.startswith("m")]
+        return repr([everything(view, ids) for view in views])
+
+    def ask(self, requests: Sequence[Request], user: str = "ann") -> list[httpx.Response]:
+        """The answers to requests, one after the other."""
+
+        async def ask() -> list[httpx.Response]:
+            transport = httpx.ASGITransport(self.app)
+            headers = {"Authorization": f"Bearer {self.tokens[user]}"}
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
+                return [
+                    await client.request(
+                        each.method, each.target, params=each.query, json=each.body, headers=each.headers
+                    )
+                    for each in requests
+                ]
+
+        return asyncio.run(ask())
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, and the operation of the OpenAPI document that it is made for."""
+
+    operation: str
+    method: str
+    target: str
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, World]]:
+    """Ann alone, and ann among others; some of their rows are older than hers, and some younger."""
+    folder = tmp_path_factory.mktemp("worlds")
+    worlds = alone, crowded = World.of(folder / "alone.db"), World.of(folder / "crowded.db")
+    patch = pytest.MonkeyPatch()
+    with alone.index, crowded.index:
+        for user in ("bob", ""):
+            fill(crowded.index, user, SECRETS, "bobs-")
+        for world in worlds:
+            drawn_alike(patch, "ann")
+            fill(world.index, "ann", TEXTS)
+            for what in ("rivers", "old violins", "the price of tea", "sailing to Iceland"):
+                world.index.scoped(Scope("ann")).memories.add(f"ann reads about {what}")
+        fill(crowded.index, "bob", (*SECRETS, *TEXTS), "bobs-")
+        bob = crowded.index.scoped(Scope("bob"))
+        whose = (bob, *(world.index.scoped(Scope("ann")) for world in worlds))
+        memories = {memory.id for each in whose for memory in each.memories.all(everything=True)}
+        ids = sorted({*ids_of(crowded.index), *memories})
+        alone.ids = crowded.ids = ids
+        crowded.before = crowded.of_others()
+        yield worlds
+    patch.undo()
+
+
+def drawn_alike(patch: pytest.MonkeyPatch, seed: str) -> None:
+    """Let ids that are drawn by chance be the same in both worlds."""
+    count = itertools.count()
+
+    def token_hex(size: int) -> str:
+        return hashlib.sha256(f"{seed} {next(count)}".encode()).hexdigest()[: 2 * size]
+
+    patch.setattr("secrets.token_hex", token_hex)
+
+
+# Requests of all sorts, from what the OpenAPI document says
+
+
+def operations(app: FastAPI) -> dict[str, Mapping[str, Any]]:
+    """Every operation by its method and path."""
+    paths = app.openapi()["paths"]
+    return {f"{method.upper()} {path}": told for path, methods in paths.items() for method, told in methods.items()}
+
+
+@dataclass(frozen=True)
+class Made:
+    """Makes requests: `ids` are everybody's, `own` ann's, and the components of the document say what bodies are."""
+
+    components: Mapping[str, Any]
+    ids: Sequence[str]
+    own: Sequence[str]
+
+    def request(self, name: str, operation: Mapping[str, Any]) -> st.SearchStrategy[Request]:
+        """Requests of an operation."""
+        method, path = name.split(" ", 1)
+        asked = {
+            sort: {each["name"]: each for each in operation.get("parameters", ()) if each["in"] == sort}
+            for sort in ("path", "query")
+        }
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+        return st.builds(
+            lambda target, query, body: Request(name, method, target, query, body),
+            st.fixed_dictionaries({each: self.names(each, path) for each in asked["path"]}).map(
+                lambda given: re.sub(r"\{(\w+)\}", lambda found: quote(given[found[1]], safe=""), path)
+            ),
+            st.fixed_dictionaries(
+                {}, optional={each: self.value(told["schema"]) for each, told in asked["query"].items()}
+            ),
+            self.value(body) if body else st.none(),
+        )
+
+    def names(self, name: str = "", path: str = "") -> st.SearchStrategy[str]:
+        """What may be the name of something: ann's, another user's, nobody's; mostly of what a path is about."""
+        anything = st.one_of(st.sampled_from(KEYS), st.sampled_from(self.ids), st.just("none"))
+        fitting = {
+            "chunk_id": self.own,
+            "message": ("m0", "m1", "m3", "bobs-m0"),
+            "id": [id for id in self.ids if id.startswith("m")] if "memories" in path else ("talk", "bobs-talk"),
+        }
+        return st.one_of(st.sampled_from(fitting[name]), anything) if name in fitting else anything
+
+    def value(self, schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
+        """Values of a schema, or near it."""
+        if "$ref" in schema:
+            return self.value(self.components[schema["$ref"].rsplit("/", 1)[1]])
+        if "anyOf" in schema:
+            return st.one_of(*map(self.value, schema["anyOf"]))
+        if "enum" in schema:
+            return st.sampled_from(schema["enum"])
+        match schema.get("type"):
+            case "object" if "properties" in schema:
+                return self.object(schema)
+            case "object":
+                return st.dictionaries(st.sampled_from(("tags", "bobs", "kind")), st.sampled_from(WORDS), max_size=1)
+            case "array":
+                return st.lists(self.value(schema["items"]), max_size=1)
+            case "integer" | "number":
+                return st.integers(int(schema.get("minimum", 1)), int(schema.get("maximum", 20)))
+            case "boolean":
+                return st.booleans()
+            case "null":
+                return st.none()
+            case _:
+                return st.one_of(
+                    st.sampled_from(QUESTIONS), self.names(), st.sampled_from(DATES), st.sampled_from(WORDS)
+                )
+
+    def object(self, schema: Mapping[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+        """An object with the fields that it needs, and others. Deadlines are left out: what is ready by then varies."""
+        required = set(schema.get("required", ()))
+        fields = {name: self.field(name, told) for name, told in schema["properties"].items() if name != "deadline_ms"}
+        return st.fixed_dictionaries(
+            {name: values for name, values in fields.items() if name in required},
+            optional={name: values for name, values in fields.items() if name not in required},
+        )
+
+    def field(self, name: str, schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
+        """Values of a field: questions for what is asked, names for what is named, else what the schema says."""
+        if name == "query":
+            return st.sampled_from(QUESTIONS)
+        if name == "conversation_id":
+            return self.names("id")
+        if name.endswith("_id") or name in ("id", "document", "supersedes"):
+            return self.names()
+        return self.value(schema)
+
+
+def told(response: httpx.Response) -> str:
+    """All that an answer says, without times."""
+    headers = {
+        name: value for name, value in response.headers.items() if name not in ("x-request-id", "content-length")
+    }
+    try:
+        body = plain(response.json())
+    except ValueError:
+        body = response.text
+    return json.dumps([response.status_code, headers, body], ensure_ascii=False)
+
+
+def plain(value: Any) -> Any:
+    """A JSON value without times, and with rounded numbers: memories fade a little from one moment to the next."""
+    match value:
+        case dict():
+            return {name: plain(each) for name, each in value.items() if name not in VOLATILE}
+        case list():
+            return [plain(each) for each in value]
+        case float():
+            return round(value, 4)
+        case _:
+            return value
+
+
+@pytest.fixture(autouse=True)
+def _unlogged() -> Iterator[None]:
+    """A service logs every request."""
+    with structlog.testing.capture_logs():
+        yield
+
+
+#: How often each operation was answered with success, by its name.
+answered: dict[str, int] = defaultdict(int)
+
+
+@settings(max_examples=6, deadline=None, phases=(Phase.generate,))
+@given(data=st.data())
+def test_what_ann_is_answered_does_not_depend_on_others(data: st.DataObject, worlds: tuple[World, World]) -> None:
+    alone, crowded = worlds
+    found = operations(crowded.app)
+    own = [hit.chunk_id for hit in alone.index.scoped(Scope("ann")).chunks("n0")]
+    made = Made(crowded.app.openapi()["components"]["schemas"], crowded.ids, own)
+    kept = [name for name in sorted(found) if not name.startswith("DELETE")]
+    names = [*data.draw(st.permutations(kept * 2)), *data.draw(st.permutations(sorted(found)))]
+    requests = [data.draw(made.request(name, found[name])) for name in names]
+    others = [Request(each.operation, method, each.target) for each in requests[:3] for method in METHODS]
+    requests += [each for each in others if f"{each.method} {each.operation.split(' ', 1)[1]}" not in found]
+    answers = []
+    for world in worlds:
+        patch = pytest.MonkeyPatch()
+        drawn_alike(patch, json.dumps([each.body for each in requests]))
+        fill(world.index, "ann", TEXTS)
+        answers.append(world.ask(requests))
+        patch.undo()
+    for request, here, there in zip(requests, *answers, strict=True):
+        assert told(there) == told(here), request
+        answered[request.operation] += here.status_code < 400
+
+
+def test_every_operation_was_tried_and_answered(worlds: tuple[World, World]) -> None:
+    found = operations(worlds[1].app)
+    assert set(answered) == set(found)
+    administrators = {"PUT /admin/settings", "GET /metrics"}
+    assert {name for name in found if not answered[name] and not name.startswith("DELETE")} <= administrators
+
+
+def test_nothing_that_ann_sent_reached_others(worlds: tuple[World, World]) -> None:
+    crowded = worlds[1]
+    assert "kestrel" in crowded.before
+    assert crowded.of_others() == crowded.before
+
+
+@pytest.mark.parametrize("name", NAMING)
+def test_no_request_can_say_whose_it_is(name: str, worlds: tuple[World, World]) -> None:
+    """A body that names a user is refused, a query or header that does is ignored; usage alone may be asked for."""
+    crowded = worlds[1]
+    told_by_path = operations(crowded.app)
+    bodies = [each for each, operation in told_by_path.items() if "requestBody" in operation]
+    requests = [Request(each, *each.replace("{id}", "talk").split(" ", 1), body={name: "bob"}) for each in bodies]
+    for request, reply in zip(requests, crowded.ask(requests), strict=True):
+        assert reply.status_code in ({422, 403} if "admin" in request.target else {422}), request
+        assert reply.status_code == 403 or name in reply.json()["error"]["message"]
+    read = [each.split(" ", 1)[1] for each in told_by_path if each.startswith("GET") and "{" not in each]
+    plainly, naming, headed = (
+        crowded.ask([Request(each, "GET", each, query, headers=headers) for each in read])
+        for query, headers in (({}, {}), ({name: "bob"}, {}), ({}, {f"X-{name}": "bob", "X-Forwarded-User": "bob"}))
+    )
+    for path, reply, other, third in zip(read, plainly, naming, headed, strict=True):
+        assert told(third) == told(reply)
+        assert told(other) == told(reply) or (path, name, other.status_code) == ("/usage", "user", 403)
