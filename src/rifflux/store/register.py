@@ -1,4 +1,4 @@
-"""What a store remembers of those who ask: their tokens, and what their asking cost. It is no user's content."""
+"""What a store remembers of those who ask: their tokens, what their asking cost, when they asked. No user's content."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Register", "Spending", "SpendingSum", "Token"]
+__all__ = ["Question", "Reaction", "Register", "Spending", "SpendingSum", "Token"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,27 @@ class SpendingSum:
     cost: float
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """That a user asked something: a digest of the words, and when, in seconds since 1970."""
+
+    user: str
+    digest: bytes
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What a user did with what a query found: `click`, `save`, `export` or `not_relevant`."""
+
+    user: str
+    kind: str
+    query: str
+    time: float
+
+
 class Register(Protocol):
-    """Tokens and spendings. Only digests of secrets are ever given to it."""
+    """Tokens, spendings, questions. Only digests of secrets and of questions are ever given to it."""
 
     def put_token(self, token: Token, digest: bytes) -> None:
         """Remember a new token by the digest of its secret."""
@@ -80,4 +99,16 @@ class Register(Protocol):
 
     def cost(self, user: str, since: float) -> float:
         """What a user has spent since a moment."""
+        ...
+
+    def ask(self, questions: Sequence[Question], forget_before: float) -> None:
+        """Append to the record of questions, and drop what is older than a moment."""
+        ...
+
+    def questions(self, since: float = 0.0, until: float | None = None) -> list[Question]:
+        """The questions of all users in a span of time, in its order."""
+        ...
+
+    def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
+        """What all users did with what they found, in a span of time and in its order."""
         ...

@@ -1,4 +1,4 @@
-"""Tokens and spendings in the SQLite file."""
+"""Tokens, spendings and questions in the SQLite file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
-from rifflux.store.register import Spending, SpendingSum, Token
+from rifflux.store.register import Question, Reaction, Spending, SpendingSum, Token
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.engine import Engine
@@ -34,9 +34,25 @@ group by day, user, feature, model order by day, user, feature, model"""
 
 _COST = "select coalesce(sum(cost), 0.0) from usage where user = ? and time >= ?"
 
+_ASK = "insert into question (user, digest, time) values (?, ?, ?)"
+
+_FORGET_QUESTIONS = "delete from question where time < ?"
+
+_QUESTIONS = """
+select user, digest, time from question
+where time >= :since and (:until is null or time < :until) order by time, id"""
+
+# Of all owners: only the service's measures are made of it, which tell counts by day.
+_REACTIONS = """
+select owner.name, event.kind, event.query, event.time
+from event join owner on owner.id = event.owner
+where event.kind in ('click', 'save', 'export', 'not_relevant')
+    and event.time >= :since and (:until is null or event.time < :until)
+order by event.time, event.id"""
+
 
 class SqliteRegister:
-    """The tokens and spendings of an index. Writing them leaves valid what is derived from its contents."""
+    """The tokens, spendings and questions of an index. Writing them leaves valid what is derived from its contents."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -79,3 +95,17 @@ class SqliteRegister:
         """What a user has spent since a moment."""
         ((cost,),) = self._engine.rows(_COST, (user, since))
         return float(cost)
+
+    def ask(self, questions: Sequence[Question], forget_before: float) -> None:
+        """Append to the record of questions, and drop what is older than a moment."""
+        with self._engine.writing("", content=False) as (connection, _):
+            connection.executemany(_ASK, [astuple(each) for each in questions])
+            connection.execute(_FORGET_QUESTIONS, (forget_before,))
+
+    def questions(self, since: float = 0.0, until: float | None = None) -> list[Question]:
+        """The questions of all users in a span of time, in its order."""
+        return [Question(*row) for row in self._engine.rows(_QUESTIONS, {"since": since, "until": until})]
+
+    def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
+        """What all users did with what they found, in a span of time and in its order."""
+        return [Reaction(*row) for row in self._engine.rows(_REACTIONS, {"since": since, "until": until})]

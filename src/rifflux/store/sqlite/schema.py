@@ -428,6 +428,17 @@ when (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, ne
 end;
 """
 
+# That somebody asked something of the service, for measures by day: a digest of the words, never the words.
+_QUESTIONS = """
+create table question (
+    id integer primary key,
+    user text not null,
+    digest blob not null,
+    time real not null
+);
+create index question_time on question (time);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _EVENTS,
@@ -441,5 +452,6 @@ MIGRATIONS: tuple[str, ...] = (
     _USES,
     _TITLE_TERMS,
     _WORDS_BY_OWNER,
+    _QUESTIONS,
 )
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -133,6 +133,26 @@ def usage(
     )
 
 
+@app.command(epilog="Example: rifflux online --since 2026-01-01")
+def online(
+    since: Since = None,
+    until: Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")] = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show what became of the questions that were asked over HTTP, by day: shares with clicks, with saves, asked again
+    in other words within five minutes, called not relevant.
+    """
+    from rifflux.online import Diary
+    from rifflux.text.dates import parse_time, whole_day_end
+
+    with closing(_store(load(db=db))) as store:
+        start = parse_time(since).timestamp() if since else 0.0
+        rows = [day.row() for day in Diary(store.register).days(start, whole_day_end(until) if until else None)]
+    columns = ("day", "questions", "click_through", "saved", "reformulated", "not_relevant", "unmatched")
+    show.table(rows, columns, nothing="nothing was asked over HTTP yet", as_json=json)
+
+
 def _store(settings: Settings, *, create: bool = False) -> Store:
     from rifflux.store import open_store
 

@@ -13,7 +13,16 @@ from starlette.exceptions import HTTPException
 
 from rifflux import __version__
 from rifflux.errors import RiffluxError, UnusableIndex
-from rifflux.surfaces.http import administering, conversing, costs, operations, remembering, retrieving, searching
+from rifflux.surfaces.http import (
+    administering,
+    conversing,
+    costs,
+    measuring,
+    operations,
+    remembering,
+    retrieving,
+    searching,
+)
 from rifflux.surfaces.http.auth import Refused
 from rifflux.surfaces.http.guard import Guard, Observe
 from rifflux.surfaces.http.problems import problem, problem_of
@@ -25,7 +34,8 @@ __all__ = ["create_app"]
 log = structlog.get_logger("rifflux.http")
 
 ROUTERS = tuple(
-    part.router for part in (searching, conversing, remembering, retrieving, costs, administering, operations)
+    part.router
+    for part in (searching, conversing, remembering, retrieving, costs, measuring, administering, operations)
 )
 
 DESCRIPTION = """\

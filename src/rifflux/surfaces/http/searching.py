@@ -17,6 +17,7 @@ router = APIRouter(tags=["search"])
 @router.post("/search", summary="Find the best passages for a question")
 def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.SearchOut:
     """Search by words and by meaning at once; each result can tell why it ranked where it did."""
+    service.diary.note(caller.user, asked.query)
     results = service.of(caller).search(
         asked.query,
         top_k=asked.top_k,
@@ -34,6 +35,7 @@ def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.Searc
 @router.post("/everything", summary="Ask all sources at once")
 def everything(asked: shapes.EverythingIn, service: Asked, caller: User) -> shapes.SearchOut:
     """Knowledge, files, notes, tasks and conversations, each ranked by itself and weighed."""
+    service.diary.note(caller.user, asked.query)
     results = service.of(caller).everything(
         asked.query,
         top_k=asked.top_k,
@@ -64,6 +66,6 @@ def document(key: str, service: Asked, caller: User) -> shapes.DocumentOut:
 
 @router.post("/feedback", status_code=204, summary="Tell what was done with a result")
 def feedback(told: shapes.FeedbackIn, service: Asked, caller: User) -> None:
-    """Recorded for measuring and tuning: clicks, saves, exports, judgements."""
+    """Recorded for measuring and tuning: clicks, saves, exports, judgements. `query` is what was asked, to the word."""
     service.of(caller).note(told.kind, told.query, told.document, told.grade, user=caller.user)
     service.metrics.events.labels(told.kind).inc()

@@ -18,6 +18,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.index import Index
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Workers
+from rifflux.online import Diary
 from rifflux.surfaces.http.limits import Buckets
 from rifflux.surfaces.http.metrics import Metrics
 from rifflux.types import Scope
@@ -107,6 +108,7 @@ class Service:
         self.settings = settings
         self.index = index
         self.ledger = Ledger(index.store.register, prices, budget or math.inf)
+        self.diary = Diary(index.store.register)
         self.accounts = Accounts(index.store.register)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.metrics = Metrics()
@@ -141,6 +143,7 @@ class Service:
     def close(self) -> None:
         """Write what waits, and close the index and the counts."""
         self.ledger.flush()
+        self.diary.flush()
         self.buckets.close()
         self.index.close()
 
