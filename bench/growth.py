@@ -111,6 +111,8 @@ def _filled(source: Path, path: Path, size: int) -> Figures:
     rows = _rows(source, size)
     terms = [(analyser().joined(title), analyser().joined(text)) for title, text, _ in rows]
     store = SqliteStore.open(str(path))
+    # What lies beside is built and timed afterwards, not followed meanwhile.
+    store._engine.words = store._engine.neighbours = None
     with rifflux.open(source, create=False) as opened_source:
         model = opened_source.store.model()
     assert model is not None
