@@ -1,11 +1,13 @@
-"""How each cost grows from 10,000 chunks to a million: building, size, opening, memory, searching.
+"""How each cost grows from 10,000 chunks to a million: building, size, opening, memory, searching, changing.
 
-    python bench/growth.py FOLDER_OF_COLLECTIONS INDEX [--sizes N,N,...] [--keep FOLDER]
+    python bench/growth.py FOLDER_OF_COLLECTIONS INDEX [--sizes N,N,...] [--keep FOLDER] [--rebuild]
 
-INDEX is one that bench/corpus.py made, with vectors. Smaller indexes take a part of its chunks, larger ones repeat:
-texts with a word of their own, vectors turned by noise to a cosine of about .8. Each size is searched in a process of
-its own, with the questions of the collections. `--keep` keeps the indexes: a million chunks take some minutes to make,
-and 6 GB.
+INDEX is one that bench/corpus.py made, with vectors. Smaller indexes take some of its chunks, evenly. Larger ones go on
+with chunks made of halves of two others, so that words keep their frequencies; every fourth has a new word, as larger
+corpora have more. Their vectors are turned by noise to a cosine of about .8, so that they lie in clusters. Each size is
+searched in a process of its own, with the questions of the collections. `--keep` keeps the indexes with what making
+them cost, goes on where filling was stopped, and asks those that are there: a million chunks take about five minutes to
+make, and 4 GB. `--rebuild` makes anew what lies beside kept ones.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -26,10 +29,11 @@ import numpy as np
 
 import rifflux
 from rifflux.store.base import AnalysedChunk, DocumentChange, Placed
-from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite import SqliteStore, neighbours, words
 from rifflux.store.sqlite.derived import location_of
 from rifflux.store.sqlite.packed import Packed
 from rifflux.store.sqlite.vectors import best
+from rifflux.testing import change
 from rifflux.text.analyser import analyser
 from rifflux.types import Chunk, Document, Query, Ranking, Vectors
 from vectors import MARK, SHARES, opened, questions, recall
@@ -39,15 +43,69 @@ SIZES = (10_000, 100_000, 1_000_000)
 QUESTIONS = 20
 #: Length of the noise that is added to a vector of unit length.
 NOISE = 0.75
-GROUP = 4096
+#: Documents of a transaction.
+GROUP = 10_000
+#: Far from all numbers of chunks that are its multiples, so that halves meet anew in every round.
+STEP = 7919
+#: How often something is changed.
+CHANGES = 10
 
 _ROWS = """
 select document.title, chunk.text, vector.data
 from chunk join document on document.id = chunk.document join vector on vector.chunk = chunk.id
 order by chunk.id"""
 
-Row = tuple[str, str, Vectors]
 Figures = dict[str, float]
+
+
+class Source:
+    """The chunks of an index, as they are and cut in two."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        rows = connection.execute(_ROWS).fetchall()
+        places = np.linspace(0, len(rows) - 1, min(size, len(rows))).astype(int).tolist()
+        titles, texts, data = zip(*[rows[place] for place in places], strict=True)
+        self.titles, self.vectors = titles, np.stack([np.frombuffer(each, np.float32) for each in data])
+        self.halves = [_halves(text) for text in texts]
+        self.terms = [tuple(analyser().joined(half) for half in halves) for halves in self.halves]
+        self.title_terms = [analyser().joined(title) for title in titles]
+        connection.close()
+
+    def change(self, number: int) -> DocumentChange:
+        """A document of one chunk; every fourth has a word that no other has."""
+        turn, first = divmod(number, len(self.titles))
+        second = (first + turn * STEP) % len(self.titles)
+        word = _word(number) if number % 4 == 0 else ""
+        text = f"{self.halves[first][0]}{self.halves[second][1]} {word}"
+        terms = f"{self.terms[first][0]} {self.terms[second][1]} {word}"
+        analysed = AnalysedChunk(Chunk(number, 0, text, (0, len(text))), self.title_terms[first], "", terms, number)
+        return DocumentChange(Document(str(number), text, self.titles[first]), str(number), (analysed,))
+
+    def vectors_of(self, numbers: range) -> Vectors:
+        """The vectors of chunks; those of chunks made of two are turned from that of the first."""
+        places = np.arange(numbers.start, numbers.stop)
+        found = self.vectors[places % len(self.vectors)]
+        noise = np.random.default_rng(numbers.start).standard_normal(found.shape, np.float32)
+        noise[places < len(self.vectors)] = 0.0
+        found = found + NOISE / np.sqrt(found.shape[1]) * noise
+        turned: Vectors = found / np.linalg.norm(found, axis=1, keepdims=True)
+        return turned
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """A text in two, cut before a word."""
+    place = text.find(" ", len(text) // 2)
+    return (text[:place], text[place:]) if place >= 0 else (text, "")
+
+
+def _word(number: int) -> str:
+    """Seven letters that stand for a number; any may be the first."""
+    letters, left = "", number * 4_294_967_291 % 26**7
+    for _ in range(7):
+        left, letter = divmod(left, 26)
+        letters += chr(ord("a") + letter)
+    return letters
 
 
 def main() -> None:
@@ -60,7 +118,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        columns = {size: _measured(arguments.index, folder / f"{size}.db", size, texts) for size in arguments.sizes}
+        columns = {size: _measured(arguments, folder / f"{size}.db", size, texts) for size in arguments.sizes}
     _print(columns)
 
 
@@ -70,25 +128,82 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("index", type=Path)
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=list(SIZES))
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--rebuild", action="store_true")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _measured(source: Path, path: Path, size: int, texts: Sequence[str]) -> Figures:
-    print(f"{size:,} chunks …", file=sys.stderr)
-    figures = _made(source, path, size)
-    command = [sys.executable, __file__, str(source), str(path), "--child"]
-    child = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=True)
+def _measured(arguments: argparse.Namespace, path: Path, size: int, texts: Sequence[str]) -> Figures:
+    _tell(f"{size:,} chunks")
+    figures = _made(arguments, path, size)
+    _tell("searching")
+    command = [sys.executable, __file__, str(arguments.data), str(path), "--child"]
+    child = subprocess.run(command, input=json.dumps(texts), stdout=subprocess.PIPE, text=True, check=True)
     searched: Figures = json.loads(child.stdout)
+    _tell("comparing with an exact search")
     return figures | searched | _recalled(path, texts)
+
+
+def _tell(what: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {what} …", file=sys.stderr, flush=True)
 
 
 # Making
 
 
-def _made(source: Path, path: Path, size: int) -> Figures:
-    """Make the index unless it was kept, and build what lies beside it anew."""
-    figures = {} if path.exists() else _filled(source, path, size)
+def _made(arguments: argparse.Namespace, path: Path, size: int) -> Figures:
+    """Make the index with what lies beside it, unless it was kept; what that cost was kept too."""
+    cost = path.with_suffix(".json")
+    figures: Figures = json.loads(cost.read_text()) if cost.exists() else {}
+    if "filled" not in figures:
+        figures["building: tables, s"] = figures.get("building: tables, s", 0.0) + _filled(arguments.index, path, size)
+        figures["filled"] = True
+        cost.write_text(json.dumps(figures))
+    if arguments.rebuild or "built" not in figures:
+        figures |= _built(path) | {"built": True}
+        cost.write_text(json.dumps(figures))
+    return {name: value for name, value in figures.items() if name not in ("filled", "built")}
+
+
+def _filled(source: Path, path: Path, size: int) -> float:
+    """Write the chunks with their terms and vectors; the seconds it took without making them up."""
+    texts, seconds = Source(source, size), 0.0
+    with rifflux.open(source, create=False) as index:
+        model = index.store.model()
+    assert model is not None
+    with _not_followed():
+        store = SqliteStore.open(str(path))
+        store.use_model(model)
+        for first in range(store.counts()["chunks"], size, GROUP):
+            numbers = range(first, min(first + GROUP, size))
+            changes = [Placed("bench", texts.change(number)) for number in numbers]
+            vectors = texts.vectors_of(numbers)
+            start = time.perf_counter()
+            with store.transaction():
+                store.put_all(changes)
+                store.put_vectors(list(numbers), list(numbers), vectors)
+            seconds += time.perf_counter() - start
+            if numbers.stop % (10 * GROUP) == 0:
+                _tell(f"{numbers.stop:,} written in {seconds:.0f} s")
+        store._engine.connection.execute(MARK)
+        store.close()
+    return seconds
+
+
+@contextmanager
+def _not_followed() -> Iterator[None]:
+    """What lies beside is built and timed afterwards."""
+    former = words.LEAST_CHUNKS, neighbours.LEAST
+    words.LEAST_CHUNKS = neighbours.LEAST = sys.maxsize
+    try:
+        yield
+    finally:
+        words.LEAST_CHUNKS, neighbours.LEAST = former
+
+
+def _built(path: Path) -> Figures:
+    """Build anew what lies beside the index."""
+    figures: Figures = {}
     connection = apsw.Connection(str(path))
     connection.execute("delete from derived; delete from touched; delete from fresh_terms")
     connection.close()
@@ -96,6 +211,7 @@ def _made(source: Path, path: Path, size: int) -> Figures:
     engine = store._engine
     for name, derived in (("words", engine.words(0)), ("vectors", engine.neighbours)):
         assert derived is not None
+        _tell(f"building {name}")
         start = time.perf_counter()
         derived.build()
         figures[f"building: {name}, s"] = time.perf_counter() - start
@@ -104,57 +220,6 @@ def _made(source: Path, path: Path, size: int) -> Figures:
     figures["size: vectors, MB"] = location_of(path, "vectors").stat().st_size / 1e6
     figures["size: words, MB"] = sum(each.stat().st_size for each in location_of(path, "words").rglob("*")) / 1e6
     return figures
-
-
-def _filled(source: Path, path: Path, size: int) -> Figures:
-    """Write the chunks with their terms and vectors."""
-    rows = _rows(source, size)
-    terms = [(analyser().joined(title), analyser().joined(text)) for title, text, _ in rows]
-    store = SqliteStore.open(str(path))
-    # What lies beside is built and timed afterwards, not followed meanwhile.
-    store._engine.words = store._engine.neighbours = None
-    with rifflux.open(source, create=False) as opened_source:
-        model = opened_source.store.model()
-    assert model is not None
-    store.use_model(model)
-    start = time.perf_counter()
-    generator = np.random.default_rng(0)
-    for first in range(0, size, GROUP):
-        numbers = range(first, min(first + GROUP, size))
-        changes = [_change(number, rows[number % len(rows)], terms[number % len(rows)]) for number in numbers]
-        vectors = np.stack([_turned(rows[number % len(rows)][2], number >= len(rows), generator) for number in numbers])
-        with store.transaction():
-            store.put_all([Placed("bench", change) for change in changes])
-            store.put_vectors(list(numbers), list(numbers), vectors)
-    seconds = time.perf_counter() - start
-    connection = store._engine.connection
-    connection.execute(MARK)
-    store.close()
-    return {"building: tables, s": seconds}
-
-
-def _rows(source: Path, size: int) -> list[Row]:
-    connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
-    rows = connection.execute(_ROWS + " limit ?", (size,))
-    found = [(title, text, np.frombuffer(data, np.float32)) for title, text, data in rows]
-    connection.close()
-    return found
-
-
-def _change(number: int, row: Row, terms: tuple[str, str]) -> DocumentChange:
-    """A document of one chunk, with a word that no other has."""
-    title, text, _ = row
-    chunk = Chunk(number, 0, text, (0, len(text)))
-    analysed = AnalysedChunk(chunk, terms[0], "", f"{terms[1]} number{number}", number)
-    return DocumentChange(Document(str(number), text, title), str(number), (analysed,))
-
-
-def _turned(vector: Vectors, turn: bool, generator: np.random.Generator) -> Vectors:
-    if not turn:
-        return vector
-    turned = vector + NOISE / np.sqrt(len(vector)) * generator.standard_normal(len(vector), np.float32)
-    found: Vectors = (turned / np.linalg.norm(turned)).astype(np.float32)
-    return found
 
 
 # Searching
@@ -174,11 +239,35 @@ def _searched(path: Path, texts: Sequence[str]) -> Figures:
         vectors = [index.embedder.embed_query(text) for text in texts]
         for name, filter in SHARES.items():
             queries = [Query("", vector=vector, filter=filter) for vector in vectors]
-            index.store.nearest(queries[0], 20)
+            first = _timed(index, queries[0], 20)
+            if filter:
+                figures[f"first use of a filter to {name}, ms"] = first
             figures |= _latencies(f"20 vectors of {name}", [_timed(index, query, 20) for query in queries])
-        figures |= _latencies("1000 vectors", [_timed(index, query, 1000) for query in queries])
-    figures["memory at most, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        deep = [Query("", vector=vector) for vector in vectors]
+        figures |= _latencies("1000 vectors", [_timed(index, query, 1000) for query in deep])
+        figures["memory at most, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        figures |= _after_changes(index, texts, vectors[0])
     return figures
+
+
+def _after_changes(index: rifflux.Index, texts: Sequence[str], vector: Vectors) -> Figures:
+    """What the first search costs after a change by this process, and the change itself."""
+    changing, asking = [], []
+    for place, text in zip(range(CHANGES), texts, strict=False):
+        new = change("bench-change", f"words that change {place}")
+        start = time.perf_counter()
+        with index.store.transaction():
+            index.store.put("bench-change", new)
+            index.store.put_vectors(
+                [each.chunk.id for each in new.chunks], [each.hash for each in new.chunks], vector[None]
+            )
+        changing.append((time.perf_counter() - start) * 1000)
+        asking.append(_asked(index, text, "hybrid"))
+    index.store.remove("bench-change", ["bench-change"])
+    return {
+        "storing one document, p50 ms": statistics.median(changing),
+        "hybrid as the first search after that, p50 ms": statistics.median(asking),
+    }
 
 
 def _width(index: rifflux.Index) -> int:

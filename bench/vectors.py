@@ -1,12 +1,12 @@
 """How fast and how well a large index is searched by meaning: the packed vectors beside an exact search.
 
-    python bench/vectors.py FOLDER_OF_COLLECTIONS INDEX [--questions N]
+    python bench/vectors.py FOLDER_OF_COLLECTIONS INDEX [--questions N] [--hnsw]
 
 INDEX is one that bench/corpus.py made, with vectors; it is copied, not changed. The questions are those of the
 collections, embedded by the index's own model. Printed are milliseconds of `Store.nearest` alone (middle, and what one
 in twenty exceeds), by how deep it reads and by the share of the documents that a filter leaves; how much of what an
 exact search finds is among it; and what it costs to pack, open and follow the vectors. Where faiss or usearch are
-installed, their scans of the same bits on one thread are timed too.
+installed, their scans of the same bits on one thread are timed too. `--hnsw` searches along a graph instead.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import apsw
 import numpy as np
 
 import rifflux
-from rifflux.store.sqlite import SqliteStore, keeper
+from rifflux.store.sqlite import SqliteStore, hnsw, keeper
 from rifflux.store.sqlite.allowed import Allowed
 from rifflux.store.sqlite.connect import connect
 from rifflux.store.sqlite.derived import current, location_of
@@ -54,14 +54,16 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("index", type=Path)
     parser.add_argument("--questions", type=int, default=25, help="from each collection")
+    parser.add_argument("--hnsw", action="store_true", help="search along a graph, however few vectors there are")
     arguments = parser.parse_args()
+    hnsw.LEAST = 1
     with tempfile.TemporaryDirectory() as folder:
         path = copied(arguments.index, Path(folder) / "index.db")
         with rifflux.open(path, create=False) as index:
             print(f"{index.status().embedded_chunks:,} vectors")
             texts = list(questions(arguments.data, arguments.questions))
             vectors = [index.embedder.embed_query(text) for text in texts]
-        store = SqliteStore.open(str(path))
+        store = SqliteStore.open(str(path), neighbours="hnsw" if arguments.hnsw else "scan")
         _packing(store, path)
         with opened(path) as packed:
             _scanning(packed, vectors)
@@ -110,8 +112,10 @@ def _packing(store: SqliteStore, path: Path) -> None:
     assert neighbours is not None
     start = time.perf_counter()
     neighbours.build()
-    tell("to pack, s", time.perf_counter() - start)
+    tell("to pack, and make the graph if there is one, s", time.perf_counter() - start)
     tell("packed, MB", location_of(path, NAME).stat().st_size / 1e6)
+    if (graph := location_of(path, hnsw.NAME)).exists():
+        tell("the graph, MB", sum(each.stat().st_size for each in graph.iterdir()) / 1e6)
     start = time.perf_counter()
     with opened(path):
         tell("to open, ms", (time.perf_counter() - start) * 1000)

@@ -73,6 +73,7 @@ def open_index(
     rerankers: RerankSettings | None = None,
     synonyms: str | Path | None = None,
     intents: Mapping[str, Mapping[str, Any]] | None = None,
+    neighbours: str = "scan",
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -81,6 +82,7 @@ def open_index(
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.expand`), `intents` what to change of how works are retrieved (see
     `rifflux.retrieve.works.adjust`).
+    `neighbours="hnsw"` searches very many vectors along a graph (see `store/sqlite/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)
@@ -89,7 +91,7 @@ def open_index(
 
         adjusted(intents)  # what is wrong with them is told before anything is opened
         chosen = replace(chosen, intents=intents)
-    store = open_store(path, create=create)
+    store = open_store(path, create=create, neighbours=neighbours)
     try:
         chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
         load = CurrentEmbedder(store, model, threads)

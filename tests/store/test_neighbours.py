@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rifflux.store.base import ModelInfo
-from rifflux.store.sqlite import SqliteStore, neighbours
+from rifflux.store.sqlite import SqliteStore, hnsw, neighbours
 from rifflux.store.sqlite.connect import connect
 from rifflux.store.sqlite.derived import Unfit, location_of
 from rifflux.store.sqlite.packed import NAME
@@ -32,11 +32,21 @@ RANDOM = np.random.default_rng(7)
 
 @pytest.fixture
 def packing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pack from the first vector on, and only when told."""
+    """Pack from the first vector on, and only when told; a graph too, where there shall be one."""
     monkeypatch.setattr(neighbours, "LEAST", 1)
+    monkeypatch.setattr(hnsw, "LEAST", 1)
+    monkeypatch.setattr(hnsw, "FEW", 1)
     monkeypatch.setattr(neighbours, "READER_PAUSE", 3600.0, raising=False)
     for name in ("owe", "wish"):
         monkeypatch.setattr(neighbours.Keeper, name, lambda self: None)
+
+
+@pytest.fixture(params=neighbours.WAYS)
+def way(request: pytest.FixtureRequest) -> str:
+    """How packed vectors are searched."""
+    if request.param == "hnsw":
+        pytest.importorskip("usearch")
+    return str(request.param)
 
 
 @pytest.fixture
@@ -45,8 +55,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path, packing: None) -> Iterator[SqliteStore]:
-    store = SqliteStore.open(str(path))
+def store(path: Path, packing: None, way: str) -> Iterator[SqliteStore]:
+    store = SqliteStore.open(str(path), neighbours=way)
     store.use_model(MODEL)
     yield store
     store.close()
@@ -97,8 +107,8 @@ class TestPackedContract(StoreContract):
     """The whole contract, where everything is packed at once and followed by its log."""
 
     @pytest.fixture
-    def store(self, path: Path, packing: None) -> Iterator[SqliteStore]:
-        store = SqliteStore.open(str(path))
+    def store(self, path: Path, packing: None, way: str) -> Iterator[SqliteStore]:
+        store = SqliteStore.open(str(path), neighbours=way)
         with store._reading() as (connection, _):
             connection.execute("insert into derived values ('vectors', 0, '')")
         nearest = store.nearest

@@ -18,15 +18,18 @@ __all__ = ["STORES", "Store", "open_store", "salvage_store"]
 STORES = {"sqlite": "rifflux.store.sqlite:SqliteStore"}
 
 
-def open_store(location: str | Path, *, create: bool = True) -> Store:
-    """Open the store at a path or URL (`notes.db`, `sqlite:notes.db`, `:memory:`)."""
+def open_store(location: str | Path, *, create: bool = True, neighbours: str = "scan") -> Store:
+    """Open the store at a path or URL (`notes.db`, `sqlite:notes.db`, `:memory:`).
+
+    `neighbours` says how very many vectors are searched: `scan` or `hnsw`.
+    """
     scheme, separator, rest = str(location).partition("://")
     if not separator:
         scheme, rest = "sqlite", str(location)
     if scheme not in STORES:
         raise InvalidArgument(f"no store for {scheme}://; choose one of {', '.join(STORES)}")
     module, _, name = STORES[scheme].partition(":")
-    store: Store = getattr(import_module(module), name).open(rest, create=create)
+    store: Store = getattr(import_module(module), name).open(rest, create=create, neighbours=neighbours)
     return store
 
 

@@ -43,6 +43,7 @@ class Settings:
     threads: int = field(default=0, metadata={"help": "processor cores to use; 0: all"})
     top_k: int = field(default=10, metadata={"help": "results of a search"})
     mode: str = field(default="hybrid", metadata={"help": "lexical, semantic, hybrid or hybrid-rerank"})
+    neighbours: str = field(default="scan", metadata={"help": "how vectors are searched: scan, or hnsw for millions"})
     synonyms: str = field(default="", metadata={"help": "file of words that stand for each other"})
     rerank_model: str = field(default="", metadata={"help": "cross-encoder: a folder, or a name that fastembed knows"})
     llm_url: str = field(default="", metadata={"help": "OpenAI-compatible endpoint for the reranker llm"})

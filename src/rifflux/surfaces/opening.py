@@ -28,6 +28,7 @@ def open_configured(settings: Settings, *, create: bool = False, profile: str = 
         rerankers=configured_rerankers(settings),
         synonyms=settings.synonyms or None,
         intents=settings.intents,
+        neighbours=settings.neighbours,
     )
 
 

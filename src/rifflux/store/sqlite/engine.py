@@ -70,7 +70,9 @@ class Remembered(Generic[Value]):
 class Engine:
     """A store's connections, for all threads. `lock` guards the one that writes. The rest is derived."""
 
-    def __init__(self, connection: apsw.Connection, location: str, *, read_only: bool = False) -> None:
+    def __init__(
+        self, connection: apsw.Connection, location: str, *, read_only: bool = False, way: str = "scan"
+    ) -> None:
         self.connection = connection
         self.location = location
         self.read_only = read_only
@@ -84,7 +86,7 @@ class Engine:
         self._frozen = frozen(connection)
         self.passing = Remembered[Ids](MOST_ALLOWED, lambda documents: documents.nbytes)
         self._words: dict[int, Words] = {}
-        self.neighbours = Neighbours(location, read_only=read_only) if location != MEMORY else None
+        self.neighbours = Neighbours(location, read_only=read_only, way=way) if location != MEMORY else None
 
     def words(self, owner: int) -> Words | None:
         """The word index of an owner's chunks; none in memory, and for an owner of whom there is nothing."""

@@ -83,7 +83,7 @@ class SqliteGenerations:
                 return False
             connection.execute(_MOVE, {"before": State.ACTIVE, "after": State.RETIRED})
             connection.execute(_MOVE, {"before": State.BUILDING, "after": State.ACTIVE})
-            forget(connection, "vectors")
+            forget(connection, "vectors*")
             connection.execute(_OTHER_RESULTS)
             return True
 

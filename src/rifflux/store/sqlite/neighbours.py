@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import apsw
 import numpy as np
 
+from rifflux.errors import InvalidArgument
+from rifflux.store.sqlite import hnsw
 from rifflux.store.sqlite.allowed import Allowed
 from rifflux.store.sqlite.derived import Current, Unfit, current, location_of, rebuild, touched, unmoved
 from rifflux.store.sqlite.keeper import PAUSE, Keeper
@@ -18,8 +21,10 @@ from rifflux.store.sqlite.scan import nearest_rows
 from rifflux.store.sqlite.vectors import Matrix, best
 from rifflux.types import Ids, Ranking, Vectors
 
-__all__ = ["LEAST", "Neighbours", "Snapshot"]
+__all__ = ["LEAST", "WAYS", "Neighbours", "Snapshot"]
 
+#: How packed vectors are searched: all of them, or along a graph where there are very many.
+WAYS = ("scan", "hnsw")
 #: From so many vectors on they are packed; fewer are read into memory and scanned exactly.
 LEAST = 4096
 #: Changed rows that are scanned exactly before it is time to pack again: a share of all, and at most so many.
@@ -63,10 +68,14 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The packed vectors with what changed since: all that a search by meaning needs, and nothing moves under it."""
+    """The packed vectors with what changed since: all that a search by meaning needs, and nothing moves under it.
+
+    Where there is a graph of the packed ones, it names the candidates.
+    """
 
     packed: Packed
     fresh: Fresh
+    graph: hnsw.Proximity | None = None
 
     def is_of(self, known: Current, model: int) -> bool:
         """Whether this is the state that the database knows."""
@@ -77,7 +86,8 @@ class Snapshot:
         ranking = self.fresh.matrix.where(self.fresh.owners == owner).nearest(vector, limit, allowed)
         among = self.packed.of(owner)
         mask = self._mask(among, allowed)
-        rows, cosines = nearest_rows(self.packed, among, mask, vector, limit)
+        search = self.graph.nearest_rows if self.graph else nearest_rows
+        rows, cosines = search(self.packed, among, mask, vector, limit)
         ids = np.concatenate([self.packed.ids[rows], ranking.ids])
         return best(ids, np.concatenate([cosines, ranking.scores]), limit)
 
@@ -105,10 +115,19 @@ class Snapshot:
 class Neighbours:
     """Maps the packed vectors of the database at `location`, follows its changes, and has them packed anew in time."""
 
-    name, title = NAME, "the matrix of packed vectors"
+    #: What to forget when it is damaged: the graph over it, too.
+    name, title = f"{NAME}*", "the matrix of packed vectors"
 
-    def __init__(self, location: str, *, read_only: bool = False) -> None:
+    def __init__(self, location: str, *, read_only: bool = False, way: str = "scan") -> None:
+        if way not in WAYS:
+            raise InvalidArgument(f"no way to find neighbours is called {way!r}: choose one of {', '.join(WAYS)}")
+        if way == "hnsw":
+            hnsw.needed()
         self.place = location_of(location, NAME)
+        self._graphs = location_of(location, hnsw.NAME) if way == "hnsw" else None
+        # The token of the graph that was looked at last.
+        self._graph_seen = ""
+        self._closing = False
         self._open: Snapshot | None = None
         self._refused: tuple[str, str] | None = None
         self._changed_at = -QUIET
@@ -121,7 +140,7 @@ class Neighbours:
             return None
         model = connection.execute(_MODEL).fetchone()
         found = self._open
-        if found is None or model is None or not found.is_of(known, model[0]):
+        if found is None or model is None or not found.is_of(known, model[0]) or self._graph_moved(connection):
             with unmoved(connection) as others_may_see:
                 found = self._followed(connection)
                 if others_may_see:
@@ -144,7 +163,25 @@ class Neighbours:
             return None
         if known.latest - fresh.seen > TOO_LONG:
             return None
-        return Snapshot(packed, _follow(connection, packed, fresh, known.latest))
+        return Snapshot(packed, _follow(connection, packed, fresh, known.latest), self._graph_of(connection, packed))
+
+    def _graph_moved(self, connection: apsw.Connection) -> bool:
+        """Whether there is another graph than the one that was looked at last."""
+        return self._graphs is not None and hnsw.known(connection) != self._graph_seen
+
+    def _graph_of(self, connection: apsw.Connection, packed: Packed) -> hnsw.Proximity | None:
+        """The graph of what is packed, if there shall be one and it can be used."""
+        if self._graphs is None or len(packed) < hnsw.LEAST:
+            return None
+        if self._open and self._open.packed is packed and not self._graph_moved(connection):
+            return self._open.graph
+        self._graph_seen = hnsw.known(connection)
+        try:
+            return hnsw.Proximity.open(self._graphs, packed, self._graph_seen)
+        except Unfit:
+            if self._keeper:
+                self._keeper.wish()
+            return None
 
     def wish(self, connection: apsw.Connection) -> bool:
         """A search could do with packed vectors: whether there are enough to have some soon."""
@@ -166,8 +203,8 @@ class Neighbours:
             time.sleep(PAUSE)
 
     def close(self) -> None:
-        """End what goes on in the background; what this process changed is packed first."""
-        self._changed_at = -QUIET
+        """End what goes on in the background; what this process changed is packed first, but no graph is waited for."""
+        self._changed_at, self._closing = -QUIET, True
         if self._keeper:
             self._keeper.close()
 
@@ -177,9 +214,15 @@ class Neighbours:
         if known is None or model is None or not known.token:
             return None
         try:
-            Packed.open(self.place, known, model[0]).verify()
+            packed = Packed.open(self.place, known, model[0])
+            packed.verify()
         except Unfit as error:
             return str(error)
+        try:
+            if self._graphs:
+                hnsw.verify(self._graphs, packed, hnsw.known(connection))
+        except Unfit as error:
+            return f"of the graph over it, {error}"
         return None
 
     @property
@@ -188,7 +231,10 @@ class Neighbours:
         return self._refused[1] if self._refused else None
 
     def _keep(self, connection: apsw.Connection) -> bool:
-        """Pack if it is time; False if it will be later, or if somebody else is at it."""
+        """Pack if it is time, and have the graph follow; False if it will be later, or if somebody else is at it."""
+        return self._keep_packed(connection) and (self._graphs is None or self._keep_graph(connection, self._graphs))
+
+    def _keep_packed(self, connection: apsw.Connection) -> bool:
         model = connection.execute(_MODEL).fetchone()
         if model is None or connection.execute(_COUNT, model[:1]).get < LEAST:
             return True
@@ -200,6 +246,16 @@ class Neighbours:
         if not quiet and behind <= min(SHARE * rows, MOST):
             return False
         return rebuild(connection, self.place, NAME, FORMAT, lambda path, stamp: write(connection, path, stamp, *model))
+
+    def _keep_graph(self, connection: apsw.Connection, place: Path) -> bool:
+        known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
+        if known is None or model is None or self._closing:
+            return True
+        try:
+            packed = Packed.open(self.place, known, model[0])
+        except Unfit:
+            return True
+        return len(packed) < hnsw.LEAST or hnsw.keep(connection, place, packed, lambda: not self._closing)
 
     def _behind(self, connection: apsw.Connection, model: int) -> tuple[float, int]:
         """How many chunks changed since they were packed, of how many; infinitely many if nothing fits."""

@@ -34,10 +34,14 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
     """Everything in one file. Safe to share between threads."""
 
     @classmethod
-    def open(cls, location: str, *, create: bool = True) -> SqliteStore:
-        """Open the index at a path, or a temporary one at `:memory:`."""
+    def open(cls, location: str, *, create: bool = True, neighbours: str = "scan") -> SqliteStore:
+        """Open the index at a path, or a temporary one at `:memory:`; `neighbours` is one of `neighbours.WAYS`."""
         connection, read_only = connect(location, create=create)
-        return cls(Engine(connection, location, read_only=read_only))
+        try:
+            return cls(Engine(connection, location, read_only=read_only, way=neighbours))
+        except BaseException:
+            connection.close()
+            raise
 
     def of(self, owner: str) -> SqliteStore:
         """The view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
