@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rifflux._arguments import checked_document, checked_path
 from rifflux.errors import ModelError, NotFound
+from rifflux.freshness import note_synced
 from rifflux.keeping import Keeping, info_of
 from rifflux.store.base import DocumentChange, Placed
 from rifflux.types import Document, Failure, IndexReport, Progress
@@ -123,8 +124,11 @@ class Adding(Keeping):
         with turns(READ), Reading(self._preparer(), how.processes or available_cores()) as reading:
             sync = Sync(self.store, how.finder, reading, how.force, how.prune)
             for target in todo:
+                begun = time.time()
                 sync(target, tally, how.progress)
                 remember(self.store, target)
+                if target.within == target.root:
+                    note_synced(self.store, [str(target.root)], begun)
 
     def embed(self, progress: Progress | None = None, *, wait: bool = True) -> int:
         """Give vectors to all that waits for one; returns how many got one.

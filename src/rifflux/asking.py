@@ -16,6 +16,7 @@ from rifflux._arguments import (
     checked_search,
 )
 from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, OutOfScope
+from rifflux.freshness import Sampler
 from rifflux.profiles import Profile
 from rifflux.retrieve.anchor import Anchors
 from rifflux.retrieve.calibrate import Calibration, Relevance, at_least, calibration_of
@@ -71,6 +72,7 @@ class Asking:
         self._reranking = rerankers
         self._synonyms = synonyms
         self._rerankers: dict[str, Rerank] = {}
+        self._sampler = Sampler(store)
         self._calibrated: tuple[str, Calibration | None] = ("", None)
 
     @property
@@ -194,6 +196,9 @@ class Asking:
             Anchors(self.store, self.analyser) if self.profile.anchors and fuse and fuse.anchored else None,
             [(RERANK, reranker)] if reranker else [],
         )
+        freshness = self._sampler.latest()
+        if freshness and freshness.note:
+            notes.append(f"{freshness.note}: run 'rifflux index'")
         trace = Trace(
             mode=mode,
             effective_mode=HYBRID if len(channels) > 1 else channels[0],
@@ -202,6 +207,7 @@ class Asking:
             degraded=tuple(degraded),
             notes=(*expanded, *notes),
             understanding=understanding,
+            freshness=freshness,
         )
         return Plan(pipeline, asked, trace, clock, self.profile.pool)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rifflux.adding import Adding
 from rifflux.errors import ModelError
+from rifflux.freshness import note_synced
 from rifflux.ingest.find import Finder
 from rifflux.ingest.roots import folders, sources
 from rifflux.ingest.watch import Watcher, is_worth_a_look, targets_of
@@ -65,7 +66,10 @@ class Following:
             targets = targets_of(changes, watched.folders, watched.files)
             report = IndexReport()
             if targets:
+                begun = time.time()
                 report = self.index.sync(targets, finder=self.finder)
+                # All that changed until then was noticed.
+                note_synced(self.index.store, {str(target.root) for target in targets}, begun)
             if targets or (self._embed_at is not None and self._embed_at <= time.monotonic()):
                 report = self._embedded(report, watcher)
             if report.indexed_files or report.deleted_files or report.embedded_chunks or report.failed:

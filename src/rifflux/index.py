@@ -21,7 +21,7 @@ from rifflux.store import open_store
 from rifflux.store.base import Store
 from rifflux.store.generations import Generation
 from rifflux.text.analyser import analyser
-from rifflux.types import Failure, IndexReport, Scope
+from rifflux.types import Failure, Freshness, IndexReport, Scope
 
 if TYPE_CHECKING:
     from rifflux.conversations import Conversations
@@ -43,6 +43,7 @@ class Status:
     """What an index holds and how it is set up. `bytes` is the size of its file and log, 0 in memory and in a scope.
 
     `switching` is the generation of vectors that is built while the index is being switched to another model.
+    `freshness` says how far it may be behind its files, `degraded` why answers are not what they could be.
     """
 
     path: str
@@ -61,6 +62,8 @@ class Status:
     read_only: bool
     unreadable_files: tuple[Failure, ...]
     switching: Generation | None = None
+    freshness: Freshness | None = None
+    degraded: tuple[str, ...] = ()
 
 
 def open_index(
@@ -139,6 +142,16 @@ def _bytes(path: str) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
+def _shortcomings(counts: Mapping[str, int], freshness: Freshness) -> Iterator[str]:
+    """What is behind, one sentence each."""
+    if waiting := counts["chunks"] - counts["embedded_chunks"]:
+        yield f"{waiting} of {counts['chunks']} chunks have no vector yet"
+    if freshness.note:
+        yield freshness.note
+    for root in freshness.missing_roots:
+        yield f"{root} is gone, or not mounted: its files stay as they were read"
+
+
 def _no_rerankers() -> RerankSettings:
     from rifflux.retrieve.rerank import RerankSettings
 
@@ -180,7 +193,9 @@ class Index(Adding):
 
     def using(self, profile: Profile) -> Index:
         """This same index asked through another profile; closing either closes both."""
-        return Index(self.store, profile, self.path, self._load, self._reranking, self._synonyms)
+        made = Index(self.store, profile, self.path, self._load, self._reranking, self._synonyms)
+        made._sampler = self._sampler
+        return made
 
     def scoped(self, scope: Scope) -> Index:
         """This same index as one user has it: nothing of anybody else is found, counted or changed.
@@ -285,6 +300,7 @@ class Index(Adding):
     def status(self) -> Status:
         """What the index holds and how it is set up."""
         counts, model = self.store.counts(), self.store.model()
+        freshness = self._sampler.now()
         roots = self.store.roots()
         states = [(root, state) for root in roots for state in self.store.files(root).values() if state.problem]
         return Status(
@@ -305,6 +321,8 @@ class Index(Adding):
             read_only=self.store.read_only,
             unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
             switching=None if self.scope else self.switching(),
+            freshness=freshness,
+            degraded=(*_shortcomings(counts, freshness), *self.store.troubles()),
         )
 
     def declare_facets(self, *names: str) -> None:

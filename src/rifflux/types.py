@@ -20,6 +20,7 @@ __all__ = [
     "Document",
     "Failure",
     "Filter",
+    "Freshness",
     "Hit",
     "Identifier",
     "Ids",
@@ -354,11 +355,39 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Freshness:
+    """How far an index may be behind its files, by a sample of them.
+
+    Of its `files`, `sampled_files` were looked at; `changed_files` says how many of all may have changed or be gone,
+    and is exact where all were looked at. In `changed_folders` of the sample, something came or went since `synced_at`:
+    when a root was last looked at as a whole, ISO 8601, for the root where that is longest ago. Nothing is said of the
+    files of `missing_roots`: those are gone as a whole, such as a disk that is not mounted.
+    """
+
+    files: int
+    sampled_files: int
+    changed_files: int
+    changed_folders: int
+    synced_at: str | None
+    missing_roots: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str | None:
+        """What to tell about it, None if the index may well be up to date."""
+        if self.changed_files:
+            about = "" if self.sampled_files == self.files else "about "
+            return f"{about}{self.changed_files} of {self.files} files changed since they were read"
+        if self.changed_folders:
+            return f"files may have come or gone in {self.changed_folders} folders"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """What the pipeline did: milliseconds by stage, hits by channel, what was dropped, what degraded and why.
 
     `reranker` is what reordered the hits; None where nothing did, even if that was asked for. `notes` tell what was
-    left out on purpose, `understanding` what the question was taken for.
+    left out on purpose, `understanding` what the question was taken for, `freshness` how up to date the index is.
     """
 
     mode: str
@@ -371,6 +400,7 @@ class Trace:
     degraded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     understanding: Understanding | None = None
+    freshness: Freshness | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import watchfiles
 from counting import Counting
 
 import rifflux
@@ -71,6 +72,19 @@ def watching(index: Index, folder: Path) -> Iterator[Watching]:
     index.add(folder)
     with Watching(index) as watching:
         yield watching
+
+
+def test_nothing_is_missed_where_watching_begins_slowly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = watchfiles.watch
+
+    def slowly(*paths: Path, **options: Any) -> Any:
+        time.sleep(0.3)
+        return begin(*paths, **options)
+
+    monkeypatch.setattr(watchfiles, "watch", slowly)
+    with watch.Watcher([tmp_path], (), lambda _: True) as watcher:
+        (tmp_path / "new.md").write_text("A kingfisher.")
+        assert watcher.wait(PATIENCE) == {tmp_path / "new.md"}
 
 
 class TestSaving:

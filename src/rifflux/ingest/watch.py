@@ -19,6 +19,8 @@ __all__ = ["Changes", "Watcher", "is_worth_a_look", "targets_of"]
 
 #: Changes that follow each other this closely come together: an editor's save is several. In milliseconds.
 PAUSE_MS, LONGEST_MS = 100, 400
+#: How often the system is asked again, and so how long beginning to watch takes. In milliseconds.
+ASK_MS = 200
 #: Of more changes in a root, all of it is looked at: that is faster, and misses nothing if the system dropped some.
 MANY = 256
 
@@ -29,7 +31,7 @@ Changes = frozenset[Path]
 class Watcher:
     """Collects the paths that change in some folders, and in others those of single files, in threads of its own.
 
-    What `wanted` says no to is not collected. A context manager.
+    What `wanted` says no to is not collected. A context manager: from its beginning on, no change is missed.
     """
 
     folders: Sequence[Path]
@@ -43,9 +45,11 @@ class Watcher:
         around = sorted({file.parent for file in self.files})
         for paths, recursive in ((self.folders, True), (around, False)):
             if paths:
-                thread = threading.Thread(target=self._watch, args=(paths, recursive), name="watch", daemon=True)
+                begun = threading.Event()
+                thread = threading.Thread(target=self._watch, args=(paths, recursive, begun), name="watch", daemon=True)
                 self._threads.append(thread)
                 thread.start()
+                begun.wait()
         return self
 
     def __exit__(
@@ -70,10 +74,11 @@ class Watcher:
                 found |= change
         return frozenset(found)
 
-    def _watch(self, paths: Sequence[Path], recursive: bool) -> None:
+    def _watch(self, paths: Sequence[Path], recursive: bool, begun: threading.Event) -> None:
         from watchfiles import Change, watch
 
         def passes(_: Change, name: str) -> bool:
+            begun.set()
             path = Path(name)
             return (recursive or path in self.files) and self.wanted(path)
 
@@ -84,13 +89,19 @@ class Watcher:
                 recursive=recursive,
                 step=PAUSE_MS,
                 debounce=LONGEST_MS,
+                rust_timeout=ASK_MS,
+                yield_on_timeout=True,
                 stop_event=self._stop,
                 raise_interrupt=False,
                 ignore_permission_denied=True,
             ):
-                self._queue.put(frozenset(Path(name) for _, name in changes))
+                begun.set()
+                if changes:
+                    self._queue.put(frozenset(Path(name) for _, name in changes))
         except Exception as error:  # whatever the system has against watching
             self._queue.put(_explained(error))
+        finally:
+            begun.set()
 
 
 def is_worth_a_look(path: Path, folders: Sequence[Path], *, hidden: bool) -> bool:

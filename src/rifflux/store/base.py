@@ -294,6 +294,10 @@ class Store(Protocol):
         """What is remembered of a root's files, by path; with `below`, only of this one or those in this folder."""
         ...
 
+    def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
+        """How many files there are, and up to `number` of them with their roots: all, or others each time."""
+        ...
+
     def roots(self) -> list[str]:
         """The folders that were synced."""
         ...
@@ -393,8 +397,8 @@ class Store(Protocol):
         """A setting of the whole index, which every owner may read; None where it is not set."""
         ...
 
-    def set(self, name: str, value: str) -> None:
-        """Store a setting."""
+    def set(self, name: str, value: str, *, content: bool = True) -> None:
+        """Store a setting; without `content`, one that changes nothing of what is found."""
         ...
 
     def events(self, kind: str | None = None) -> list[Event]:

@@ -96,6 +96,8 @@ def _search_notes(index: Index, results: Results, left_out: Sequence[SearchResul
         )
     if not results and not index.store.counts()["chunks"]:
         notes.hint = "the index is empty: call reindex"
+    elif (freshness := results.trace.freshness) and freshness.note:
+        notes.hint = f"{freshness.note}: call reindex if that matters"
     return notes
 
 

@@ -88,7 +88,7 @@ class SearchNotes(Shape):
     effective_mode: str = Field(description="The mode that answered, where a channel was missing")
     degraded: list[str] = Field(default=[], description="What was missing, and how to mend it")
     left_out: LeftOut | None = Field(default=None, description="What max_tokens had no room for")
-    hint: str = Field(default="", description="What to do about an empty answer")
+    hint: str = Field(default="", description="What to do about an answer that is empty or may be out of date")
 
 
 class SearchOutput(Shape):
@@ -251,6 +251,8 @@ class StatusOutput(Shape):
     facets: list[str] = Field(description="Metadata fields that a query may name as field:value")
     bytes: int
     read_only: bool
+    freshness: dict[str, Any] | None = Field(description="How far the index may be behind its files, by a sample")
+    degraded: list[str] = Field(description="Why answers are not what they could be, such as files that changed")
     unreadable: int = Field(description="Files that could not be read")
     unreadable_files: list[FileNote] = Field(description="The first of them, with the reason")
     switching: dict[str, Any] | None = Field(description="Vectors of another model that are built beside those in use")

@@ -107,6 +107,7 @@ def diagnostics(trace: Trace) -> dict[str, Any]:
         "degraded": list(trace.degraded),
         "notes": list(trace.notes),
         "understanding": asdict(trace.understanding) if trace.understanding else None,
+        "freshness": asdict(trace.freshness) if trace.freshness else None,
     }
 
 

@@ -31,6 +31,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "collections": lambda store, ids: dict(store.collections()),
     "in_order": lambda store, ids: [store.in_order("c"), store.in_order("c", "b", before=5, after=0)],
     "files": lambda store, ids: store.files("/root"),
+    "some_files": lambda store, ids: store.some_files(1000),
     "roots": lambda store, ids: store.roots(),
     "pending": lambda store, ids: [chunk for batch in store.pending(3) for chunk in batch],
     "vectors_by_hash": lambda store, ids: _plain(store.vectors_by_hash(_hashes())),

@@ -105,6 +105,12 @@ class Reading(View):
         bound = {"root": root, "path": below, "first": f"{below}/", "end": f"{below}0"}
         return {row[0]: FileState(*row) for row in self._rows(sql.FILES_BELOW, bound)}
 
+    def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
+        """How many files there are, and up to `number` of them with their roots: all, or others each time."""
+        ((total,),) = self._rows(sql.FILE_COUNT)
+        statement = sql.ALL_FILES if total <= number else sql.SOME_FILES
+        return total, [(root, FileState(*state)) for root, *state in self._rows(statement, {"number": number})]
+
     def roots(self) -> list[str]:
         """The folders that were synced."""
         return [root for (root,) in self._rows(sql.ROOTS)]

@@ -167,6 +167,18 @@ FILES = "select path, size, mtime_ns, hash, problem from file where owner = :own
 FILES_BELOW = """
 select path, size, mtime_ns, hash, problem from file
 where owner = :owner and root = :root and path >= :path and path < :end and (path = :path or path >= :first)"""
+FILE_COUNT = "select count(*) from file where owner = :owner"
+ALL_FILES = """
+select root, path, size, mtime_ns, hash, problem from file where owner = :owner order by root, path limit :number"""
+# A place in the table for each, and the file that follows it: the table is never read as a whole.
+SOME_FILES = """
+with recursive place (number, id) as (
+    select 1, abs(random()) % (select max(id) from file)
+    union all select number + 1, abs(random()) % (select max(id) from file) from place where number < :number
+)
+select distinct root, path, size, mtime_ns, hash, problem
+from place cross join file on file.id = (select min(later.id) from file as later where later.id > place.id)
+where file.owner = :owner"""
 ROOTS = "select distinct root from file where owner = :owner order by root"
 
 # The model of the fingerprint that is given, while its vectors are built or in use; without one, the model in use.

@@ -117,9 +117,9 @@ class Writing(Reading):
         with self._writing(content=False) as (connection, owner):
             connection.execute(sql.PUT_EVENT, asdict(event) | {"owner": owner})
 
-    def set(self, name: str, value: str) -> None:
-        """Store a setting."""
-        with self._writing() as (connection, owner):
+    def set(self, name: str, value: str, *, content: bool = True) -> None:
+        """Store a setting; without `content`, one that changes nothing of what is found."""
+        with self._writing(content=content) as (connection, owner):
             statement = sql.PUT_OWN_SETTING if owner else sql.PUT_SETTING
             connection.execute(statement, {"owner": owner, "name": name, "value": value})
 

@@ -218,6 +218,7 @@ def status(state: Status, *, as_json: bool) -> None:
             ("chunks", f"{state.chunks:,}"),
             ("embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"),
             *_switching(state.switching),
+            *((("synced", state.freshness.synced_at),) if state.freshness and state.freshness.synced_at else ()),
             ("language", state.language),
             ("facets", ", ".join(state.facets) or "none"),
             *(("root", root) for root in state.roots),
@@ -225,6 +226,8 @@ def status(state: Status, *, as_json: bool) -> None:
         ]
     )
     _list("unreadable", state.unreadable_files, "yellow")
+    for reason in state.degraded:
+        _console(error=True).print(f"note: {_safe(reason)}", style="yellow")
 
 
 def _switching(generation: Generation | None) -> list[tuple[str, str]]:

@@ -1,0 +1,106 @@
+"""How far an index may be behind its files, found out by looking at a few of them now and then."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rifflux.errors import RiffluxError
+from rifflux.store.base import FileState, Store
+from rifflux.types import Freshness
+
+__all__ = ["Sampler", "note_synced", "synced"]
+
+_SYNCED = "synced"
+#: Files looked at each time, and for `status`.
+FEW, MANY = 50, 1000
+#: Seconds between two looks.
+PAUSE = 5.0
+#: A look begins this many seconds after the search that asked for it, which should be done by then.
+LATER = 0.02
+
+
+class Sampler:
+    """Looks at some files of a store. The first search waits for it, a millisecond; later ones get what is known."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._latest: Freshness | None = None
+        self._due = 0.0
+
+    def latest(self) -> Freshness | None:
+        """What was found out last; None if nothing can be. Takes microseconds, but for the first time."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + PAUSE
+            if self._latest is None:
+                self._look()
+            else:
+                threading.Timer(LATER, self._look).start()
+        return self._latest
+
+    def now(self) -> Freshness:
+        """What a look at many files finds."""
+        found = _look(self._store, MANY)
+        self._latest, self._due = found, time.monotonic() + PAUSE
+        return found
+
+    def _look(self) -> None:
+        with suppress(RiffluxError):  # the index was closed meanwhile, or nobody may read it any more
+            self._latest = _look(self._store, FEW)
+
+
+def synced(store: Store) -> Mapping[str, float]:
+    """When each root was last looked at as a whole, in seconds since 1970."""
+    known = store.setting(_SYNCED)
+    return json.loads(known) if known else {}
+
+
+def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
+    """Note that roots are as they were at a moment."""
+    if not store.read_only:
+        known = {root: at for root, at in synced(store).items() if Path(root).exists()}
+        store.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
+
+
+def _look(store: Store, number: int) -> Freshness:
+    total, sampled = store.some_files(number)
+    last = synced(store)
+    missing = {root for root in {root for root, _ in sampled} if not Path(root).exists()}
+    files = [(Path(root, state.path), root, state) for root, state in sampled if root not in missing]
+    changed = sum(_differs(path, state) for path, _, state in files)
+    return Freshness(
+        files=total,
+        sampled_files=len(sampled),
+        changed_files=round(changed / len(sampled) * total) if changed else 0,
+        changed_folders=_touched({(root, path.parent) for path, root, _ in files}, last),
+        synced_at=_iso(min(last.values(), default=None)),
+        missing_roots=tuple(sorted(missing)),
+    )
+
+
+def _differs(path: Path, state: FileState) -> bool:
+    """Whether a file is not as it was read, or gone."""
+    try:
+        status = path.stat()
+    except OSError:
+        return True
+    return (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns)
+
+
+def _touched(folders: Iterable[tuple[str, Path]], last: Mapping[str, float]) -> int:
+    """In how many folders something came or went since their root was last looked at as a whole."""
+    touched = 0
+    for root, folder in folders:
+        with suppress(OSError):
+            touched += root in last and folder.stat().st_mtime > last[root]
+    return touched
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
