@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rifflux import Failure, InvalidArgument, NotFound
-from rifflux.conversations import Conversations, Thread
+from rifflux.conversations import Conversation, Conversations, Thread
 from rifflux.conversations.reading import read
 
 
@@ -180,6 +180,27 @@ def test_importing_again_changes_nothing_and_a_new_branch_replaces_the_old(
     other = conversations.import_files(path)
     assert (other.added, other.removed) == (2, 2)
     assert [message.text for message in conversations.messages("c1")] == ["second wording", "second answer"]
+
+
+def test_importing_again_keeps_what_the_user_edited(conversations: Conversations, tmp_path: Path) -> None:
+    path = write(tmp_path / "conversations.json", [openai(current_node="a1")])
+    conversations.import_files(path, project="work")
+    first, second = conversations.messages("c1")
+    conversations.edit("c1", title="what I call it", archived=True)
+    conversations.edit_message("c1", first.id, text="what I meant")
+    conversations.add_message("c1", "what I add", id="mine")
+    again = conversations.import_files(path, project="travel")
+    assert (again.added, again.changed, again.removed) == (0, 0, 0)
+    found = conversations.get("c1")
+    assert (found.title, found.archived, found.project) == ("what I call it", True, "travel")
+    texts = ["what I meant", second.text, "what I add"]
+    assert [message.text for message in conversations.messages("c1")] == texts
+    assert [hit.title for hit in conversations.search("meant", archived=True)][:1] == ["what I call it"]
+    write(path, [openai(current_node="a1", title="what it is called elsewhere")])
+    conversations.import_files(path)
+    assert conversations.get("c1").title == "what I call it"
+    conversations.put(Thread(Conversation("c1", "what a program calls it"), ()))
+    assert conversations.get("c1").title == "what a program calls it"
 
 
 def test_unknown_formats_and_paths_are_refused_before_anything_is_read(

@@ -20,6 +20,9 @@ from rifflux.conversations.model import (
     MessageHit,
     MessageResults,
     Thread,
+    as_edited,
+    as_given,
+    as_imported,
     conversation_of,
     conversation_row,
     message_of,
@@ -28,10 +31,10 @@ from rifflux.errors import InvalidArgument, NotFound
 from rifflux.policies import HYBRID_SEARCH, Policies
 from rifflux.retrieve.candidates import LEXICAL
 from rifflux.store.base import DocumentChange
-from rifflux.types import Failure, Filter, Hit, Progress
+from rifflux.types import Document, Failure, Filter, Hit, Progress
 
 if TYPE_CHECKING:
-    from rifflux.conversations.writing import Stored, Writer
+    from rifflux.conversations.writing import Merge, Stored, Writer
 
 __all__ = ["Conversations"]
 
@@ -82,18 +85,18 @@ class Conversations:
                 raise InvalidArgument(
                     f"there is a conversation {conversation.id!r} already: edit it, or leave out its id"
                 )
-            self._put(conversation)
+            self._put(conversation_row(conversation))
         return conversation
 
     def edit(
         self, id: str, *, title: str | None = None, project: str | None = None, archived: bool | None = None
     ) -> Conversation:
-        """Change what is given of a conversation. Raises `NotFound`."""
+        """Change what is given of a conversation; importing it again leaves that as it is. Raises `NotFound`."""
         with self._store.transaction():
             known = self.get(id)
             wanted = checked_conversation(_changed(known, title=title, project=project, archived=archived))
             if wanted != known:
-                self._put(wanted)
+                self._put(as_edited(conversation_row(wanted), self._row(id)))
                 self._writer().retitle(wanted)
         return wanted
 
@@ -107,10 +110,13 @@ class Conversations:
 
     def get(self, id: str) -> Conversation:
         """A conversation. Raises `NotFound`."""
+        return conversation_of(self._row(id), self._store.collections().get(id, 0))
+
+    def _row(self, id: str) -> Document:
         row = self._store.document(CONVERSATIONS, id)
         if row is None:
             raise NotFound(f"no conversation {id!r}: take an id from the list of conversations, or from a search")
-        return conversation_of(row, self._store.collections().get(id, 0))
+        return row
 
     def list(self, *, project: str | None = None, archived: bool | None = None) -> list[Conversation]:
         """All conversations by their date, or those of a project, or those that are (not) archived."""
@@ -118,8 +124,8 @@ class Conversations:
         found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.in_order(CONVERSATIONS)]
         return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]
 
-    def _put(self, conversation: Conversation) -> None:
-        self._store.put(CONVERSATIONS, DocumentChange(conversation_row(conversation), conversation.id, ()))
+    def _put(self, row: Document) -> None:
+        self._store.put(CONVERSATIONS, DocumentChange(row, row.key, ()))
 
     # Messages
 
@@ -157,7 +163,7 @@ class Conversations:
             conversation = self.get(conversation_id)
             if self._store.document(conversation_id, id):
                 raise InvalidArgument(f"there is a message {id!r} already: edit it, or leave out the id")
-            stored = self._writer().put(conversation, [message])
+            stored = self._writer().put(conversation, [message], as_edited)
         self._embed(stored.changes, embed)
         return message
 
@@ -178,7 +184,7 @@ class Conversations:
             known = self.message(conversation_id, id)
             wanted = _changed(known, text=text, role=role, speaker=speaker, created_at=created_at, source=source)
             message = checked_message(wanted)
-            stored = self._writer().put(self.get(conversation_id), [message])
+            stored = self._writer().put(self.get(conversation_id), [message], as_edited)
         self._embed(stored.changes, embed)
         return message
 
@@ -190,9 +196,12 @@ class Conversations:
         self._embed(changes, embed)
 
     def put(self, thread: Thread, *, embed: bool | None = None) -> ImportReport:
-        """Bring a conversation and its given messages to what they shall be; others that it has stay unless `whole`."""
+        """Bring a conversation and its given messages to what they shall be; others that it has stay unless `whole`.
+
+        Unlike an import, it does not spare what was edited.
+        """
         start = time.perf_counter()
-        stored, new = self._bring(thread)
+        stored, new = self._bring(thread, as_given)
         embedded = self._embed(stored.changes, embed)
         counts = (new, stored.added, stored.changed, stored.unchanged, stored.removed)
         return ImportReport(*counts, embedded, (), _since(start))
@@ -206,6 +215,9 @@ class Conversations:
         progress: Progress | None = None,
     ) -> ImportReport:
         """Import conversations from files and export folders; what did not change is left alone.
+
+        What the user edited since it was imported first stays as they have it: a title, a project, whether it is
+        archived, a message; so do messages that they added. What they deleted comes back: nothing is remembered of it.
 
         `format` is one of `rifflux.conversations.reading.FORMATS`, told by looking where it is not given. `project` is
         given to all. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a
@@ -229,7 +241,7 @@ class Conversations:
         if isinstance(item, Failure):
             return replace(report, failed=(*report.failed, item))
         try:
-            stored, new = self._bring(item)
+            stored, new = self._bring(item, as_imported)
         except InvalidArgument as error:
             return replace(report, failed=(*report.failed, Failure(item.conversation.id, str(error))))
         return replace(
@@ -241,22 +253,24 @@ class Conversations:
             removed=report.removed + stored.removed,
         )
 
-    def _bring(self, thread: Thread) -> tuple[Stored, int]:
+    def _bring(self, thread: Thread, merge: Merge) -> tuple[Stored, int]:
         """Store a thread; returns what became of its messages, and 1 if the conversation is new."""
         conversation = replace(checked_conversation(thread.conversation), messages=0)
         messages = [checked_message(message) for message in thread.messages]
         with self._store.transaction():
             known = self._store.document(CONVERSATIONS, conversation.id)
+            row = conversation_row(conversation)
             if known:
-                conversation = _completed(conversation, conversation_of(known))
-            if known != conversation_row(conversation):
-                self._put(conversation)
+                row = merge(conversation_row(_completed(conversation, conversation_of(known))), known)
+                conversation = conversation_of(row)
+            if known != row:
+                self._put(row)
                 if known:
                     self._writer().retitle(conversation)
             removed = 0
             if thread.whole and known:
                 removed = self._writer().keep(conversation.id, {message.id for message in messages})
-            stored = self._writer().put(conversation, messages)
+            stored = self._writer().put(conversation, messages, merge)
             stored.removed = removed
             return stored, int(known is None)
 

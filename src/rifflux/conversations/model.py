@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
+from typing import Any, overload
 
 from rifflux.types import Document, Failure, Hit, Trace
 
@@ -18,16 +18,27 @@ __all__ = [
     "MessageHit",
     "MessageResults",
     "Thread",
+    "as_edited",
+    "as_given",
+    "as_imported",
     "conversation_of",
     "conversation_row",
     "message_of",
     "message_row",
     "retitled",
+    "was_added",
 ]
 
 #: Kinds of documents. A conversation's document has no text of its own; its messages are the documents of a collection
 #: that is called as its id.
 CONVERSATION, MESSAGE = "conversation", "message"
+#: What a user may change of each, and which of that are not metadata of its document.
+_EDITABLE = {
+    CONVERSATION: ("title", "project", "archived"),
+    MESSAGE: ("text", "role", "speaker", "created_at", "source"),
+}
+_COLUMNS = frozenset(("title", "text", "created_at"))
+_EDITED, _ADDED = "edited", "added"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,3 +201,49 @@ def retitled(row: Document, conversation: Conversation) -> Document:
     """A stored message as it is after its conversation changed."""
     metadata = {**row.metadata, "project": conversation.project, "archived": conversation.archived}
     return replace(row, title=conversation.title, metadata=metadata)
+
+
+# What becomes of a stored row when it is told anew: three ways to bring together what is given and what is known of it.
+
+
+def as_given(given: Document, known: Document | None) -> Document:
+    """As a program says: what is known does not count."""
+    return given
+
+
+def as_edited(given: Document, known: Document | None) -> Document:
+    """As a user changed or added it; the row remembers what they did."""
+    if known is None:
+        return _marked(given, {_ADDED})
+    changed = {name for name in _EDITABLE[given.kind] if _value(given, name) != _value(known, name)}
+    return _marked(given, {*_edited(known), *changed})
+
+
+def as_imported(given: Document, known: Document | None) -> Document:
+    """As it is imported again: what the user changed meanwhile, or added, stays."""
+    if known is None:
+        return given
+    edited = _edited(known)
+    if _ADDED in edited:
+        return known
+    columns: dict[str, Any] = {name: getattr(known, name) for name in edited & _COLUMNS}
+    metadata = {name: known.metadata[name] for name in edited - _COLUMNS}
+    return _marked(replace(given, **columns, metadata={**given.metadata, **metadata}), edited)
+
+
+def was_added(row: Document) -> bool:
+    """Whether a user added this message, and no import."""
+    return _ADDED in _edited(row)
+
+
+def _value(row: Document, name: str) -> object:
+    return getattr(row, name) if name in _COLUMNS else row.metadata[name]
+
+
+def _edited(row: Document) -> frozenset[str]:
+    """The names of what a user changed of a row."""
+    return frozenset(row.metadata.get(_EDITED, ()))
+
+
+def _marked(row: Document, names: Collection[str]) -> Document:
+    return replace(row, metadata={**row.metadata, _EDITED: sorted(names)}) if names else row

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rifflux.conversations.model import Conversation, Message, message_row, retitled
+from rifflux.conversations.model import Conversation, Message, as_given, message_row, retitled, was_added
 from rifflux.conversations.turns import Turns
 from rifflux.store.base import DocumentChange, Placed, Store
 from rifflux.text.dates import timestamp
@@ -16,6 +16,8 @@ __all__ = ["Stored", "Writer"]
 #: With more changed messages than this, a conversation is read as a whole.
 FEW = 8
 _NEVER = float("inf")
+#: Makes one row of what is given and what is known of a message.
+Merge = Callable[[Document, Document | None], Document]
 
 
 @dataclass(slots=True)
@@ -36,10 +38,11 @@ class Writer:
     store: Store
     turns: Turns
 
-    def put(self, conversation: Conversation, messages: Iterable[Message]) -> Stored:
-        """Add messages, or bring those that are there up to date."""
-        rows = {message.id: message_row(message, conversation) for message in messages}
-        known = self._known(conversation.id, list(rows))
+    def put(self, conversation: Conversation, messages: Iterable[Message], merge: Merge = as_given) -> Stored:
+        """Add messages, or bring those that are there up to date, each as `merge` makes it of both."""
+        given = {message.id: message_row(message, conversation) for message in messages}
+        known = self._known(conversation.id, list(given))
+        rows = {key: merge(row, known.get(key)) for key, row in given.items()}
         fresh = {key: row for key, row in rows.items() if known.get(key) != row}
         changed = [key for key in fresh if key in known]
         stored = Stored(len(fresh) - len(changed), len(changed), len(rows) - len(fresh))
@@ -57,8 +60,9 @@ class Writer:
         return self._rewrite(conversation_id, [each for each in left if each != key])
 
     def keep(self, conversation_id: str, keys: Container[str]) -> int:
-        """Remove all messages but these; returns how many went."""
-        gone = [row.key for row in self.store.in_order(conversation_id) if row.key not in keys]
+        """Remove all messages but these and those that the user added; returns how many went."""
+        rows = self.store.in_order(conversation_id)
+        gone = [row.key for row in rows if row.key not in keys and not was_added(row)]
         for key in gone:
             self.remove(conversation_id, key)
         return len(gone)
