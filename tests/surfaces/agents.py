@@ -131,19 +131,19 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def over_stdio(files: Path, db: Path) -> Iterator[Agent]:
-    program, *arguments = command(files, db)
+def over_stdio(files: Path, db: Path, *more: str) -> Iterator[Agent]:
+    program, *arguments = command(files, db, *more)
     server = StdioServerParameters(command=program, args=arguments, env=environment(files.parent), cwd=files)
     with agent_of(server, files) as agent:
         yield agent
 
 
 @contextmanager
-def over_http(files: Path, db: Path) -> Iterator[Agent]:
+def over_http(files: Path, db: Path, *more: str) -> Iterator[Agent]:
     log = files.parent / "server.log"
     with log.open("w") as errors:
         process = subprocess.Popen(
-            command(files, db, "--http", "127.0.0.1:0"),
+            command(files, db, "--http", "127.0.0.1:0", *more),
             cwd=files,
             env=environment(files.parent),
             stderr=errors,
@@ -155,6 +155,14 @@ def over_http(files: Path, db: Path) -> Iterator[Agent]:
     finally:
         process.terminate()
         process.wait(10)
+
+
+def eventually(holds: Callable[[], object]) -> None:
+    """Wait until something holds, as long as it may take on a busy machine."""
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.05)
 
 
 def _url(process: subprocess.Popen[bytes], log: Path) -> str:

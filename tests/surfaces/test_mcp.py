@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, Chosen, agent_of, command, environment, over_http, text_of
+from agents import Agent, Chosen, agent_of, command, environment, eventually, over_http, over_stdio, text_of
 
 import rifflux
 from rifflux import Document
@@ -364,6 +364,56 @@ class TestTransports:
         stdio.stdin.close()
         assert stdio.wait(10) == 0
         assert stdio.stdout.read() == ""
+
+
+class TestWatching:
+    """With `--watch` what is saved is found without a call of `reindex`."""
+
+    def found(self, agent: Agent, word: str) -> list[str]:
+        answer = agent.ask("search_rifflux", query=word, mode="lexical")
+        return [result["path"] for result in answer["results"]]
+
+    @pytest.mark.parametrize("served", [over_stdio, over_http], ids=["stdio", "http"])
+    def test_what_is_saved_is_found(self, served: Any, files: Path, tmp_path: Path) -> None:
+        with served(files, tmp_path / "index.db", "--watch") as agent:
+            agent.ask("reindex")
+            (files / "new.md").write_text("A kingfisher.")
+            eventually(lambda: self.found(agent, "kingfisher") == ["new.md"])
+            (files / "new.md").unlink()
+            eventually(lambda: self.found(agent, "kingfisher") == [])
+            assert self.found(agent, "heron") == ["alpha/one.txt"]
+
+    def test_it_ends_with_the_client(self, files: Path, tmp_path: Path) -> None:
+        with rifflux.open(tmp_path / "index.db", model="hash") as index:
+            index.add(files)
+        process = subprocess.Popen(
+            command(files, tmp_path / "index.db", "--watch"),
+            env=environment(tmp_path),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        (files / "new.md").write_text("A kingfisher.")
+        with rifflux.open(tmp_path / "index.db", model="hash") as index:
+            eventually(lambda: index.search("kingfisher", mode="lexical"))
+        assert process.communicate(timeout=20) == (b"", b"")
+        assert process.returncode == 0
+
+    def test_what_is_indexed_outside_its_roots_is_followed_and_links_out_of_that_are_not(
+        self, files: Path, tmp_path: Path
+    ) -> None:
+        inside, outside = tmp_path / "root", tmp_path / "outside"
+        inside.mkdir()
+        outside.mkdir()
+        (outside / "secret.txt").write_text("A quokka keeps the secret.")
+        with rifflux.open(tmp_path / "index.db", model="hash") as index:
+            index.add(files)
+        with over_stdio(inside, tmp_path / "index.db", "--watch") as agent:
+            (files / "link.txt").symlink_to(outside / "secret.txt")
+            (files / "new.md").write_text("A kingfisher.")
+            eventually(lambda: self.found(agent, "kingfisher") == ["new.md"])
+            assert self.found(agent, "quokka") == []
+            assert self.found(agent, "heron") == ["alpha/one.txt"]
 
 
 class TestInProcess:

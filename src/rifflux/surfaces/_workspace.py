@@ -143,7 +143,7 @@ class Workspace:
         return place
 
     def _holds(self, path: Path) -> bool:
-        return any(path.is_relative_to(root) for root in self.roots)
+        return _within(self.roots, path)
 
     def _named_roots(self) -> str:
         return " or ".join(str(root) for root in self.roots) or "(none: this server was started without roots)"
@@ -151,26 +151,40 @@ class Workspace:
     @property
     def finder(self) -> Finder:
         """Finds files as usual, and none that a symbolic link puts outside the roots."""
-        return _Inside(**{each.name: getattr(self._finder, each.name) for each in fields(Finder)}, roots=self.roots)
+        return self._inside(indexed=False)
+
+    @property
+    def followed(self) -> Finder:
+        """Finds the files of what is indexed already, wherever that is; a link that leads out of it is not followed."""
+        return self._inside(indexed=True)
+
+    def _inside(self, *, indexed: bool) -> _Inside:
+        usual = {each.name: getattr(self._finder, each.name) for each in fields(Finder)}
+        return _Inside(**usual, roots=self.roots, indexed=indexed)
 
 
 @dataclass(frozen=True, slots=True)
 class _Inside(Finder):
-    """A finder that stays inside `roots`, also where the folder that it walks from is wider than they are."""
+    """A finder that stays inside `roots`, also where the folder that it walks from is wider than they are.
+
+    With `indexed` the folder that it walks from is one that the index was told to hold, and allowed too.
+    """
 
     roots: tuple[Path, ...] = field(default=())
+    indexed: bool = False
 
     def __call__(self, root: Path, within: Path | None = None) -> Iterator[Found | Skipped]:
         """The files of `root` as `Finder` finds them; those outside the roots become `Skipped`."""
+        allowed = (*self.roots, root.resolve()) if self.indexed else self.roots
         for item in Finder.__call__(self, root, within):
-            if isinstance(item, Found) and not self._holds(item.absolute):
+            if isinstance(item, Found) and not _within(allowed, item.absolute.resolve()):
                 yield Skipped(item.path, "its link leads out of the allowed folders")
             else:
                 yield item
 
-    def _holds(self, path: Path) -> bool:
-        real = path.resolve()
-        return any(real.is_relative_to(root) for root in self.roots)
+
+def _within(roots: Sequence[Path], path: Path) -> bool:
+    return any(path.is_relative_to(root) for root in roots)
 
 
 def _real(path: str) -> Path:

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,6 +41,7 @@ from rifflux.surfaces._mcp_replies import (
     status_reply,
     why_reply,
 )
+from rifflux.surfaces._mcp_watch import watched
 from rifflux.surfaces._mcp_works import WorkTools
 from rifflux.surfaces._workspace import Workspace
 from rifflux.types import Hit
@@ -234,13 +235,14 @@ def serve(
     synonyms: str | Path | None = None,
     intents: Mapping[str, Mapping[str, Any]] | None = None,
     user: str = "",
+    watch: bool = False,
 ) -> None:
     """Serve the index at `db` until the client leaves or the process is interrupted.
 
     Over stdio, or with `http` as (host, port) over streamable HTTP at `/mcp`; port 0 takes a free one, and
     the address is told on stderr. `roots` are the folders that may be indexed: without it, the working
     directory. `rerankers`, `synonyms` and `intents` are as for `rifflux.open`. `user` is whose memories the
-    agent keeps.
+    agent keeps. With `watch`, the files that the index holds are followed meanwhile.
     """
     places = roots or [Path.cwd()]
     made = Workspace(
@@ -253,7 +255,7 @@ def serve(
         synonyms=synonyms,
         intents=intents,
     )
-    with made as workspace, suppress(KeyboardInterrupt):
+    with made as workspace, suppress(KeyboardInterrupt), watched(workspace) if watch else nullcontext():
         if http:
             _serve_http(server(workspace, user=user), *http)
         else:

@@ -302,6 +302,7 @@ def mcp(
         str | None, typer.Option(help="Serve streamable HTTP here.  [default: stdio]", metavar="HOST:PORT")
     ] = None,
     user: Annotated[str, typer.Option(help="Whose memories the agent keeps.")] = "",
+    watch: Annotated[bool, typer.Option("--watch", help="Follow all files of the index as they change.")] = False,
 ) -> None:
     """Serve the index to agents over the Model Context Protocol: they search it, and keep memories in it."""
     from rifflux.surfaces.mcp import serve
@@ -318,6 +319,7 @@ def mcp(
         intents=settings.intents,
         http=_address(http) if http else None,
         user=user,
+        watch=watch,
     )
 
 
