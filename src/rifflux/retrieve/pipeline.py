@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 
 from rifflux.retrieve.candidates import Source
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, ranks_of
-from rifflux.types import Hit, Ids, Query, Ranking, Results, Trace, Why
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, Fused, ranks_of
+from rifflux.types import Hit, Ids, Query, Ranking, Results, Scores, Trace, Why
 
 __all__ = ["RERANK", "Candidates", "NotApplied", "Pipeline", "Plan", "Stage", "Stopwatch"]
 
@@ -149,13 +149,20 @@ class Pipeline:
         ids = survivors.ids
         trails: list[Sequence[Why | None]] = [_seen(name, found, ids) for name, found in candidates.found.items()]
         if self.fuse:
-            shares = self.fuse.contributions(candidates.found, ids, self.evidence)
+            shares = self._shares(candidates, ids)
             addends = zip(*(share.tolist() for share in shares.values()), strict=True)
             details = [dict(zip(shares, each, strict=True)) for each in addends]
             trails.append(_seen(self.fuse.name, candidates.fused, ids, details))
         if candidates.factors:
             trails.append(_anchored(candidates, ids))
         return self.hydrate(survivors, [tuple(filter(None, whys)) for whys in zip(*trails, strict=True)])
+
+    def _shares(self, candidates: Candidates, ids: Ids) -> Mapping[str, Scores]:
+        """The addends of fused scores by channel; for an id that was not fused they mean nothing."""
+        fused = candidates.fused
+        if isinstance(fused, Fused) and len(fused):
+            return fused.addends(ids)
+        return self.fuse.contributions(candidates.found, ids, self.evidence) if self.fuse else {}
 
 
 def _seen(stage: str, ranking: Ranking, ids: Ids, details: Sequence[Mapping[str, float]] = ()) -> list[Why]:

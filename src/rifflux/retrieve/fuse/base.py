@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from rifflux.types import Ids, Ranking, Scores
 
-__all__ = ["NO_EVIDENCE", "Evidence", "Fuse", "best_ranks", "ordered", "pool_of", "ranks_of", "scores_of"]
+__all__ = ["NO_EVIDENCE", "Evidence", "Fuse", "Fused", "best_ranks", "ordered", "pool_of", "ranks_of", "scores_of"]
 
 
 #: Up to so many ids are looked up by comparing them with all others, up to an eighth of the buckets in a table.
@@ -150,10 +151,30 @@ def scores_of(ranking: Ranking, ids: Ids) -> Scores:
     return scores
 
 
-def best_ranks(rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
-    """The best rank of each id in any channel."""
-    ranks: Scores = np.min([ranks_of(ranking, ids) for ranking in rankings.values()], axis=0, initial=np.inf)
+def best_ranks(rankings: Mapping[str, Ranking], ids: Ids, pool: int | None = None) -> Scores:
+    """The best rank of each id in any channel, of those among the first `pool` of one."""
+    heads = (Ranking(ranking.ids[:pool], ranking.scores[:pool]) for ranking in rankings.values())
+    ranks: Scores = np.min([ranks_of(head, ids) for head in heads], axis=0, initial=np.inf)
     return ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Fused(Ranking):
+    """A ranking with the addends of its scores by channel, in its order."""
+
+    shares: Mapping[str, Scores] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, ids: Ids, scores: Scores, shares: Mapping[str, Scores], ranks: Callable[[Ids], Scores]) -> Fused:
+        """Ids by their scores, as `ordered` has it."""
+        order = _order(ids, scores, ranks)
+        return cls(ids[order], scores[order], {name: share[order] for name, share in shares.items()})
+
+    def addends(self, ids: Ids) -> Mapping[str, Scores]:
+        """The addends of some ids; those of the first for an id that it does not have."""
+        ranks = ranks_of(self, ids)
+        places = np.where(np.isfinite(ranks), ranks, 1.0).astype(np.int64) - 1
+        return {name: share[places] for name, share in self.shares.items()}
 
 
 def ordered(ids: Ids, scores: Scores, ranks: Callable[[Ids], Scores]) -> Ranking:
@@ -161,6 +182,11 @@ def ordered(ids: Ids, scores: Scores, ranks: Callable[[Ids], Scores]) -> Ranking
 
     `ranks` is asked only about ids whose scores tie.
     """
+    order = _order(ids, scores, ranks)
+    return Ranking(ids[order], scores[order])
+
+
+def _order(ids: Ids, scores: Scores, ranks: Callable[[Ids], Scores]) -> Ids:
     falling = -np.round(scores, 12)
     order = np.lexsort((ids, falling))
     same = falling[order[1:]] == falling[order[:-1]]
@@ -169,4 +195,4 @@ def ordered(ids: Ids, scores: Scores, ranks: Callable[[Ids], Scores]) -> Ranking
         decisive = np.zeros(len(ids))
         decisive[tied] = ranks(ids[tied])
         order = np.lexsort((ids, decisive, falling))
-    return Ranking(ids[order], scores[order])
+    return order

@@ -9,7 +9,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, best_ranks, ordered, pool_of, ranks_of
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fused, best_ranks, pool_of, ranks_of
 from rifflux.types import Ids, Ranking, Scores
 
 __all__ = ["ReciprocalRank", "checked_weights"]
@@ -56,7 +56,7 @@ class ReciprocalRank:
         # Adding in the order of the names makes the sum, to the last bit, independent of the mapping's order.
         shares = self.contributions(rankings, ids, evidence)
         scores = np.sum([shares[name] for name in sorted(shares)], axis=0)
-        fused = ordered(ids, scores, lambda tied: best_ranks(rankings, tied))
+        fused = Fused.of(ids, scores, shares, lambda tied: best_ranks(rankings, tied, pool))
         return fused.head(self.limit) if self.limit else fused
 
     def contributions(

@@ -13,7 +13,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, best_ranks, ordered, pool_of, scores_of
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fused, best_ranks, pool_of, scores_of
 from rifflux.types import Ids, Ranking, Scores
 
 __all__ = ["Adaptive", "Balanced", "Linear"]
@@ -45,7 +45,8 @@ class _Weighted:
         if not len(ids):
             return Ranking.empty()
         shares = self.contributions(rankings, ids, evidence)
-        return ordered(ids, shares[LEXICAL] + shares[SEMANTIC], lambda tied: best_ranks(rankings, tied))
+        scores = shares[LEXICAL] + shares[SEMANTIC]
+        return Fused.of(ids, scores, shares, lambda tied: best_ranks(rankings, tied, pool))
 
     def contributions(
         self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence = NO_EVIDENCE
