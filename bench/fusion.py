@@ -119,8 +119,10 @@ def _channel(name: str) -> Rank:
 def _fused(fusion: Adaptive | Balanced | ReciprocalRank) -> Rank:
     def rank(case: Case) -> Ranking:
         rankings = {LEXICAL: case.rankings[LEXICAL]} if case.identifier else case.rankings
-        depth = fusion.depth(POOL)
-        return fusion({name: ranking.head(depth) for name, ranking in rankings.items()}, case, POOL)
+        # As in a large index, where channels stop at what is enough; a ranking that ends sooner is complete.
+        reach = fusion.depth(POOL), fusion.enough(POOL)
+        found = {name: ranking.head(reach[len(ranking) == DEPTH]) for name, ranking in rankings.items()}
+        return fusion(found, case, POOL)
 
     return rank
 

@@ -24,7 +24,7 @@ import rifflux
 from rifflux.index import Index
 from rifflux.retrieve.evidence import StoreEvidence
 from rifflux.retrieve.fuse import FUSIONS
-from rifflux.retrieve.pipeline import Plan, Stopwatch
+from rifflux.retrieve.pipeline import Plan, Stopwatch, reaching
 
 WARMING = 10
 T = TypeVar("T")
@@ -72,7 +72,7 @@ def _plan(index: Index, question: str, fusion: str, pool: int) -> Plan:
     """A hybrid search for a question with a fusion and a pool, without what comes after them."""
     plan = index.plan(question)
     fuse = FUSIONS[fusion]()
-    query = replace(plan.query, limit=fuse.depth(pool))
+    query = reaching(plan.query, fuse, pool)
     # Evidence remembers what it was asked: each fusion starts anew.
     evidence = StoreEvidence(index.store, query)
     return replace(

@@ -25,7 +25,7 @@ from rifflux.retrieve.classify import classify
 from rifflux.retrieve.evidence import StoreEvidence
 from rifflux.retrieve.expand import Synonyms, expand
 from rifflux.retrieve.fuse import Fuse, fusion_of
-from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch
+from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch, reaching
 from rifflux.retrieve.understand import understand
 from rifflux.retrieve.works.licences import shown, shown_document
 from rifflux.store.base import JUDGEMENT, PART, Event, Store
@@ -180,10 +180,10 @@ class Asking:
                 asked,
                 anchors=self._anchors(understanding),
                 specificity=understanding.specificity,
-                limit=fuse.depth(pool) if fuse else pool,
                 deadline=deadline,
                 exact=self.profile.exact,
             )
+            asked = reaching(asked, fuse, pool)
         asked, channels, degraded, notes = self._channels(asked, mode, clock)
         available = sources(self.store, self.profile.weights)
         pipeline = Pipeline(

@@ -242,7 +242,8 @@ class Query:
     `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
     `model` is the fingerprint of the model that made `vector`, where that is known.
     `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for. `exact` asks for the
-    scores of SQLite's bm25() to the last digit, whatever is faster.
+    scores of SQLite's bm25() to the last digit, whatever is faster. `limit` candidates are wanted of each channel; as
+    many as `enough` suffice where finding all of them takes longer (0: `limit` of them).
     """
 
     text: str
@@ -259,8 +260,14 @@ class Query:
     model: str | None = None
     filter: Filter = field(default_factory=Filter)
     limit: int = 20
+    enough: int = 0
     deadline: float | None = None
     exact: bool = False
+
+    @property
+    def sufficient(self) -> int:
+        """How many candidates a channel may stop at."""
+        return min(self.enough or self.limit, self.limit)
 
 
 @dataclass(frozen=True, slots=True)

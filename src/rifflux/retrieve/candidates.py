@@ -46,7 +46,7 @@ class Whole:
     def place(self, query: Query, ids: Ids) -> Place | None:
         """The place of the best of some chunks among all; None where none of them is ranked."""
         if self._last is None or self._last[0] is not query:
-            self._last = query, self._source(replace(query, limit=max(self._chunks, query.limit)))
+            self._last = query, self._source(replace(query, limit=max(self._chunks, query.limit), enough=0))
         ranking = self._last[1]
         places = np.flatnonzero(np.isin(ranking.ids, ids))
         if not len(places):

@@ -114,7 +114,9 @@ class _Trial:
 
     def _rank_on_page_of(self, top_k: int, plan: Plan) -> int | None:
         wider = plan.wider(top_k)
-        found = {name: ranking.head(wider.query.limit) for name, ranking in self._far.items()}
+        cut = {name: len(found) <= self.plan.query.sufficient for name, found in self.candidates.found.items()}
+        reach = wider.query.limit, wider.query.sufficient
+        found = {name: ranking.head(reach[cut[name]]) for name, ranking in self._far.items()}
         return self._rank_in(wider, wider.pipeline.ordered(wider.query, found, Stopwatch()), top_k)
 
     @cached_property

@@ -11,7 +11,7 @@ from rifflux.retrieve.candidates import Source
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, Fused, ranks_of
 from rifflux.types import Hit, Ids, Query, Ranking, Results, Scores, Trace, Why
 
-__all__ = ["RERANK", "Candidates", "NotApplied", "Pipeline", "Plan", "Stage", "Stopwatch"]
+__all__ = ["RERANK", "Candidates", "NotApplied", "Pipeline", "Plan", "Stage", "Stopwatch", "reaching"]
 
 Stage = Callable[[Query, Sequence[Hit]], Sequence[Hit]]
 #: Reads the rows of a ranking and gives each hit its trail.
@@ -205,11 +205,17 @@ class Plan:
     def _more(self, trace: Trace, read: int) -> bool:
         """Whether there are candidates that were not read: fused, or further down in a channel."""
         channels = (trace.counts[name] for name in self.pipeline.sources)
-        return trace.counts["fused"] > read or any(count >= self.query.limit for count in channels)
+        return trace.counts["fused"] > read or any(count >= self.query.sufficient for count in channels)
 
     def wider(self, top_k: int) -> Plan:
         """The plan for a longer page: its pool, and how far its channels are read."""
         pool = self.pool_of(top_k)
         pipeline = replace(self.pipeline, pool=pool)
-        limit = pipeline.fuse.depth(pool) if pipeline.fuse else pool
-        return replace(self, pipeline=pipeline, query=replace(self.query, limit=limit), clock=Stopwatch())
+        return replace(self, pipeline=pipeline, query=reaching(self.query, pipeline.fuse, pool), clock=Stopwatch())
+
+
+def reaching(query: Query, fuse: Fuse | None, pool: int) -> Query:
+    """The question with how far its channels are read for a pool of candidates."""
+    if fuse is None:
+        return replace(query, limit=pool, enough=pool)
+    return replace(query, limit=fuse.depth(pool), enough=fuse.enough(pool))

@@ -210,12 +210,11 @@ class Inquiry:
 
     def _exact(self, why: Why, id: int) -> Why:
         """What a channel has to say, also of a chunk that stands below what the search reads."""
-        read = self.plan.query.limit
         ranking = self.candidates.found.get(why.stage)
-        if ranking is None or why.rank is not None or len(ranking) < read:
+        if ranking is None or why.rank is not None or len(ranking) < self.plan.query.sufficient:
             return why
         place = self._place(why.stage, np.array([id], np.int64))
-        return replace(why, rank=place[1], score=place[2], detail={"read": read}) if place else why
+        return replace(why, rank=place[1], score=place[2], detail={"read": len(ranking)}) if place else why
 
     def _decisive(self, id: int, rank: int) -> tuple[str, str]:
         """The last stage that moved a chunk onto the page or off it (else the first), and how."""

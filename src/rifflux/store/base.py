@@ -244,11 +244,17 @@ class Store(Protocol):
     # Ranking
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
-        """Rank chunks by BM25 over the query's terms; scores are positive, higher is better. Variants add `VARIANT`."""
+        """Rank chunks by BM25 over the query's terms; scores are positive, higher is better. Variants add `VARIANT`.
+
+        Of at most `limit` chunks, those that are `enough` for the query are always found.
+        """
         ...
 
     def nearest(self, query: Query, limit: int) -> Ranking:
-        """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing."""
+        """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing.
+
+        Of at most `limit` chunks, those that are `enough` for the query are always found.
+        """
         ...
 
     # Reading

@@ -56,7 +56,8 @@ class Fuse(Protocol):
     """Fuses rankings by channel name into one.
 
     `depth` tells how far the rankings should reach for a pool of candidates: scores known further down than the
-    pool keep a candidate of one channel from counting as worthless in the other.
+    pool keep a candidate of one channel from counting as worthless in the other. `enough` of them suffice where reading
+    on costs time.
     """
 
     @property
@@ -71,6 +72,10 @@ class Fuse(Protocol):
 
     def depth(self, pool: int) -> int:
         """How many entries of each channel it makes use of."""
+        ...
+
+    def enough(self, pool: int) -> int:
+        """How many of them it can do with."""
         ...
 
     def __call__(

@@ -46,6 +46,10 @@ class ReciprocalRank:
         """The pool itself: what is below it adds next to nothing."""
         return pool
 
+    def enough(self, pool: int) -> int:
+        """All of it."""
+        return pool
+
     def __call__(
         self, rankings: Mapping[str, Ranking], evidence: Evidence = NO_EVIDENCE, pool: int | None = None
     ) -> Ranking:

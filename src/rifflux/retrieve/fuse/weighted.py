@@ -25,6 +25,8 @@ _ALPHAS = ((0.5, 0.3), (0.2, 0.5), (-1.0, 0.7))
 DEPTH = 1000
 #: How far down the ranking the best cosine is compared; with fewer candidates their confidence is not judged.
 GAP_RANK = 100
+#: How far down `Adaptive` can do with, and the rank from which on cosines are taken to go on falling with its logarithm.
+ENOUGH, STEADY = 300, 30
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ class _Weighted:
     def depth(self, pool: int) -> int:
         """Deep enough that most candidates of one channel have a score in the other."""
         return max(DEPTH, pool)
+
+    def enough(self, pool: int) -> int:
+        """All of that: scores are scaled by the last."""
+        return self.depth(pool)
 
     def __call__(
         self, rankings: Mapping[str, Ranking], evidence: Evidence = NO_EVIDENCE, pool: int | None = None
@@ -158,6 +164,17 @@ class Adaptive(_Weighted):
         odds = math.log(prior / (1 - prior)) + self.slope * (gap - self.usual_gap)
         return 1 / (1 + math.exp(-odds))
 
+    def enough(self, pool: int) -> int:
+        """Less than the depth for a usual pool: where the last cosine would be is told by how they fall."""
+        return ENOUGH if pool <= ENOUGH else self.depth(pool)
+
+    def semantic(self, rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
+        """Cosine scaled so that the best of the ranking is 1 and its last 0, or, if it was cut, one further down."""
+        ranking = rankings.get(SEMANTIC, Ranking.empty())
+        if len(ranking) != ENOUGH:
+            return super().semantic(rankings, ids)
+        return _scaled(ranking, ids, _extrapolated(ranking.scores))
+
     def _prior(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
         kinds = evidence.kinds(pool_of(rankings, self.looked_at))
         return sum(self.priors.get(kind, self.prior) for kind in kinds) / len(kinds) if kinds else self.prior
@@ -167,9 +184,19 @@ def _min_max(ranking: Ranking, ids: Ids) -> Scores:
     """Each id's score scaled by the ranking's own ends, whatever ids are asked for; what it does not hold is 0."""
     if not len(ranking):
         return np.zeros(len(ids))
-    high, low = float(ranking.scores[0]), float(ranking.scores[-1])
-    known = scores_of(ranking, ids)
+    return _scaled(ranking, ids, float(ranking.scores[-1]))
+
+
+def _scaled(ranking: Ranking, ids: Ids, low: float) -> Scores:
+    """Each id's score as its place from `low`, which is 0, to that of the best, which is 1; 0 for what is missing."""
+    high, known = float(ranking.scores[0]), scores_of(ranking, ids)
     return _known((known - low) / (high - low) if high > low else known - low + 1.0)
+
+
+def _extrapolated(cosines: Scores) -> float:
+    """The cosine that a ranking which was cut would have at `DEPTH`."""
+    steady, last = float(cosines[STEADY - 1]), float(cosines[-1])
+    return last - (steady - last) * math.log(DEPTH / len(cosines)) / math.log(len(cosines) / STEADY)
 
 
 def _known(scores: Scores) -> Scores:

@@ -81,15 +81,22 @@ class Snapshot:
         """Whether this is the state that the database knows."""
         return self.fresh.seen == known.latest and self.packed.is_of(known, model)
 
-    def nearest(self, owner: int, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
-        """The `limit` chunks of an owner of highest cosine with a vector of unit length, among those allowed."""
+    def nearest(
+        self, owner: int, vector: Vectors, limit: int, allowed: Allowed | None, enough: int | None = None
+    ) -> Ranking:
+        """The `limit` chunks of an owner of highest cosine with a vector of unit length, among those allowed.
+
+        As many as are `enough` are found where there are too many to look at each.
+        """
+        enough = limit if enough is None else enough
         ranking = self.fresh.matrix.where(self.fresh.owners == owner).nearest(vector, limit, allowed)
         among = self.packed.of(owner)
         mask = self._mask(among, allowed)
         search = self.graph.nearest_rows if self.graph else nearest_rows
-        rows, cosines = search(self.packed, among, mask, vector, limit)
+        rows, cosines = search(self.packed, among, mask, vector, enough)
+        every = len(rows) == (among.stop - among.start if mask is None else np.count_nonzero(mask))
         ids = np.concatenate([self.packed.ids[rows], ranking.ids])
-        return best(ids, np.concatenate([cosines, ranking.scores]), limit)
+        return best(ids, np.concatenate([cosines, ranking.scores]), limit if every else enough)
 
     def _mask(self, among: slice, allowed: Allowed | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
         """Which rows of a slice count; None for all."""

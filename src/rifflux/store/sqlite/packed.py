@@ -195,7 +195,9 @@ def sign_words(vectors: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Booleans of shape (rows, dimension) as words of 64 bits of shape (rows, words); missing ones are false."""
     packed = np.packbits(vectors, axis=1, bitorder="little")
     missing = -packed.shape[1] % (_WORD_BITS // 8)
-    return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing)))).view("<u8")
+    if missing:
+        packed = np.pad(packed, ((0, 0), (0, missing)))
+    return np.ascontiguousarray(packed).view("<u8")
 
 
 def write(connection: apsw.Connection, path: Path, stamp: Stamp, model: int, dimension: int) -> None:

@@ -36,6 +36,8 @@ SPARSE = 0.2
 SAMPLE = 200
 #: Rows scanned at a time: what is computed of them stays in the processor's cache.
 BLOCK = 1 << 15
+#: From so many rows on, every eighth tells how the counts are distributed.
+MANY, EACH = 1 << 16, 8
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.uint16]
@@ -102,10 +104,13 @@ def _likely(
     beyond = 3 * 64 * len(signs) + 1
     if allowed is not None:
         counts += np.multiply(~allowed, beyond, dtype=np.uint16)
-    held = np.bincount(counts, minlength=beyond)[:beyond]
-    upto = np.cumsum(held)
-    level = _level(upto, max(SAMPLE, 2 * limit))
-    places = np.flatnonzero(counts <= level)
+    for each in (EACH, 1) if len(counts) >= MANY else (1,):
+        held = each * np.bincount(counts[::each], minlength=beyond)[:beyond]
+        upto = np.cumsum(held)
+        level = _level(upto, max(SAMPLE, 2 * limit))
+        places = np.flatnonzero(counts <= level)
+        if len(places) >= limit:
+            break  # else the rows that were looked at are unlike the others
     found = cosines(places)
     wider = _expected_level(counts[places], found, held, level, limit)
     while True:
