@@ -14,8 +14,8 @@ from rifflux.types import Ids, Ranking, Scores
 __all__ = ["NO_EVIDENCE", "Evidence", "Fuse", "Fused", "best_ranks", "ordered", "pool_of", "ranks_of", "scores_of"]
 
 
-#: Up to so many ids are looked up by comparing them with all others, up to an eighth of the buckets in a table.
-FEW, BUCKETS = 24, 4096
+#: Ids are looked up by so many comparisons of all with all at most, and up to an eighth of the buckets in a table.
+COMPARISONS, BUCKETS = 1 << 13, 4096
 
 
 class Evidence(Protocol):
@@ -109,8 +109,9 @@ def ranks_of(ranking: Ranking, ids: Ids) -> Scores:
     """The best rank, from 1, of each id in a ranking; infinity where it is missing. `ids` holds each once."""
     if not len(ranking) or not len(ids):
         return np.full(len(ids), np.inf)
-    find = _compared if len(ids) <= FEW else _hashed if len(ids) <= BUCKETS // 8 else _searched
-    return find(ranking.ids, ids)
+    if len(ids) * len(ranking) <= COMPARISONS:
+        return _compared(ranking.ids, ids)
+    return _hashed(ranking.ids, ids) if len(ids) <= BUCKETS // 8 else _searched(ranking.ids, ids)
 
 
 def _compared(ranked: Ids, ids: Ids) -> Scores:
@@ -194,9 +195,13 @@ def ordered(ids: Ids, scores: Scores, ranks: Callable[[Ids], Scores]) -> Ranking
 def _order(ids: Ids, scores: Scores, ranks: Callable[[Ids], Scores]) -> Ids:
     falling = -np.round(scores, 12)
     order = np.lexsort((ids, falling))
-    same = falling[order[1:]] == falling[order[:-1]]
+    sorted_ = falling[order]
+    same = sorted_[1:] == sorted_[:-1]
     if same.any():
-        tied = order[np.append(same, False) | np.append(False, same)]
+        either = np.zeros(len(ids), bool)
+        either[1:] = same
+        either[:-1] |= same
+        tied = order[either]
         decisive = np.zeros(len(ids))
         decisive[tied] = ranks(ids[tied])
         order = np.lexsort((ids, decisive, falling))

@@ -25,7 +25,7 @@ _ALPHAS = ((0.5, 0.3), (0.2, 0.5), (-1.0, 0.7))
 DEPTH = 1000
 #: How far down the ranking the best cosine is compared; with fewer candidates their confidence is not judged.
 GAP_RANK = 100
-#: How far down `Adaptive` can do with, and the rank from which on cosines are taken to go on falling with its logarithm.
+#: How far `Adaptive` can do with, and from which rank on cosines are taken to fall with its logarithm.
 ENOUGH, STEADY = 300, 30
 
 
