@@ -83,6 +83,19 @@ def test_adaptive_trusts_vectors_more_where_they_choose_clearly() -> None:
     assert Adaptive().semantic_weight(clear, Known()) > Adaptive().semantic_weight(vague, Known())
 
 
+def test_adaptive_scores_a_ranking_that_was_cut_as_if_it_had_been_read_on() -> None:
+    cosines = {rank: 0.9 - 0.05 * np.log(rank) for rank in range(1, 1001)}
+    deep = {"lexical": ranking({5: 9.0, 200: 8.0}), "semantic": ranking(cosines)}
+    cut = {**deep, "semantic": deep["semantic"].head(Adaptive().enough(100))}
+    assert len(cut["semantic"]) < Adaptive().depth(100) == len(deep["semantic"])
+    ids = np.array([1, 5, 50, 200])
+    assert Adaptive().semantic(cut, ids) == pytest.approx(Adaptive().semantic(deep, ids), abs=1e-9)
+
+
+def test_a_large_pool_is_read_to_its_end() -> None:
+    assert Adaptive().enough(2000) == Adaptive().depth(2000) == 2000
+
+
 @pytest.mark.parametrize("fusion", [Balanced(), Adaptive()])
 def test_without_vectors_the_words_decide(fusion: Fuse) -> None:
     result = fusion({"lexical": ranking({5: 3.0, 4: 2.0, 6: 1.0})})

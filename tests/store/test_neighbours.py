@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rifflux.store.base import ModelInfo
-from rifflux.store.sqlite import SqliteStore, hnsw, neighbours
+from rifflux.store.sqlite import SqliteStore, hnsw, neighbours, scan
 from rifflux.store.sqlite.connect import connect
 from rifflux.store.sqlite.derived import Unfit, location_of
-from rifflux.store.sqlite.packed import NAME
+from rifflux.store.sqlite.packed import NAME, sign_words
 from rifflux.store.sqlite.scan import apart, nearest_rows
 from rifflux.testing import StoreContract, change
 from rifflux.types import Filter, Query, Ranking, Vectors
@@ -160,10 +160,31 @@ def test_what_is_expected_to_be_missed_is_missed(packing: None, path: Path) -> N
     store.close()
 
 
+def test_what_is_enough_is_exact_and_a_small_set_is_ranked_whole(store: SqliteStore) -> None:
+    put(store, "many", vectors(4000))
+    put(store, "few", vectors(500), kind="note")
+    store.accelerate()
+    query = Query("", vector=vectors(1)[0], limit=450, enough=100)
+    assert len(store.nearest(query, 450)) == 100
+    exact = exactly(store, replace(query, enough=0), 100).ids
+    assert len(np.intersect1d(store.nearest(query, 450).ids, exact)) >= 90
+    narrow = replace(query, filter=Filter(kinds=("note",)))
+    assert len(store.nearest(narrow, 450)) == 450
+
+
+def test_rows_that_happen_to_be_sampled_do_not_hide_how_few_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "MANY", 1)
+    towards = vectors(1)[0]
+    rows = np.tile(-towards, (4096, 1))
+    rows[:: scan.EACH][:30] = towards
+    signs = np.ascontiguousarray(sign_words(rows > 0).T)
+    found, cosines = scan._likely(signs, None, towards, 100, lambda some: rows[some] @ towards)
+    assert len(found) >= 100
+    assert np.count_nonzero(cosines > 0) == 30
+
+
 def test_the_scan_counts_differing_signs_and_large_components_thrice() -> None:
     vector, others = vectors(1)[0], vectors(50)
-    from rifflux.store.sqlite.packed import sign_words
-
     weights = np.where(np.abs(vector) > np.abs(vector).mean(), 3, 1)
     expected = [int(weights[(other > 0) != (vector > 0)].sum()) for other in others]
     assert apart(np.ascontiguousarray(sign_words(others > 0).T), vector).tolist() == expected
@@ -447,7 +468,7 @@ def test_a_search_does_not_wait_for_packing(path: Path, monkeypatch: pytest.Monk
 
 _BUILD = """
 import sys
-from rifflux.store.sqlite import SqliteStore, neighbours
+from rifflux.store.sqlite import SqliteStore, neighbours, scan
 neighbours.LEAST = 1
 store = SqliteStore.open(sys.argv[1])
 print("ready", flush=True)
