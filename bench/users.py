@@ -247,7 +247,9 @@ def serve(path: Path, users: int, lines: Sequence[str], arguments: argparse.Name
     asked = [list(questions(template, lines, 200)) for template in range(TEMPLATES)]
     workers = ("--workers", str(arguments.workers), "--rate", "1000000")
     chance = random.Random(3)
-    with serving(path, *workers) as url, httpx.Client(base_url=url, timeout=60) as client:
+    # The service closes connections that were idle for five seconds: they are not used again before that.
+    limits = httpx.Limits(keepalive_expiry=2.0)
+    with serving(path, *workers) as url, httpx.Client(base_url=url, timeout=60, limits=limits) as client:
 
         def search() -> Request:
             user = chance.randrange(users)

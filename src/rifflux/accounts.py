@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import operator
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.store.register import Register, Token
@@ -24,10 +26,14 @@ _SECONDS_BETWEEN_MARKS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """Makes, checks and revokes tokens. A token reads `rfx_ID_SECRET`; `now` is the clock, in seconds since 1970."""
+    """Makes, checks and revokes tokens. A token reads `rfx_ID_SECRET`; `now` is the clock, in seconds since 1970.
+
+    `later` writes when a token was last used: at once, or where nobody waits for it.
+    """
 
     register: Register
     now: Callable[[], float] = time.time
+    later: Callable[[Callable[[], None]], object] = operator.call
 
     def create(self, user: str, role: str = USER, label: str = "") -> tuple[Token, str]:
         """A new token and its text, which can never be shown again. Raises `InvalidArgument`."""
@@ -50,7 +56,7 @@ class Accounts:
             return None
         now = self.now()
         if now - (token.used_at or 0.0) > _SECONDS_BETWEEN_MARKS:
-            self.register.mark_used(id, now)
+            self.later(partial(self.register.mark_used, id, now))
             token = replace(token, used_at=now)
         return token
 

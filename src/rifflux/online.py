@@ -14,6 +14,7 @@ program, or on a question of long ago) is counted as `unmatched`. Words are neve
 
 from __future__ import annotations
 
+import operator
 import threading
 import time
 from collections import defaultdict
@@ -126,14 +127,22 @@ def _day(moment: float) -> str:
 class Diary:
     """Notes that questions were asked, and writes them together, so that few searches wait for a write.
 
-    `seconds` is how long one may wait at most until the next is noted; a crash loses what waited. Safe to share between
-    threads.
+    `seconds` is how long one may wait at most until the next is noted, and `later` does the writing then: at once, or
+    where nobody waits for it. A crash loses what waited. Safe to share between threads.
     """
 
-    def __init__(self, register: Register, *, seconds: float = 1.0, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        register: Register,
+        *,
+        seconds: float = 1.0,
+        now: Callable[[], float] = time.time,
+        later: Callable[[Callable[[], None]], object] = operator.call,
+    ) -> None:
         self._register = register
         self._seconds = seconds
         self._now = now
+        self._later = later
         self._lock = threading.Lock()
         self._waiting: list[Question] = []
         self._flushed = now()
@@ -144,8 +153,10 @@ class Diary:
         with self._lock:
             self._waiting.append(Question(user, digest_of(query), now))
             due = now - self._flushed >= self._seconds
+            if due:
+                self._flushed = now
         if due:
-            self.flush()
+            self._later(self.flush)
 
     def flush(self) -> None:
         """Write what waits."""

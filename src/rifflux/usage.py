@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -53,8 +54,9 @@ def _number(text: str) -> float:
 class Ledger:
     """Collects spendings in memory and writes them together, so that a search does not wait for a write.
 
-    `seconds` is how long one may wait at most until the next is noted; `flush` writes what waits, and so must whoever
-    ends the process: a crash loses what waited. Safe to share between threads.
+    `seconds` is how long one may wait at most until the next is noted, and `later` does the writing then: at once, or
+    where nobody waits for it. `flush` writes what waits, and so must whoever ends the process: a crash loses what
+    waited. Safe to share between threads.
     """
 
     def __init__(
@@ -65,12 +67,14 @@ class Ledger:
         *,
         seconds: float = 1.0,
         now: Callable[[], float] = time.time,
+        later: Callable[[Callable[[], None]], object] = operator.call,
     ) -> None:
         self.prices = prices or Prices()
         self.budget = budget
         self._register = register
         self._seconds = seconds
         self._now = now
+        self._later = later
         self._lock = threading.Lock()
         self._waiting: list[Spending] = []
         self._spent: dict[str, tuple[float, float]] = {}
@@ -85,16 +89,24 @@ class Ledger:
             month, spent = self._spent.get(user, (0.0, 0.0))
             self._spent[user] = month, spent + cost
             due = now - self._flushed >= self._seconds
+            if due:
+                self._flushed = now
         if due:
-            self.flush()
+            self._later(self.flush)
 
     def flush(self) -> None:
         """Write what waits."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
             self._flushed = self._now()
-        if waiting:
+        if not waiting:
+            return
+        try:
             self._register.spend(waiting)
+        except BaseException:
+            with self._lock:
+                self._waiting = [*waiting, *self._waiting]
+            raise
 
     def left(self, user: str) -> float:
         """What is left of a user's budget of this month; infinite without one."""

@@ -7,7 +7,8 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -107,9 +108,11 @@ class Service:
     ) -> None:
         self.settings = settings
         self.index = index
-        self.ledger = Ledger(index.store.register, prices, budget or math.inf)
-        self.diary = Diary(index.store.register)
-        self.accounts = Accounts(index.store.register)
+        # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
+        self.ledger = Ledger(index.store.register, prices, budget or math.inf, later=self._later)
+        self.diary = Diary(index.store.register, later=self._later)
+        self.accounts = Accounts(index.store.register, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.metrics = Metrics()
         self._embedding = Workers()
@@ -140,12 +143,21 @@ class Service:
             self._failing[sort] = cause
             log.warning("embedder", sort=sort, cause=cause, answered="by words alone")
 
+    def _later(self, work: Callable[[], None]) -> None:
+        self._writer.submit(work).add_done_callback(_log_failure)
+
     def close(self) -> None:
         """Write what waits, and close the index and the counts."""
+        self._writer.shutdown()
         self.ledger.flush()
         self.diary.flush()
         self.buckets.close()
         self.index.close()
+
+
+def _log_failure(done: Future[None]) -> None:
+    if error := done.exception():
+        log.error("record", cause=str(error))
 
 
 def is_loopback(host: str) -> bool:
