@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ __all__ = ["DOCUMENTS", "Adding"]
 
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
+#: So many documents of a program are stored in one transaction: others write between two.
+TOGETHER = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class Adding(Keeping):
         turns = Turns(self.store)
         if todo:
             self._read(todo, how, tally, turns)
-        changes = self._put(DOCUMENTS, documents, force=how.force) if documents else []
+        changes = self._put(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
         tally.indexed += len(changes)
         tally.skipped += len(documents) - len(changes)
         tally.chunks += sum(len(change.chunks) for change in changes)
@@ -200,18 +203,36 @@ class Adding(Keeping):
             self._use_model()
             embed_changes(self.store, self.embedder, changes)
 
-    def _put(self, collection: str, documents: Iterable[Document], *, force: bool = False) -> list[DocumentChange]:
+    def _put(
+        self, collection: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
+    ) -> list[DocumentChange]:
         """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""
-        from rifflux.ingest.chunk import blocks_of
         from rifflux.ingest.same import is_same
 
-        prepare, store = self._preparer(), self.store
+        store = self.store
         wanted = {document.key: document for document in documents}.values()
         changed = [each for each in wanted if force or not is_same(each, store.document(collection, each.key))]
-        changes = [prepare(collection, each, blocks_of(each), each.key) for each in changed]
-        if changes:
-            store.put_all(Placed(collection, change) for change in changes)
+        changes, prepared = list[DocumentChange](), self._prepared(collection, changed, processes)
+        while group := list(islice(prepared, TOGETHER)):
+            store.put_all(Placed(collection, change) for change in group)
+            changes += group
         return changes
+
+    def _prepared(
+        self, collection: str, documents: Sequence[Document], processes: int | None
+    ) -> Iterator[DocumentChange]:
+        """Documents chunked and analysed, in their order; by other processes, too, where they are many."""
+        from rifflux.ingest.job import Given, do
+        from rifflux.ingest.reading import Reading
+        from rifflux.models.cores import available_cores
+
+        prepare, jobs = self._preparer(), [Given(collection, document) for document in documents]
+        with Reading(prepare, processes or available_cores()) as reading:
+            for job, outcome in reading(jobs, sum(job.size for job in jobs)):
+                # What a process could not do, because it was ended, is done here.
+                change = outcome.prepared or do(job, prepare).prepared
+                assert change
+                yield change
 
     def _embed_stored(
         self, changes: Iterable[DocumentChange], turns: Turns, progress: Progress | None, *, wait: bool

@@ -13,6 +13,7 @@ import deadly
 import pytest
 
 import rifflux
+from rifflux import adding
 from rifflux.ingest import reading, workers
 from rifflux.ingest.chunk import Chunker
 from rifflux.ingest.find import Finder, Found
@@ -20,6 +21,7 @@ from rifflux.ingest.job import Job, do
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.workers import LOST, Workers
 from rifflux.text.analyser import analyser
+from rifflux.types import Document
 
 
 def preparer(count: Callable[[str], int] = deadly.count) -> Preparer:
@@ -130,3 +132,22 @@ class TestIndexing:
         monkeypatch.setattr(reading, "WORTHWHILE", 10**9)
         monkeypatch.setattr(workers, "Worker", None)
         self.contents(tmp_path / "a.db", folder, 2)
+
+    def test_documents_of_a_program_are_prepared_by_them_too(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(adding, "TOGETHER", 30)
+        documents = [
+            Document(str(number), f"Heron {number} met the owl. " * (number % 7), f"Letter {number}")
+            for number in range(100)
+        ]
+        held = []
+        for processes in (1, 2):
+            with rifflux.open(tmp_path / f"{processes}.db", model="hash") as index:
+                report = index.add(*documents, embed=False, processes=processes)
+                assert (report.indexed_files, index.check()) == (100, [])
+                again = index.add(*documents, embed=False, processes=processes)
+                assert (again.indexed_files, again.skipped_files) == (0, 100)
+                held.append([[(hit.chunk_id, hit.content) for hit in index.chunks(each.key)] for each in documents])
+        assert held[0] == held[1]
+        assert all(held[0])

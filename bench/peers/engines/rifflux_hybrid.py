@@ -2,35 +2,30 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 import rifflux
-from rifflux.ingest.chunk import Chunker, embedding_text
+from rifflux.ingest.chunk import Chunker
 from rifflux.profiles import profile
-from rifflux.types import Document
+from rifflux.types import Document, Query
 
 WHOLE = replace(profile("files"), name="whole", chunker=Chunker(target_tokens=100_000, floor_tokens=100_000))
-
-
-def _plain(text):
-    """A text without what chunking may change."""
-    return "".join(text.split())
+BATCH = 4096
+#: A few texts are cut nevertheless, as they hold several functions; all parts get the vector of the whole.
+_CHUNKS = """
+select chunk.uid, chunk.hash, document.key from chunk join document on document.id = chunk.document order by chunk.id"""
 
 
 class Given:
-    """An embedder that is told the vectors."""
+    """An embedder that is told the vector of each question; those of the texts are stored as they are given."""
 
-    name = backend = "given"
+    name = backend = spec = "given"
     max_tokens = 512
     fingerprint = "0" * 32
 
-    def __init__(self, dimension, known):
-        self.dimension, self.known, self.asked = dimension, known, None
+    def __init__(self, dimension):
+        self.dimension, self.asked = dimension, None
 
     def embed_documents(self, texts):
-        # A few texts are not taken over letter by letter; they go without a vector.
-        none = np.zeros(self.dimension, np.float32)
-        return np.stack([self.known.get(_plain(text), none) for text in texts])
+        raise NotImplementedError("vectors of texts are given")
 
     def embed_query(self, text):
         return self.asked
@@ -43,23 +38,30 @@ class Engine:
     mode = "hybrid"
 
     def build(self, texts, vectors, folder):
-        known = {
-            _plain(embedding_text(each["title"], (), each["text"])): vectors[place] for place, each in enumerate(texts)
-        }
-        self.given = Given(vectors.shape[1], known)
+        self.given = Given(vectors.shape[1])
         self.index = rifflux.open(folder / "index.db", profile=WHOLE, model=self.given)
         documents = (
             Document(str(place), each["text"], each["title"], kind=each.get("kind", "text"))
             for place, each in enumerate(texts)
         )
-        self.index.add(*documents)
+        self.index.add(*documents, embed=False)
+        self._give(vectors)
         self.index.accelerate()
-        known.clear()
+
+    def _give(self, vectors):
+        self.index._use_model()
+        store = self.index.store
+        rows = store._engine.rows(_CHUNKS)
+        self.places = {id: int(key) for id, _, key in rows}
+        for start in range(0, len(rows), BATCH):
+            ids, hashes, keys = zip(*rows[start : start + BATCH], strict=True)
+            store.put_vectors(ids, hashes, vectors[[int(key) for key in keys]])
 
     def hybrid(self, text, vector, k):
         self.given.asked = vector
         return [int(hit.document) for hit in self.index.search(text, top_k=k)]
 
     def nearest(self, vector, k):
-        self.given.asked = vector
-        return [int(hit.document) for hit in self.index.search("vector", mode="semantic", top_k=k)]
+        # A search by meaning leaves near-duplicates out; what is compared is the search for vectors alone.
+        found = self.index.store.nearest(Query("", vector=vector), k)
+        return list(dict.fromkeys(self.places[id] for id in found.ids.tolist()))

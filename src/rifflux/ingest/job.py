@@ -8,14 +8,15 @@ from hashlib import blake2b
 from pathlib import Path
 
 from rifflux.errors import Unreadable
+from rifflux.ingest.chunk import blocks_of
 from rifflux.ingest.find import Found
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
 from rifflux.store.base import DocumentChange, FileState
-from rifflux.types import Failure, Parsed
+from rifflux.types import Document, Failure, Parsed
 
-__all__ = ["UNFINISHED", "FileChange", "Job", "Lines", "Outcome", "do", "fingerprint", "is_current"]
+__all__ = ["UNFINISHED", "FileChange", "Given", "Job", "Lines", "Outcome", "do", "fingerprint", "is_current"]
 
 #: How much of a file is looked at to tell whether any reader takes it.
 HEAD_BYTES = 8192
@@ -45,6 +46,34 @@ class Job:
     unchanged: bool = False
     lines: Lines | None = None
 
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"{self.root}/{self.found.path}"
+
+    @property
+    def size(self) -> int:
+        """Bytes to read."""
+        return len(self.lines.data) if self.lines else self.found.size
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A document that a program gives, to prepare for a collection."""
+
+    collection: str
+    document: Document
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"{self.collection}/{self.document.key}"
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it has."""
+        return len(self.document.text)
+
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
@@ -60,15 +89,22 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a job. `change` is None where nothing is to be stored; `numbers` are the documents' lines."""
+    """What became of a job. `change` is None where nothing is to be stored; `numbers` are the documents' lines.
+
+    `prepared` is a document that was given.
+    """
 
     change: FileChange | None = None
     failures: tuple[Failure, ...] = ()
     numbers: tuple[int, ...] = ()
+    prepared: DocumentChange | None = None
 
 
-def do(job: Job, prepare: Preparer) -> Outcome:
+def do(job: Job | Given, prepare: Preparer) -> Outcome:
     """Read, chunk and analyse what a job is about."""
+    if isinstance(job, Given):
+        document = job.document
+        return Outcome(prepared=prepare(job.collection, document, blocks_of(document), document.key))
     return _file(job, prepare) if job.lines is None else _lines(job, job.lines, prepare)
 
 

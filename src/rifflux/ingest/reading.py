@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from rifflux.ingest.job import Job, Outcome, do
+from rifflux.ingest.job import Outcome, do
 from rifflux.ingest.prepare import Preparer
-from rifflux.ingest.workers import Workers
+from rifflux.ingest.workers import Task, Workers
 
 __all__ = ["MOST_WORKERS", "Reading"]
 
@@ -37,7 +37,7 @@ class Reading:
         self._workers = None
         self._open.close()
 
-    def __call__(self, jobs: Iterable[Job], size: int) -> Iterator[tuple[Job, Outcome]]:
+    def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, Outcome]]:
         """Each job with what became of it, in the order of the jobs; `size` is how many bytes they are to read."""
         if self._workers is None and self.processes > 1 and size >= WORTHWHILE:
             workers = Workers.start(min(self.processes, MOST_WORKERS), self.prepare)

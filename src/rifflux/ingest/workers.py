@@ -18,14 +18,14 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
-from rifflux.ingest.job import Job, Outcome, do
+from rifflux.ingest.job import Given, Job, Outcome, do
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.wire import receive, send
 from rifflux.types import Failure
 
-__all__ = ["Workers", "bundled"]
+__all__ = ["Task", "Workers", "bundled"]
 
 #: Jobs go out together until they are so many, or so many bytes: a message has its price.
 BUNDLE_JOBS, BUNDLE_BYTES = 64, 2**18
@@ -35,7 +35,9 @@ _START = (
 )
 LOST = "reading it ended the process that read it: out of memory, or a fault in the library for its format"
 
-Bundle = tuple[Job, ...]
+#: What is to be done: files to read, or documents to prepare.
+Task = TypeVar("Task", Job, Given)
+Bundle = tuple[Any, ...]
 #: Outcomes, as bytes for `pickle.loads` where they come from another process: this thread is to do no work.
 Found = bytes | list[Outcome]
 Waiting = deque[tuple[Bundle, Future[Found]]]
@@ -124,7 +126,7 @@ class Workers:
             worker.kill()
         self._threads.shutdown(cancel_futures=True)
 
-    def __call__(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+    def __call__(self, jobs: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
         """Each job with what became of it, in the order of the jobs. Only a few are taken ahead."""
         waiting: Waiting = deque()
         for bundle in bundled(jobs):
@@ -134,7 +136,7 @@ class Workers:
         while waiting:
             yield from self._first(waiting)
 
-    def _first(self, waiting: Waiting) -> Iterator[tuple[Job, Outcome]]:
+    def _first(self, waiting: Waiting) -> Iterator[tuple[Any, Outcome]]:
         bundle, found = waiting.popleft()
         return _collected(bundle, found.result())
 
@@ -149,7 +151,7 @@ class Workers:
                 return [outcome for job in bundle for _, outcome in _collected((job,), self._done((job,)))]
             if again:
                 return self._done(bundle, again=False)
-            return [Outcome(failures=(Failure(f"{job.root}/{job.found.path}", LOST),)) for job in bundle]
+            return [Outcome(failures=(Failure(job.name, LOST),)) for job in bundle]
 
     def _asked(self, bundle: Bundle) -> bytes:
         worker = self._idle.get()
@@ -170,17 +172,17 @@ class Workers:
         return fresh
 
 
-def _collected(bundle: Bundle, found: Found) -> Iterator[tuple[Job, Outcome]]:
+def _collected(bundle: Bundle, found: Found) -> Iterator[tuple[Any, Outcome]]:
     return zip(bundle, pickle.loads(found) if isinstance(found, bytes) else found, strict=True)
 
 
-def bundled(jobs: Iterable[Job]) -> Iterator[Bundle]:
+def bundled(jobs: Iterable[Job] | Iterable[Given]) -> Iterator[Bundle]:
     """The jobs, some at a time."""
-    bundle: list[Job] = []
+    bundle: list[Job | Given] = []
     size = 0
     for job in jobs:
         bundle.append(job)
-        size += len(job.lines.data) if job.lines else job.found.size
+        size += job.size
         if len(bundle) >= BUNDLE_JOBS or size >= BUNDLE_BYTES:
             yield tuple(bundle)
             bundle, size = [], 0
