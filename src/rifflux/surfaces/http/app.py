@@ -17,6 +17,7 @@ from rifflux.surfaces.http import (
     administering,
     conversing,
     costs,
+    dashboard,
     measuring,
     operations,
     remembering,
@@ -35,7 +36,7 @@ log = structlog.get_logger("rifflux.http")
 
 ROUTERS = tuple(
     part.router
-    for part in (searching, conversing, remembering, retrieving, costs, measuring, administering, operations)
+    for part in (searching, conversing, remembering, retrieving, costs, measuring, administering, operations, dashboard)
 )
 
 DESCRIPTION = """\

@@ -70,5 +70,5 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> RetrieveOut:
         budget=asked.token_budget,
         cite=asked.cite or "",
     )
-    service.metrics.searched(found.trace)
+    service.metrics.retrieved(found)
     return RetrieveOut(**retrieval_json(found))

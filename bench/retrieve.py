@@ -1,0 +1,91 @@
+"""POST /retrieve at a steady rate over a large index of works, against what it shall reach.
+
+    python bench/retrieve.py INDEX COLLECTION [--qrels NAME...] [--rate 10] [--seconds 60] [--workers 1]
+
+INDEX is an index of works with vectors, such as `bench/works.py --keep` leaves; COLLECTION holds questions in BEIR's
+layout. A service of its own is started; citations are followed and works scored as they are by default. After ten
+seconds of warming up it prints p50, p95 and p99 from when each request was due, the time of each stage as the service
+tells it, and how many answers were degraded; exit status 1 where p50 or p95 is over its limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+
+from load import Request, at_rate, percentile, serving, told
+from rifflux.evaluate import read_beir
+
+P50_MS, P95_MS = 60.0, 150.0
+WARM_UP_S = 10.0
+
+
+@dataclass
+class Asking:
+    """Asks the service, and keeps what it says of itself."""
+
+    client: httpx.Client
+    stages: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    degraded: Counter[str] = field(default_factory=Counter)
+    cited: int = 0
+
+    def requests(self, questions: Sequence[str], count: int) -> Iterator[Request]:
+        """The questions in turn."""
+        for question in itertools.islice(itertools.cycle(questions), count):
+            yield Request("retrieve", lambda question=question: self.ask(question))  # type: ignore[misc]
+
+    def ask(self, question: str) -> bool:
+        """Ask once; whether it was answered."""
+        reply = self.client.post("/retrieve", json={"query": question})
+        if reply.status_code != 200:
+            return False
+        diagnostics: dict[str, Any] = reply.json()["diagnostics"]
+        for stage, milliseconds in diagnostics["latency_ms"].items():
+            self.stages[stage].append(milliseconds)
+        self.degraded.update(diagnostics["degraded"])
+        self.cited += diagnostics["hits"].get("cited", 0) > 0
+        return True
+
+
+def main() -> None:
+    """Run the load, print what was measured, and fail where it is over the limits."""
+    arguments = _arguments()
+    questions = [each.text for name in arguments.qrels for each in read_beir(arguments.collection, name).questions]
+    options = ("--open", "--rate", "1000000", "--workers", str(arguments.workers))
+    with serving(arguments.index, *options) as url, httpx.Client(base_url=url, timeout=60) as client:
+        at_rate(Asking(client).requests(questions, int(arguments.rate * WARM_UP_S)), arguments.rate)
+        asking = Asking(client)
+        count = int(arguments.rate * arguments.seconds)
+        answers = at_rate(asking.requests(questions[::-1], count), arguments.rate)
+    print(told(f"/retrieve at {arguments.rate:g} a second, {arguments.workers} workers", answers))
+    print(f"limits: p50 {P50_MS:g}, p95 {P95_MS:g} ms; citations in {asking.cited} of {count} answers")
+    for stage, times in sorted(asking.stages.items(), key=lambda each: -percentile(each[1], 0.5)):
+        print(f"  {stage:12} p50 {percentile(times, 0.5):6.1f}, p95 {percentile(times, 0.95):6.1f} ms")
+    for reason, number in asking.degraded.most_common(5):
+        print(f"  degraded {number} times: {reason}")
+    times = [each.milliseconds for each in answers]
+    slow = percentile(times, 0.5) > P50_MS or percentile(times, 0.95) > P95_MS
+    sys.exit(int(slow or not all(each.ok for each in answers)))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("index", type=Path)
+    parser.add_argument("collection", type=Path)
+    parser.add_argument("--qrels", nargs="+", default=["test"])
+    parser.add_argument("--rate", type=float, default=10.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--workers", type=int, default=1)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""A page that shows how the service does, and what it reads: counts, times and shares, never contents."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import time
+from collections import defaultdict
+from importlib.resources import files
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+from pydantic import Field
+
+from rifflux.surfaces.http.auth import Admin, Asked
+from rifflux.surfaces.http.measuring import OnlineRow, online_rows
+from rifflux.surfaces.http.metrics import BOUNDS, LIMIT_P50_S, LIMIT_P95_S, Metrics
+from rifflux.surfaces.http.shapes import Reply
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["operation"])
+
+#: Days of online measures that the page shows.
+DAYS_S = 14 * 86_400.0
+PAGE = files("rifflux.surfaces.http").joinpath("dashboard.html").read_text("utf-8")
+
+
+class Series(Reply):
+    """A counter, or the buckets of a histogram: how many took at most as long as each bound, and all of them."""
+
+    name: str
+    count: float
+    buckets: list[float] = Field(default_factory=list)
+
+
+class Limits(Reply):
+    """What `/retrieve` shall stay within, in seconds."""
+
+    p50: float
+    p95: float
+
+
+class DashboardOut(Reply):
+    """What the page shows. Counts grow since the service began."""
+
+    limits: Limits
+    bounds: list[float] = Field(description="Upper bounds of the buckets, in seconds")
+    routes: list[Series]
+    stages: list[Series]
+    statuses: list[Series]
+    searches: list[Series]
+    degraded: list[Series]
+    embedder_failures: list[Series]
+    hits: list[Series]
+    online: list[OnlineRow]
+
+
+def _policy(page: str) -> str:
+    """A Content-Security-Policy under which nothing but the page's own style and script runs."""
+
+    def hashed(tag: str) -> str:
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    return (
+        f"default-src 'none'; script-src {hashed('script')}; style-src {hashed('style')}; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+_HEADERS = {
+    "Content-Security-Policy": _policy(PAGE),
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@router.get("/dashboard", include_in_schema=False)
+def dashboard() -> HTMLResponse:
+    """The page itself, which holds nothing: what it shows it asks for with an administrator's token."""
+    return HTMLResponse(PAGE, headers=_HEADERS)
+
+
+@router.get("/dashboard/data", summary="What the dashboard shows")
+def data(service: Asked, caller: Admin) -> DashboardOut:
+    """Latency by endpoint and stage, answers by status, what degraded, candidates by channel, online measures."""
+    found = _read(service.metrics)
+    return DashboardOut(
+        limits=Limits(p50=LIMIT_P50_S, p95=LIMIT_P95_S),
+        bounds=list(BOUNDS),
+        routes=_histograms(found["rifflux_request_seconds"], "route"),
+        stages=_histograms(found["rifflux_stage_seconds"], "stage"),
+        statuses=_counters(found["rifflux_requests"], "status"),
+        searches=_counters(found["rifflux_searches"], "mode"),
+        degraded=_counters(found["rifflux_degraded_searches"], ""),
+        embedder_failures=_counters(found["rifflux_embedder_failures"], "cause"),
+        hits=_counters(found["rifflux_candidates"], "channel"),
+        online=online_rows(service, time.time() - DAYS_S),
+    )
+
+
+def _read(metrics: Metrics) -> dict[str, list[Any]]:
+    """The samples of each metric by its name."""
+    return defaultdict(list, {metric.name: metric.samples for metric in metrics.registry().collect()})
+
+
+def _counters(samples: list[Any], label: str) -> list[Series]:
+    """The counts by one of the labels, the others summed."""
+    sums: dict[str, float] = defaultdict(float)
+    for sample in samples:
+        if sample.name.endswith("_total"):
+            sums[sample.labels.get(label, "all")] += sample.value
+    return [Series(name=name, count=sums[name]) for name in sorted(sums)]
+
+
+def _histograms(samples: list[Any], label: str) -> list[Series]:
+    """The buckets by label, the most used first."""
+    buckets: dict[str, dict[float, float]] = defaultdict(dict)
+    for sample in samples:
+        if sample.name.endswith("_bucket"):
+            buckets[sample.labels[label]][float(sample.labels["le"])] = sample.value
+    ordered = {name: [bounded[bound] for bound in sorted(bounded)] for name, bounded in buckets.items()}
+    found = [Series(name=name, count=values[-1], buckets=values) for name, values in ordered.items()]
+    return sorted(found, key=lambda each: (-each.count, each.name))
