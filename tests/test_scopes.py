@@ -140,6 +140,7 @@ REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.accelerate": lambda w, a: w.ann.accelerate(),
     "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
     "index.store": lambda w, a: w.ann.store.of("bob"),
+    "index.delete_user": lambda w, a: w.ann.delete_user("bob"),
 }
 #: These hold no rows: what is called through them is tried above.
 OTHERWISE = frozenset(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.store.register import Register, Token
+from rifflux.store.register import Erased, Register, Token
 
 __all__ = ["ADMIN", "ROLES", "USER", "Accounts"]
 
@@ -63,6 +63,18 @@ class Accounts:
     def list(self) -> list[Token]:
         """All tokens, the revoked ones too."""
         return self.register.tokens()
+
+    def delete(self, user: str) -> Erased:
+        """Delete a user: tokens, conversations, memories, documents, feedback and usage, in one transaction.
+
+        It cannot be undone. Copies of the index keep what they have; words of deleted texts leave the database's
+        full-text table, and vectors the file beside it, when these are next made anew. Raises `NotFound` if nothing is
+        kept of the user.
+        """
+        erased = self.register.erase(user) if user else None
+        if not erased:
+            raise NotFound(f"nothing is kept of a user {user!r}: check the spelling, also of capitals")
+        return erased
 
     def revoke(self, id: str) -> None:
         """Make a token useless at once and for ever. Raises `NotFound` if there is none that is valid."""

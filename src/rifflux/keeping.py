@@ -16,6 +16,7 @@ from rifflux.types import Progress
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
+    from rifflux.store.register import Erased
 
 __all__ = ["Copied", "Keeping", "Repaired", "Switched", "info_of"]
 
@@ -136,6 +137,12 @@ class Keeping(Asking):
     def models(self) -> list[Generation]:
         """The models whose vectors the index holds: the one in use first, then one that is built, then former ones."""
         return self.store.generations.all()
+
+    def delete_user(self, user: str) -> Erased:
+        """Delete all that is kept of a user, and tell what there was; see `Accounts.delete`. Raises `NotFound`."""
+        from rifflux.accounts import Accounts
+
+        return Accounts(self.store.register).delete(user)
 
     def switching(self) -> Generation | None:
         """The generation that is built at the moment, or whose building was interrupted."""

@@ -108,6 +108,12 @@ class Ledger:
                 self._waiting = [*waiting, *self._waiting]
             raise
 
+    def forget(self, user: str) -> None:
+        """Drop what waits of a user who is going to be deleted."""
+        with self._lock:
+            self._waiting = [each for each in self._waiting if each.user != user]
+            self._spent.pop(user, None)
+
     def left(self, user: str) -> float:
         """What is left of a user's budget of this month; infinite without one."""
         if math.isinf(self.budget):

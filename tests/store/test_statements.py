@@ -12,12 +12,14 @@ from rifflux.store.sqlite import collections, graph, sql, vectors
 BY_NUMBER = "rows of a document or chunk whose owner was asked for when its number was read"
 BY_TERM = "what is given to MATCH holds terms of one owner only"
 NUMBERING = "the next free number"
+BY_CHANCE = "rows that are looked at by chance, of which only the owner's are told"
 WITHOUT = {
     **dict.fromkeys(("MATCH", "MATCHING", "HOLDING_ALL"), BY_TERM),
     **dict.fromkeys(("LINKS", "CHUNKS_HELD", "MOVE_CHUNK", "DROP_CHUNK", "DROP_STALE_VECTOR", "DROP_LINKS"), BY_NUMBER),
     **dict.fromkeys(("PUT_LINK", "PUT_TEXT", "SET_DOCUMENT", "PUT_IDENTIFIER", "PUT_TAG", "PUT_PART"), BY_NUMBER),
     **dict.fromkeys(("IDENTIFIERS", "TAGS", "PARTS"), BY_NUMBER),
     **dict.fromkeys(("LAST_CHUNK", "LAST_DOCUMENT"), NUMBERING),
+    "SOME_FILES": BY_CHANCE,
 }
 MODULES = (sql, graph, vectors, collections)
 OWNED = re.compile(

@@ -241,6 +241,26 @@ class TestMemories:
             assert ann.get("/memories").json() == []
 
 
+class TestDeletingAUser:
+    def test_an_administrator_deletes_all_that_is_kept(self, service, tokens, run):
+        gone = run.json("tokens", "create", "--user", "gone/by", "--db", "index.db")["token"]
+        with service.client(gone) as user, service.client(tokens["root"]) as root, service.client(tokens["ann"]) as ann:
+            id = user.post("/conversations", json={"title": "talk"}).json()["id"]
+            assert user.post("/messages", json={"conversation_id": id, "text": "kingfisher"}).status_code == 201
+            assert user.post("/memories", json={"content": "Watches kingfishers"}).json()["outcome"] == "saved"
+            assert ann.delete("/admin/users/gone/by").status_code == 403
+            told = root.delete("/admin/users/gone%2Fby").json()
+            assert (told["documents"], told["tokens"]) == ({"conversation": 1, "memory": 1, "message": 1}, 1)
+            assert user.get("/conversations").status_code == 401
+            assert root.delete("/admin/users/gone/by").status_code == 404
+
+    def test_so_does_the_command_line_if_it_is_meant(self, run):
+        run.json("tokens", "create", "--user", "leaving", "--db", "index.db")
+        assert run("users", "delete", "leaving", "--db", "index.db", cwd=run.folder).returncode != 0
+        assert run.json("users", "delete", "leaving", "--yes", "--db", "index.db") == {"user": "leaving", "tokens": 1}
+        assert "nothing is kept" in run.refusal("users", "delete", "leaving", "--yes", "--db", "index.db")
+
+
 def test_all_sources_are_asked_at_once(open_service):
     with open_service.client() as client:
         reply = client.post("/everything", json={"query": "cache entries", "explain": True}).json()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Question", "Reaction", "Register", "Spending", "SpendingSum", "Token"]
+__all__ = ["Erased", "Question", "Reaction", "Register", "Spending", "SpendingSum", "Token"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,27 @@ class Token:
     created_at: float = 0.0
     used_at: float | None = None
     revoked_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What was deleted of a user: documents by their kind (messages and memories are documents), and the rest.
+
+    `events` are judgements and other feedback, `calls` recorded calls of models, `questions` digests of what was asked.
+    """
+
+    documents: Mapping[str, int]
+    files: int = 0
+    events: int = 0
+    settings: int = 0
+    tokens: int = 0
+    calls: int = 0
+    questions: int = 0
+
+    def __bool__(self) -> bool:
+        """Whether there was anything."""
+        counts = (self.files, self.events, self.settings, self.tokens, self.calls, self.questions)
+        return bool(self.documents) or any(counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +108,10 @@ class Register(Protocol):
 
     def revoke(self, id: str, time: float) -> bool:
         """Make a token useless for ever; False if there is none that is valid."""
+        ...
+
+    def erase(self, user: str) -> Erased:
+        """Delete all that is kept of a user, in one transaction: what they have, their tokens, what they did."""
         ...
 
     def spend(self, spendings: Sequence[Spending]) -> None:

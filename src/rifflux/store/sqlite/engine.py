@@ -96,6 +96,12 @@ class Engine:
             self._words.setdefault(owner, Words(self.location, owner, read_only=self.read_only))
         return self._words[owner]
 
+    def drop_words(self, owner: int) -> None:
+        """Close the word index of an owner of whom nothing is left."""
+        words = self._words.pop(owner, None)
+        if words:
+            words.close()
+
     @property
     def used(self) -> list[Words | Neighbours]:
         """What is beside the database, as far as it was asked for."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
-from rifflux.store.register import Question, Reaction, Spending, SpendingSum, Token
+from rifflux.store.register import Erased, Question, Reaction, Spending, SpendingSum, Token
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.engine import Engine
@@ -80,6 +80,12 @@ class SqliteRegister:
         with self._engine.writing("", content=False) as (connection, _):
             connection.execute(_REVOKE, (time, id))
             return connection.changes() > 0
+
+    def erase(self, user: str) -> Erased:
+        """Delete all that is kept of a user, in one transaction: what they have, their tokens, what they did."""
+        from rifflux.store.sqlite.erase import erase
+
+        return erase(self._engine, user)
 
     def spend(self, spendings: Sequence[Spending]) -> None:
         """Append to the record of spendings."""

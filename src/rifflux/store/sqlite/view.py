@@ -22,7 +22,6 @@ class View:
     def __init__(self, engine: Engine, owner: str = "") -> None:
         self._engine = engine
         self._owner = owner
-        self._known: int | None = None
 
     @property
     def owner(self) -> str:
@@ -39,12 +38,8 @@ class View:
         """The owner's number, one that no row has while there is nothing of this owner."""
         if not self._owner:
             return 0
-        if self._known is not None:
-            return self._known
+        # Asked anew each time: a user who was deleted may come back, under another number.
         found = connection.execute("select id from owner where name = ?", (self._owner,)).get
-        # A number given in a transaction may be taken back with it; one that was committed stays the owner's for good.
-        if found is not None and not connection.in_transaction:
-            self._known = int(found)
         return NOBODY if found is None else int(found)
 
     def _rows(self, statement: str, bound: Mapping[str, Any] | None = None) -> list[Any]:

@@ -25,7 +25,7 @@ HOMES = {
     "keeping": ("doctor", "backup", "models"),
     "remembering": ("memories",),
     "retrieving": ("retrieve", "verify"),
-    "serving": ("serve", "tokens", "usage", "online"),
+    "serving": ("serve", "tokens", "usage", "online", "users"),
     "tuning": ("tune",),
     "works": ("works",),
 }

@@ -21,6 +21,8 @@ __all__: list[str] = []
 
 tokens = typer.Typer(help="Tokens that let users and programs ask over HTTP.", no_args_is_help=True)
 app.add_typer(tokens, name="tokens")
+users = typer.Typer(help="Users of whom something is kept.", no_args_is_help=True)
+app.add_typer(users, name="users")
 
 Since = Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")]
 
@@ -109,6 +111,28 @@ def revoke(
 
     with closing(_store(load(db=db))) as store:
         Accounts(store.register).revoke(id)
+
+
+@users.command(epilog="Example: rifflux users delete ann --yes")
+def delete(
+    user: Annotated[str, typer.Argument(help="The user's name, as tokens and --user have it.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Delete all that is kept of a user: conversations, memories, documents, tokens, feedback, usage.
+
+    It cannot be undone.
+    """
+    from rifflux.accounts import Accounts
+
+    with closing(_store(load(db=db))) as store:
+        if not yes:
+            typer.confirm(f"Delete all that is kept of {user!r}?", abort=True, err=True)
+        erased = asdict(Accounts(store.register).delete(user))
+    counts = erased.pop("documents") | {name: count for name, count in erased.items() if count}
+    told = ", ".join(f"{count} {name}" for name, count in counts.items())
+    show.outcome(f"deleted of {user}: {told}", {"user": user, **counts}, as_json=json)
 
 
 @app.command(epilog="Example: rifflux usage --by user,model --since 2026-01-01")

@@ -20,6 +20,7 @@ from rifflux.index import Index
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Workers
 from rifflux.online import Diary
+from rifflux.store.register import Erased
 from rifflux.surfaces.http.limits import Buckets
 from rifflux.surfaces.http.metrics import Metrics
 from rifflux.types import Scope
@@ -142,6 +143,14 @@ class Service:
         if self._failing.get(sort) != cause:
             self._failing[sort] = cause
             log.warning("embedder", sort=sort, cause=cause, answered="by words alone")
+
+    def delete(self, user: str) -> Erased:
+        """Delete a user. What other worker processes have not written yet of their usage may still be written."""
+        self.ledger.forget(user)
+        self.diary.flush()
+        with self._lock:
+            self._views.pop(user, None)
+        return self.accounts.delete(user)
 
     def _later(self, work: Callable[[], None]) -> None:
         self._writer.submit(work).add_done_callback(_log_failure)
