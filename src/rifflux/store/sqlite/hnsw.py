@@ -42,7 +42,7 @@ LEAST = 250_000
 #: Links of a node, and the rows that are looked at for them.
 LINKS, WIDTH = 16, 128
 #: Candidates of a search: as many as are asked for, times this, and at least so many.
-WIDER, FEWEST = 1.5, 400
+WIDER, FEWEST = 2, 800
 #: A filter that leaves a smaller share of the rows is a scan of what it leaves.
 NARROW = 0.1
 #: Rows that are no node yet, or nodes that are no row any more, as a share: above, there is no use for the graph.
