@@ -117,7 +117,8 @@ def _near(term: str, vocabulary: Vocabulary) -> list[str]:
     known = vocabulary(term[0], len(term) - most, len(term) + most)
     # Where one letter explains it, two are no explanation.
     near = next(filter(None, (_within(term, known, letters) for letters in range(1, most + 1))), [])
-    return sorted(near, key=lambda each: (-known[each], each))[:MOST_SPELLINGS]
+    counts = {each: known[each] for each in near}
+    return sorted(filter(counts.get, near), key=lambda each: (-counts[each], each))[:MOST_SPELLINGS]
 
 
 def _within(term: str, known: Iterable[str], most: int) -> list[str]:

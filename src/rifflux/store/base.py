@@ -376,7 +376,10 @@ class Store(Protocol):
         ...
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        """The terms that begin with `start` and have so many characters, with the number of chunks that hold each."""
+        """The terms that begin with `start` and have so many characters, with the number of chunks that hold each.
+
+        Terms that occur no more may be among them, with 0.
+        """
         ...
 
     def documents(self, collection: str, filter: Filter) -> list[Document]:

@@ -15,6 +15,7 @@ from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.graph import names_of
 from rifflux.store.sqlite.terms import Terms
 from rifflux.store.sqlite.view import View
+from rifflux.store.sqlite.words_terms import Counted
 from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Ranking, Vectors, Why
 
 __all__ = ["Reading"]
@@ -187,7 +188,15 @@ class Reading(View):
             return counts
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        """The terms that begin with `start` and have so many characters, with the number of chunks that hold each."""
+        """The terms that begin with `start` and have so many characters, with the number of chunks that hold each.
+
+        Terms that occur no more may be among them, with 0.
+        """
+        with self._reading() as (connection, owner):
+            words = self._engine.words(owner)
+            terms = words.terms(connection, start, shortest, longest) if words else None
+        if terms is not None:
+            return Counted(terms, self.document_frequencies)
         bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
         return self._counted(sql.VOCABULARY, bound)
 

@@ -53,6 +53,7 @@ from derived where name = :name"""
 
 _HIGHEST = "select coalesce(max(id), 0) from chunk where owner = ?"
 _COUNT = "select count(*) from chunk where owner = ?"
+_FRESH = "select title, headings, body from fresh_terms where chunk in (select value from json_each(?))"
 _BEHIND = "select 1 from touched where what = ? limit 1"
 
 
@@ -185,6 +186,7 @@ class Words:
         self._lock = threading.Lock()
         self._open: Snapshot | None = None
         self._refused: tuple[str, str] | None = None
+        self._terms_read: tuple[tuple[int, int], str] = (0, 0), ""
         self._keeper = None if read_only else Keeper(location, self._keep)
 
     def _keep(self, connection: apsw.Connection) -> bool:
@@ -249,6 +251,25 @@ class Words:
         """In how many chunks each term occurs; None where the word index does not cover all there is."""
         log = self.log(connection)
         return None if log is None or log.fresh else self.ask(log, lambda snapshot: snapshot.frequencies(terms))
+
+    def terms(self, connection: apsw.Connection, start: str, shortest: int, longest: int) -> frozenset[str] | None:
+        """The terms that begin with `start` and have so many characters, perhaps more; None where that is not known."""
+        from rifflux.store.sqlite.words_terms import NAME, beginning
+
+        log = self.log(connection)
+        if log is None or self.at(log) is None:
+            return None
+        try:
+            path = self.place / NAME
+            state = path.stat().st_mtime_ns, path.stat().st_size
+            if state != self._terms_read[0]:
+                self._terms_read = state, path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+        rows = connection.execute(_FRESH, (json.dumps(log.fresh),)) if log.fresh else ()
+        fresh = {term.removeprefix(self._terms.prefix) for fields in rows for each in fields for term in each.split()}
+        new = (each for each in fresh if each.startswith(start) and shortest <= len(each) <= longest)
+        return frozenset([*beginning(self._terms_read[1], start, shortest, longest), *new])
 
     def _refuse(self, log: Log, error: Unfit) -> None:
         """Do not use this state any more, and have it built anew."""

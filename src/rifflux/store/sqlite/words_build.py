@@ -7,7 +7,7 @@ chunks at a time. What changes afterwards leaves its terms in `fresh_terms` unti
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +17,7 @@ import apsw
 import numpy as np
 import tantivy
 
+from rifflux.store.sqlite import words_terms
 from rifflux.store.sqlite.derived import Stamp, Unfit, advance, current, rebuild, touched
 from rifflux.store.sqlite.terms import Terms
 from rifflux.store.sqlite.words import Snapshot, stamp_file
@@ -92,12 +93,14 @@ class Upkeep:
     def _write(self, new: Path, stamp: Stamp) -> None:
         new.mkdir()
         writer = tantivy.Index(schema(), str(new)).writer(HEAP, 1)
-        owner = self.terms.owner
+        owner, terms = self.terms.owner, set[str]()
         for first in range(1, self.connection.execute(_HIGHEST, (owner,)).get + 1, SPAN):
             span = {"first": first, "last": first + SPAN - 1}
-            _add(writer, self.connection.execute(_SPAN, span | {"owner": owner}), self._terms_by_chunk(span))
+            chunks = self.connection.execute(_SPAN, span | {"owner": owner})
+            _add(writer, chunks, self._terms_by_chunk(span, terms))
         writer.commit()
         writer.wait_merging_threads()
+        words_terms.write(new, self._plain(terms))
         (new / stamp_file(stamp.token)).write_bytes(stamp.encoded())
 
     def _follow(self) -> bool:
@@ -126,6 +129,9 @@ class Upkeep:
         _add(writer, chunks, terms)
         writer.commit()
         writer.wait_merging_threads()
+        words_terms.extend(
+            place, self._plain(word for fields in terms.values() for each in fields for word in each.split())
+        )
         (place / stamp_file(stamp.token)).write_bytes(stamp.encoded())
 
     def _sweep(self) -> None:
@@ -135,8 +141,15 @@ class Upkeep:
             if known and path.name != stamp_file(known.token):
                 path.unlink(missing_ok=True)
 
-    def _terms_by_chunk(self, span: Mapping[str, int]) -> _Terms:
-        """The terms of each chunk of a span, in order, by field, from the postings of the full-text table."""
+    def _plain(self, terms: Iterable[str]) -> Iterator[str]:
+        """Terms without their owner."""
+        return (term[len(self.terms.prefix) :] for term in terms)
+
+    def _terms_by_chunk(self, span: Mapping[str, int], every: set[str]) -> _Terms:
+        """The terms of each chunk of a span, in order, by field, from the postings of the full-text table.
+
+        All of them are added to `every`.
+        """
         table, prefix = self.terms.table, self.terms.prefix
         self.connection.execute(_POSTINGS.format(table=table))
         bound = {**span, "prefix": prefix, "end": prefix + chr(0x10FFFF)}
@@ -148,6 +161,7 @@ class Upkeep:
             places.append(found)
         if not terms:
             return {}
+        every.update(terms)
         where = np.concatenate(places)
         order = np.argsort(where)
         words = np.array(terms, object)[np.repeat(np.arange(len(terms)), counts)[order]].tolist()
