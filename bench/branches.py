@@ -77,12 +77,13 @@ def branch_of(chapter: str) -> str | None:
 def questions(records: Sequence[Record], count: int) -> Iterator[Question]:
     """`count` questions of each branch, half of each kind, or as many as there are."""
     draw = random.Random(SEED)
-    pools: dict[tuple[str, str], list[Question]] = defaultdict(list)
+    pools: dict[tuple[str, str], dict[str, Question]] = defaultdict(dict)
     for question in (*_terms(records), *_known_items(records, draw)):
-        pools[question.branch, question.kind].append(question)
+        # Terms that differ in their formulas only would have one id: the first of them stands.
+        pools[question.branch, question.kind].setdefault(question.id, question)
     for branch in BRANCHES:
         for kind in ("term", "item"):
-            pool = pools[branch, kind]
+            pool = list(pools[branch, kind].values())
             yield from sorted(draw.sample(pool, min(count // 2, len(pool))), key=lambda question: question.id)
 
 

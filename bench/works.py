@@ -2,10 +2,11 @@
 
     python bench/works.py FOLDER_OF_COLLECTIONS [--keep FOLDER] [--collections NAME...]
 
-The rows are those of the requirements: words only, meaning only, both, both with citations, and all six components.
-The table tells nDCG@10, Recall@20 and MRR@10, how many branches (chapters or decades) the first ten are from, the
-median and 95th percentile of the time, and p of a paired bootstrap against the row before. Collections are imported as
-works.
+The rows are those of the requirements: words only, meaning only, both, both with citations, and all components of the
+score, subjects among them; then what a caller gets by default, where the wording chooses among the intents. The table
+tells nDCG@10, Recall@20 and MRR@10, from how many branches (chapters or decades) the first ten are, the median and 95th
+percentile of the time, and how nDCG@10 differs from the row before and from words only, with p of a paired bootstrap.
+A collection is `FOLDER`, `FOLDER:QRELS` or a path, in BEIR's layout, and imported as works. `--keep` keeps the indexes.
 """
 
 from __future__ import annotations
@@ -27,26 +28,29 @@ from rifflux.evaluate.collection import Collection
 from rifflux.evaluate.measures import Bootstrap, measured
 from rifflux.index import Index
 from rifflux.retrieve.works.intent import GENERIC, INTENTS, Weights
-from rifflux.types import Hit
+from rifflux.types import Hit, Scores
 
 COLLECTIONS = ("cacm", "stacks", "stacks:terms")
 DEPTH = 20
-HEAD = "| collection | way | nDCG@10 | Recall@20 | MRR@10 | branches@10 | p50 ms | p95 ms | p, row before |"
+HEAD = (
+    "| collection | way | nDCG@10 | Recall@20 | MRR@10 | branches@10 | p50 ms | p95 ms | to the row before | to words |"
+)
 Way = Callable[[str], Sequence[Hit]]
 
 
 def main() -> None:
     """Print a table, one row a collection and way."""
     arguments = _arguments()
-    print(f"{HEAD}\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print(f"{HEAD}\n| --- | --- |{' ---: |' * 8}")
     with tempfile.TemporaryDirectory() as temporary:
         keep = arguments.keep or Path(temporary)
         keep.mkdir(parents=True, exist_ok=True)
         for name in arguments.collections:
             folder, _, qrels = name.partition(":")
             collection = read_beir(arguments.data / folder, qrels or "test")
-            with _works(arguments.data / folder, keep / f"{folder}-works.db") as index:
-                _compare(name, collection, index)
+            corpus = (arguments.data / folder / "corpus.jsonl").resolve()
+            with _works(corpus, keep / f"{corpus.parent.name}-works.db") as index:
+                _compare(name.rpartition("/")[2], collection, index)
 
 
 def _arguments() -> argparse.Namespace:
@@ -58,11 +62,11 @@ def _arguments() -> argparse.Namespace:
 
 
 @contextmanager
-def _works(folder: Path, path: Path) -> Iterator[Index]:
+def _works(corpus: Path, path: Path) -> Iterator[Index]:
     """The collection's documents as works, imported once."""
     with rifflux.open(path, profile="works") as index:
         if not index.status().chunks:
-            index.works.import_files(folder / "corpus.jsonl", embed=False)
+            index.works.import_files(corpus, embed=False)
         index.embed(
             lambda stage, done, total: print(stage, done, total, file=sys.stderr) if done % 4096 < 128 else None
         )
@@ -80,17 +84,17 @@ def _ways(index: Index) -> dict[str, Way]:
 
     cited = replace(INTENTS[GENERIC].weights, field_match=0.0, freshness=0.0, authority=0.0)
     return {
-        "words": searching("lexical"),
-        "meaning": searching("semantic"),
-        "hybrid": searching("hybrid"),
-        "hybrid + citations": retrieving(cited),
-        "+ subjects and authority": retrieving(INTENTS[GENERIC].weights),
-        "as worded (default)": lambda text: index.retrieve(text, top_k=DEPTH).reranked,
+        "1 words": searching("lexical"),
+        "2 meaning": searching("semantic"),
+        "3 hybrid": searching("hybrid"),
+        "4 + citations": retrieving(cited),
+        "5 + subjects, authority": retrieving(INTENTS[GENERIC].weights),
+        "default, as worded": lambda text: index.retrieve(text, top_k=DEPTH).reranked,
     }
 
 
 def _compare(name: str, collection: Collection, index: Index) -> None:
-    before = None
+    gains: list[Scores] = []
     for way, ask in _ways(index).items():
         rankings, times, branches = {}, [], []
         for question in collection.questions:
@@ -100,12 +104,20 @@ def _compare(name: str, collection: Collection, index: Index) -> None:
             rankings[question.id] = [hit.document for hit in hits]
             branches.append(len({_branch(hit) for hit in hits[:10]}))
         values = measured(collection.questions, rankings)
-        gain = values["ndcg@10"]
-        p = "" if before is None else f"{Bootstrap().p_value(gain - before):.3f}"
-        before = gain
+        gains.append(values["ndcg@10"])
+        compared = " | ".join(
+            _difference(gains[-1], gains[place]) if gains[1:] else "" for place in (len(gains) - 2, 0)
+        )
         means = " | ".join(f"{values[measure].mean():.3f}" for measure in ("ndcg@10", "recall@20", "mrr@10"))
         p50, p95 = np.percentile(times, [50, 95])
-        print(f"| {name} | {way} | {means} | {np.mean(branches):.1f} | {p50:.1f} | {p95:.1f} | {p} |", flush=True)
+        print(
+            f"| {name} | {way} | {means} | {np.mean(branches):.1f} | {p50:.1f} | {p95:.1f} | {compared} |", flush=True
+        )
+
+
+def _difference(gain: Scores, other: Scores) -> str:
+    """The mean difference and its p."""
+    return f"{np.mean(gain - other):+.3f}, p {Bootstrap().p_value(gain - other):.3f}"
 
 
 def _branch(hit: Hit) -> object:

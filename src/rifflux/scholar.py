@@ -103,7 +103,7 @@ class Scholar:
             around = self._around(found, asked, filter, degraded)
         works = _one_a_work([*found, *around.hits])
         with clock("rerank"):
-            ranked = self._ranked(works, asked, question.vector, around.near, subjects, degraded)
+            ranked = self._ranked(query, works, asked, question.vector, around.near, subjects, degraded)
         rated = self.asking.rated(question, ranked[:top_k])
         with clock("pack"):
             pack = self._packed(query, asked, ranked, [*found, *around.hits], rated, budget, cite)
@@ -162,6 +162,7 @@ class Scholar:
 
     def _ranked(
         self,
+        query: str,
         works: Sequence[Hit],
         asked: Asked,
         vector: Vectors | None,
@@ -171,7 +172,9 @@ class Scholar:
     ) -> list[Hit]:
         """The works by their scores; in the merged order where scoring is late."""
         year = self.settings.year or datetime.now(UTC).year
-        score = WorkScore(self.asking.store, asked.intent.weights, year, vector, near, subjects)
+        analyser = self.asking.analyser
+        words = frozenset(analyser.terms(query))
+        score = WorkScore(self.asking.store, asked.intent.weights, year, vector, near, subjects, words, analyser)
         deadline = time.perf_counter() + self.settings.rerank_ms / 1000
         try:
             ranked = self.workers(lambda: score(works), deadline, "works")

@@ -118,6 +118,34 @@ class TestRanking:
             assert set(parts) == {"lexical", "semantic", "citation", "field_match", "freshness", "authority"}
             assert all(0 <= part <= 1 for part in parts.values())
 
+    def test_a_subject_that_is_the_question_counts_in_full(self):
+        known = {"whole": "adequate functors", "part": "adequate functors of finite type", "none": "sheaves"}
+        works = [
+            Work(
+                f"Paper {name}",
+                "On the functors that are adequate.",
+                licence="CC0-1.0",
+                tags=(Tag("keyword", subject),),
+            )
+            for name, subject in known.items()
+        ]
+        with open_index(":memory:", model="hash", profile="works") as index:
+            index.works.add(*works)
+            hits = {
+                hit.title: hit.because("works").detail["field_match"]
+                for hit in index.retrieve("adequate functor").reranked
+            }
+        weight = INTENTS["generic"].weights.shares()["field_match"]
+        assert hits["Paper whole"] == pytest.approx(weight)
+        assert 0 < hits["Paper part"] < hits["Paper whole"]
+        assert hits["Paper none"] == 0
+
+    def test_codes_that_the_best_share_count_half(self, index):
+        found = {hit.title: hit.because("works").detail["field_match"] for hit in index.retrieve("cohomology").reranked}
+        weight = INTENTS["generic"].weights.shares()["field_match"]
+        assert found["Etale cohomology"] == found["Sheaf cohomology"] == pytest.approx(weight / 2)
+        assert found["Closed cohomology notes"] == 0
+
     def test_each_work_comes_once_and_always_in_the_same_order(self, index):
         first, second = (index.retrieve("cohomology of closed things") for _ in range(2))
         assert len(set(titles(first.reranked))) == len(first.reranked)

@@ -46,3 +46,36 @@ def test_wrong_use_is_told_in_one_line(run: Any, tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (2, "")
         assert told in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_folder_of_bad_input_is_told_with_its_places_and_the_rest_is_found(run: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    records = [
+        {"id": "good", "title": "Sheaves on stacks", "text": "Sheaves.", "licence": "cc0", "cites": ["round", "gone"]},
+        {"id": "round", "title": "Stacks of sheaves", "text": "Stacks.", "licence": "cc0", "cites": ["good"]},
+        {"id": "none"},
+        {"id": "later", "title": "Sheaves to come", "year": 2999, "tags": {"mcs": ["14F05"]}},
+    ]
+    (folder / "list.jsonl").write_text("\n".join(map(json.dumps, records)))
+    with (folder / "huge.pdf").open("wb") as file:
+        file.truncate(200 * 2**20)
+    (folder / "open.tex").write_text(r"\begin{document}\begin{theorem} Sheaves {exist. \end{document}")
+    report = run.json("works", "import", folder, "--no-embed", status=1)
+    assert report["added"] == 4
+    failed = {Path(each["path"]).name: each["reason"] for each in report["failed"]}
+    assert "neither a title nor a text" in failed["list.jsonl:3"]
+    assert "200 MB" in failed["huge.pdf"]
+    noted = " ".join(f"{Path(each['path']).name} {each['reason']}" for each in report["noted"])
+    for told in (
+        "list.jsonl:4",
+        "2999",
+        "'mcs'",
+        "'gone', which is not there",
+        "in a circle: good → round",
+        "open.tex:1",
+    ):
+        assert told in noted, told
+    found = run.json("retrieve", "sheaves on stacks")
+    assert found["evidence_pack"]["items"][0]["title"] == "Sheaves on stacks"
+    assert {work["title"] for work in found["reranked"]} >= {"Stacks of sheaves", "Sheaves to come"}

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from rifflux.errors import InvalidArgument
 from rifflux.types import Identifier, Tag
 
-__all__ = ["STRONG", "TAG_SCHEMES", "identify", "parse_identifier", "tagged"]
+__all__ = ["STRONG", "TAG_SCHEMES", "WORDED", "identify", "parse_identifier", "tagged"]
 
 #: Schemes whose identifiers mean the same work wherever they occur, the most telling first. An ISBN does not: chapters
 #: of a book share it.
@@ -123,6 +123,9 @@ TAG_SCHEMES: Mapping[str, re.Pattern[str]] = {
     "keyword": re.compile(r".+"),
     "term": re.compile(r".+"),
 }
+
+#: Schemes whose tags are words that a question may say; the others' are codes.
+WORDED = frozenset({"keyword", "openalex", "term"})
 
 
 def tagged(scheme: str, text: str) -> Tag:

@@ -3,7 +3,9 @@
 `lexical`      BM25 of its best passage, lifted where the question names it to the letter, as a share of the greatest
 `semantic`     cosine of its best passage with the question, from the least to the greatest of the candidates
 `citation`     how near it is to the best candidates in the graph of citations, as a share of the greatest
-`field_match`  how much of its subjects the best candidates have too, or those that were asked for
+`field_match`  how nearly one of its subjects is what was asked: terms that the two share, of all terms of either. Of
+               subjects that are codes, half the share that the best candidates have too. Where subjects were asked
+               for, how many of those it has
 `freshness`    halved with every `half_life_years` of age; zero without a year
 `authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,19 +26,24 @@ from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
 from rifflux.retrieve.rerank.features import spread
 from rifflux.retrieve.works.intent import Weights
 from rifflux.store.base import Store
+from rifflux.text.analyser import Analyser, analyser
 from rifflux.types import Hit, Ids, Scores, Tag, Vectors
+from rifflux.works.schemes import WORDED
 
 __all__ = ["SCORED", "WorkScore"]
 
 #: The stage's name in the trail of a hit.
 SCORED = "works"
+#: What codes that the best candidates share count, beside words of the question itself.
+CODED = 0.5
 
 
 @dataclass(frozen=True)
 class WorkScore:
     """Scores candidates, one hit a work, for a question with this vector. `year` is this year.
 
-    `near` is how near works are to the best candidates in the graph of citations, by collection and key.
+    `words` are the terms that `analyser` makes of the question. `near` is how near works are to the best candidates in
+    the graph of citations, by collection and key.
     """
 
     store: Store
@@ -44,6 +52,8 @@ class WorkScore:
     vector: Vectors | None = None
     near: Mapping[tuple[str, str], float] = field(default_factory=dict)
     subjects: Sequence[str] = ()
+    words: frozenset[str] = frozenset()
+    analyser: Analyser = field(default_factory=analyser)
     leaders: int = 10
     half_life_years: float = 10.0
     most_citations: int = 100
@@ -90,12 +100,29 @@ class WorkScore:
         return spread(np.array([known.get(place, least) for place in range(len(hits))]))
 
     def _field_match(self, ids: Ids) -> Scores:
-        tags = self.store.tags_of(ids)
-        wanted: dict[str, float] = defaultdict(float, dict.fromkeys(self.subjects, 1.0))
-        for rank, id in enumerate([] if wanted else ids[: self.leaders].tolist(), 1):
-            for tag in tags.get(id, ()):
+        found = self.store.tags_of(ids)
+        tags = [found.get(id, ()) for id in ids.tolist()]
+        if self.subjects:
+            wanted = dict.fromkeys(self.subjects, 1.0)
+            return _share(np.array([_overlap(each, wanted) for each in tags]))
+        named = np.array(
+            [max((self._likeness(tag) for tag in each if tag.scheme in WORDED), default=0.0) for each in tags]
+        )
+        codes = [[tag for tag in each if tag.scheme not in WORDED] for each in tags]
+        return np.asarray(np.maximum(named, CODED * _share(self._shared(codes))))
+
+    def _likeness(self, tag: Tag) -> float:
+        """The terms that a subject shares with the question, of all terms of either."""
+        terms = _terms(self.analyser, tag.value)
+        return len(terms & self.words) / (len(terms | self.words) or 1)
+
+    def _shared(self, codes: Sequence[Sequence[Tag]]) -> Scores:
+        """How much of the best candidates' codes each candidate has."""
+        wanted: dict[str, float] = defaultdict(float)
+        for rank, tags in enumerate(codes[: self.leaders], 1):
+            for tag in tags:
                 wanted[tag.value] += 1.0 / (rank + 1)
-        return _share(np.array([_overlap(tags.get(id, ()), wanted) for id in ids.tolist()]))
+        return np.array([_overlap(tags, wanted) for tags in codes])
 
     def _freshness(self, hits: Sequence[Hit]) -> Scores:
         years = [hit.metadata.get("year") for hit in hits]
@@ -106,6 +133,12 @@ class WorkScore:
         cited = self.store.citations(ids)
         counts = np.array([cited.get(id, 0) for id in ids.tolist()], np.float64)
         return np.asarray(np.minimum(1.0, np.log1p(counts) / np.log1p(self.most_citations)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _terms(analyser: Analyser, subject: str) -> frozenset[str]:
+    """The terms of a subject."""
+    return frozenset(analyser.terms(subject))
 
 
 def _score(hit: Hit, channel: str) -> float:
