@@ -36,6 +36,7 @@ def packing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbours, "LEAST", 1)
     monkeypatch.setattr(hnsw, "LEAST", 1)
     monkeypatch.setattr(hnsw, "FEW", 1)
+    monkeypatch.setattr(hnsw, "FEWEST", 400)
     monkeypatch.setattr(neighbours, "READER_PAUSE", 3600.0, raising=False)
     for name in ("owe", "wish"):
         monkeypatch.setattr(neighbours.Keeper, name, lambda self: None)

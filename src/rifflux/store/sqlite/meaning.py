@@ -90,8 +90,9 @@ class Meaning(Reading):
             return self._engine.passing.get(asked, state, lambda: self._numbers(statement, bound))
 
     def _numbers(self, statement: str, bound: Mapping[str, Any]) -> Ids:
-        rows = self._rows(statement, bound)
-        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        # One text is made and read in half the time of a row each.
+        ((listed,),) = self._rows(sql.LISTED.format(statement=statement), bound)
+        return np.fromstring(listed, np.int64, sep=",") if listed else np.empty(0, np.int64)
 
 
 def _check_model(connection: apsw.Connection, query: Query) -> None:

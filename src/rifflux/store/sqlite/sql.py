@@ -23,6 +23,8 @@ HOLDING_ALL = "select rowid from {table} where {table} match :terms"
 
 PASSING_DOCUMENTS = "select id from document where owner = :owner and {condition}"
 
+LISTED = "with found (number) as ({statement}) select group_concat(number) from found"
+
 # Where rows are looked up by id, the plus keeps SQLite from going through all that the owner has.
 KINDS = """
 select chunk.uid, document.kind from chunk join document on document.id = chunk.document
