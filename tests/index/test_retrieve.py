@@ -140,10 +140,10 @@ class TestRanking:
         assert 0 < hits["Paper part"] < hits["Paper whole"]
         assert hits["Paper none"] == 0
 
-    def test_codes_that_the_best_share_count_half(self, index):
+    def test_codes_that_the_best_share_count_a_quarter(self, index):
         found = {hit.title: hit.because("works").detail["field_match"] for hit in index.retrieve("cohomology").reranked}
         weight = INTENTS["generic"].weights.shares()["field_match"]
-        assert found["Etale cohomology"] == found["Sheaf cohomology"] == pytest.approx(weight / 2)
+        assert found["Etale cohomology"] == found["Sheaf cohomology"] == pytest.approx(weight / 4)
         assert found["Closed cohomology notes"] == 0
 
     def test_each_work_comes_once_and_always_in_the_same_order(self, index):

@@ -24,7 +24,7 @@ class Weights:
     lexical: float = 0.35
     semantic: float = 0.35
     citation: float = 0.1
-    field_match: float = 0.1
+    field_match: float = 0.3
     freshness: float = 0.0
     authority: float = 0.1
 
@@ -63,10 +63,10 @@ INTENTS: Mapping[str, Intent] = {
     each.name: each
     for each in (
         Intent(GENERIC),
-        Intent("lookup", Weights(lexical=0.6, semantic=0.3, citation=0.0, field_match=0.05, authority=0.05), ()),
+        Intent("lookup", Weights(lexical=0.6, semantic=0.3, citation=0.0, field_match=0.2, authority=0.05), ()),
         Intent(
             "survey",
-            Weights(lexical=0.3, semantic=0.3, citation=0.15, field_match=0.1, authority=0.15),
+            Weights(lexical=0.3, semantic=0.3, citation=0.15, field_match=0.25, authority=0.15),
             packing=Packing(per_work=1, least_works=6, spread=True),
         ),
         Intent("compare", packing=Packing(least_works=4), both_sides=True),

@@ -3,9 +3,10 @@
 `lexical`      BM25 of its best passage, lifted where the question names it to the letter, as a share of the greatest
 `semantic`     cosine of its best passage with the question, from the least to the greatest of the candidates
 `citation`     how near it is to the best candidates in the graph of citations, as a share of the greatest
-`field_match`  how nearly one of its subjects is what was asked: terms that the two share, of all terms of either. Of
-               subjects that are codes, half the share that the best candidates have too. Where subjects were asked
-               for, how many of those it has
+`field_match`  how nearly one of its subjects is what was asked: the share that both have of all terms of either,
+               squared, so that words in common say little and a subject that is the question says all. Of subjects
+               that are codes, those that the best candidates have too, for a quarter. Where subjects were asked for,
+               how many of those it has
 `freshness`    halved with every `half_life_years` of age; zero without a year
 `authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1
 
@@ -35,7 +36,7 @@ __all__ = ["SCORED", "WorkScore"]
 #: The stage's name in the trail of a hit.
 SCORED = "works"
 #: What codes that the best candidates share count, beside words of the question itself.
-CODED = 0.5
+CODED = 0.25
 
 
 @dataclass(frozen=True)
@@ -112,9 +113,9 @@ class WorkScore:
         return np.asarray(np.maximum(named, CODED * _share(self._shared(codes))))
 
     def _likeness(self, tag: Tag) -> float:
-        """The terms that a subject shares with the question, of all terms of either."""
+        """The share that a subject and the question both have of all terms of either (Jaccard), squared."""
         terms = _terms(self.analyser, tag.value)
-        return len(terms & self.words) / (len(terms | self.words) or 1)
+        return (len(terms & self.words) / (len(terms | self.words) or 1)) ** 2
 
     def _shared(self, codes: Sequence[Sequence[Tag]]) -> Scores:
         """How much of the best candidates' codes each candidate has."""
