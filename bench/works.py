@@ -3,9 +3,10 @@
     python bench/works.py FOLDER_OF_COLLECTIONS [--keep FOLDER] [--collections NAME...]
 
 The rows are those of the requirements: words only, meaning only, both, both with citations, and all components of the
-score, subjects among them; then what a caller gets by default, where the wording chooses among the intents. The table
-tells nDCG@10, Recall@20 and MRR@10, from how many branches (chapters or decades) the first ten are, the median and 95th
-percentile of the time, and how nDCG@10 differs from the row before and from words only, with p of a paired bootstrap.
+score, subjects among them; then what a caller gets by default, where the wording chooses among the intents, and what
+the score is worth without citations. The table tells nDCG@10, Recall@20 and MRR@10, from how many branches (chapters or
+decades) the first ten are, the median and 95th percentile of the time, and how nDCG@10 differs from the row before and
+from words only, with p of a paired bootstrap.
 A collection is `FOLDER`, `FOLDER:QRELS` or a path, in BEIR's layout, and imported as works. `--keep` keeps the indexes.
 """
 
@@ -90,6 +91,7 @@ def _ways(index: Index) -> dict[str, Way]:
         "4 + citations": retrieving(cited),
         "5 + subjects, authority": retrieving(INTENTS[GENERIC].weights),
         "default, as worded": lambda text: index.retrieve(text, top_k=DEPTH).reranked,
+        "without citations": retrieving(replace(INTENTS[GENERIC].weights, citation=0.0)),
     }
 
 

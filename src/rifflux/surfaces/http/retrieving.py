@@ -59,7 +59,7 @@ class RetrieveOut(Reply):
 @router.post("/retrieve", summary="Find works, and evidence to cite")
 def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> RetrieveOut:
     """Words, meaning and citations; the intent of the question, or `mode`, decides how they are weighed."""
-    service.diary.note(caller.user, asked.query)
+    service.asked(caller, asked.query)
     found = service.of(caller).retrieve(
         asked.query,
         mode=asked.mode,

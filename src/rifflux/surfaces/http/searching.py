@@ -17,7 +17,7 @@ router = APIRouter(tags=["search"])
 @router.post("/search", summary="Find the best passages for a question")
 def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.SearchOut:
     """Search by words and by meaning at once; each result can tell why it ranked where it did."""
-    service.diary.note(caller.user, asked.query)
+    service.asked(caller, asked.query)
     results = service.of(caller).search(
         asked.query,
         top_k=asked.top_k,
@@ -35,7 +35,7 @@ def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.Searc
 @router.post("/everything", summary="Ask all sources at once")
 def everything(asked: shapes.EverythingIn, service: Asked, caller: User) -> shapes.SearchOut:
     """Knowledge, files, notes, tasks and conversations, each ranked by itself and weighed."""
-    service.diary.note(caller.user, asked.query)
+    service.asked(caller, asked.query)
     results = service.of(caller).everything(
         asked.query,
         top_k=asked.top_k,

@@ -130,6 +130,11 @@ class Service:
                 self._views.popitem(last=False)
             return known
 
+    def asked(self, caller: Caller, query: str) -> None:
+        """Note that a caller asks something, for the online measures; an index that cannot be written does without."""
+        if not self.index.store.read_only:
+            self.diary.note(caller.user, query)
+
     def _view(self, user: str) -> Index:
         index = self.index.scoped(Scope(user)) if user else self.index
         meter = Meter(self.ledger, user)
