@@ -268,7 +268,8 @@ class Index(Adding):
         from rifflux.retrieve.works.adjust import adjusted
         from rifflux.scholar import Scholar
 
-        asking = self.using(replace(WORKS, language=self.profile.language))
+        # Its words were analysed so, whatever suits works best.
+        asking = self.using(replace(WORKS, language=self.profile.language, mathematics=self.profile.mathematics))
         return Scholar(asking, intents=adjusted(self.profile.intents))
 
     @property

@@ -186,6 +186,14 @@ class TestRanking:
         assert any("merged order" in reason for reason in found.trace.degraded)
 
 
+@pytest.mark.parametrize("profile", ["files", "works"])
+def test_a_question_is_read_as_the_index_was(profile):
+    with open_index(":memory:", model="hash", profile=profile) as index:
+        index.works.add(Work("On things", "Of α-stable things.", licence="CC0-1.0"))
+        found = index.retrieve("α")
+        assert found.trace.counts["lexical"] == 1
+
+
 class TestEvidence:
     def test_every_passage_can_be_checked(self, index):
         pack = index.retrieve("etale cohomology").evidence
