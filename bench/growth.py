@@ -229,10 +229,12 @@ def _searched(path: Path, texts: Sequence[str]) -> Figures:
     """What a process measures that opens the index and answers the questions."""
     start = time.perf_counter()
     with rifflux.open(path, create=False) as index:
+        figures = {"opening, ms": (time.perf_counter() - start) * 1000}
+        start = time.perf_counter()
         vector = np.full(_width(index), _width(index) ** -0.5, np.float32)
         index.store.nearest(Query("", vector=vector), 10)
         index.search("time", mode="lexical")
-        figures = {"opening, and a first search in each channel, ms": (time.perf_counter() - start) * 1000}
+        figures["a first search in each channel, ms"] = (time.perf_counter() - start) * 1000
         index.search(texts[0])
         for mode in ("lexical", "semantic", "hybrid"):
             figures |= _latencies(mode, [_asked(index, text, mode) for text in texts])
