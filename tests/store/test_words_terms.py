@@ -87,3 +87,23 @@ def test_without_the_file_the_tables_tell(store: SqliteStore, tmp_path: Path) ->
     store.put("c", change("b", "hinge"))
     store.accelerate()
     assert dict(store.vocabulary("h", 1, 9)) == {"heron": 1, "hing": 1}
+
+
+@pytest.mark.parametrize("owner", ["", "ann"])
+def test_terms_are_counted_as_the_tables_count_them_whatever_changed(store: SqliteStore, owner: str) -> None:
+    view = store.of(owner)
+    for key, text in (("a", "heron river"), ("b", "heron harbour"), ("e", "heron stone")):
+        view.put("c", change(key, text))
+    store.accelerate()
+    view.put("c", change("d", "hermit heron heron"))
+    view.remove("c", ["b"])
+    view.put("c", change("a", "river owl"))
+    view.put("c", change("e", "heron stone", metadata={"colour": "grey"}))
+    expected = {"heron": 2, "river": 1, "hermit": 1, "owl": 1, "stone": 1}
+    index = view._engine.words(0 if not owner else 1)
+    assert index is not None
+    for _ in range(2):
+        with view._reading() as (connection, _):
+            found = index.frequencies(connection, ["heron", "river", "harbour", "hermit", "owl", "stone", "none"])
+        assert found == expected
+        store.accelerate()

@@ -8,6 +8,7 @@ import struct
 import threading
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ Answer = TypeVar("Answer")
 LEAST_CHUNKS = 20_000
 #: Where more chunks are not covered, the full-text tables answer alone.
 MOST_FRESH = 2000
+#: Up to so many are looked at one by one when terms are counted.
+FEW_FRESH = 200
 
 #: The files of a segment, and what each ends with.
 _SEGMENT_FILES = frozenset((".idx", ".pos", ".term", ".fast", ".fieldnorm", ".store", ".del"))
@@ -54,6 +57,8 @@ from derived where name = :name"""
 _HIGHEST = "select coalesce(max(id), 0) from chunk where owner = ?"
 _COUNT = "select count(*) from chunk where owner = ?"
 _FRESH = "select title, headings, body from fresh_terms where chunk in (select value from json_each(?))"
+_SAME = """
+select id from chunk where id in (select value from json_each(?)) and id not in (select chunk from fresh_terms)"""
 _BEHIND = "select 1 from touched where what = ? limit 1"
 
 
@@ -109,12 +114,15 @@ class Snapshot:
             ids = np.array(self.searcher.fast_field_values(ID, [place for _, place in hits]), np.int64)
         return Ranking(ids, np.array([score for score, _ in hits], np.float64))
 
-    def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """In how many chunks each term occurs; terms that occur in none are left out. Raises `Unfit`."""
+    def frequencies(self, terms: Sequence[str], hidden: Sequence[int] = ()) -> Mapping[str, int]:
+        """In how many chunks but for some rows each term occurs. Raises `Unfit`."""
         parser = self._parser()
         with _sound():
             counts = {term: parser.frequency(self.terms.stored(term)) for term in terms}
-        return {term: count for term, count in counts.items() if count}
+            if hidden:
+                held = [term for term, count in counts.items() if count]
+                counts |= {term: counts[term] - parser.frequency_in(self.terms.stored(term), hidden) for term in held}
+        return counts
 
     def _parser(self) -> Parser:
         from rifflux.store.sqlite.words_query import Parser
@@ -248,9 +256,21 @@ class Words:
             return None
 
     def frequencies(self, connection: apsw.Connection, terms: Sequence[str]) -> Mapping[str, int] | None:
-        """In how many chunks each term occurs; None where the word index does not cover all there is."""
+        """In how many chunks each term occurs; None where the word index does not cover most of what there is."""
         log = self.log(connection)
-        return None if log is None or log.fresh else self.ask(log, lambda snapshot: snapshot.frequencies(terms))
+        if log is None or len(log.fresh) > FEW_FRESH:
+            return None
+        listed = json.dumps(log.fresh)
+        # Chunks whose terms did not change have none waiting: those of the word index count.
+        same = {row for (row,) in connection.execute(_SAME, (listed,))} if log.fresh else set()
+        hidden = [row for row in log.fresh if row not in same]
+        counts = self.ask(log, lambda snapshot: snapshot.frequencies(terms, hidden))
+        if counts is None:
+            return None
+        rows = connection.execute(_FRESH, (listed,)) if log.fresh else ()
+        new = Counter(term for fields in rows for term in {*" ".join(map(str, fields)).split()})
+        found = {term: counts[term] + new[self._terms.prefix + term] for term in terms}
+        return {term: count for term, count in found.items() if count}
 
     def terms(self, connection: apsw.Connection, start: str, shortest: int, longest: int) -> frozenset[str] | None:
         """The terms that begin with `start` and have so many characters, perhaps more; None where that is not known."""

@@ -18,7 +18,7 @@ import tantivy
 
 from rifflux.store.base import VARIANT
 from rifflux.store.sqlite.terms import MOST_CLAUSES, Terms
-from rifflux.store.sqlite.words_schema import FACET, TERMS, TIME, encoded, own
+from rifflux.store.sqlite.words_schema import FACET, ROW, TERMS, TIME, encoded, own
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Clause, Filter, Query
 
@@ -115,6 +115,11 @@ class Parser:
         if self.entries == self.searcher.num_docs:
             return self.searcher.doc_freq(TERMS, term)
         return self.count(self.term(term))
+
+    def frequency_in(self, term: str, rows: Sequence[int]) -> int:
+        """How many of some rows hold a term, as the word index has them."""
+        among = tantivy.Query.term_set_query(self.schema, ROW, list(rows))
+        return self.count(tantivy.Query.boolean_query([(MUST, self.term(term)), (MUST, among)]))
 
     def count(self, query: tantivy.Query) -> int:
         """How many chunks match."""
