@@ -12,29 +12,27 @@ Starts a service of its own with two workers and a small index, and prints one l
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
 
-from rifflux.accounts import Accounts
+from load import Answer, Request, at_rate, serving, told
+from rifflux.accounts import ADMIN, USER, Accounts
 from rifflux.store import open_store
 
 WORDS = ("cache", "entry", "expiry", "page", "vector", "ranking", "token", "budget", "meeting", "travel", "violin")
+#: The service closes connections that were idle for five seconds: they are not used again before that.
+LIMITS = httpx.Limits(keepalive_expiry=2.0)
 KINDS = ("message", "message", "search", "search", "search", "memory", "recall", "list")
 
 
@@ -44,7 +42,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         db = Path(folder) / "index.db"
         tokens = _tokens(db, arguments.users)
-        with _serving(db, "--workers", "2", "--rate", "1000000") as url:
+        with serving(db, "--workers", "2", "--rate", "1000000") as url:
             load = Load(url, tokens, random.Random(arguments.seed))
             load.begin()
             load.run(arguments.requests, arguments.rate)
@@ -53,8 +51,8 @@ def main() -> None:
             load.tell("one worker killed")
             print(f"acknowledged messages: {len(load.acknowledged)}, lost: {load.lost()}")
         if arguments.schema:
-            with _serving(db, "--rate", "1000000") as url:
-                _fuzz(url, tokens[0])
+            with serving(db, "--rate", "1000000") as url:
+                _fuzz(url, _tokens(db, 1, ADMIN)[0])
 
 
 def _arguments() -> argparse.Namespace:
@@ -67,34 +65,9 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _tokens(db: Path, users: int) -> list[str]:
-    store = open_store(db)
-    try:
-        return [Accounts(store.register).create(f"user{number}")[1] for number in range(users)]
-    finally:
-        store.close()
-
-
-@contextmanager
-def _serving(db: Path, *arguments: str) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "rifflux", "serve", "--db", str(db), "--port", str(port), *arguments]
-    with (db.parent / "serve.log").open("wb") as sink:
-        process = subprocess.Popen(command, stdout=sink, stderr=sink)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(300):
-            try:
-                if httpx.get(f"{url}/health", timeout=5).status_code == 200:
-                    break
-            except httpx.TransportError:
-                time.sleep(0.1)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(30)
+def _tokens(db: Path, users: int, role: str = USER) -> list[str]:
+    with closing(open_store(db)) as store:
+        return [Accounts(store.register).create(f"{role}{number}", role)[1] for number in range(users)]
 
 
 class Load:
@@ -102,14 +75,13 @@ class Load:
 
     def __init__(self, url: str, tokens: list[str], chance: random.Random) -> None:
         self.clients = [
-            httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30) for token in tokens
+            httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30, limits=LIMITS)
+            for token in tokens
         ]
         self.chance = chance
-        self.times: dict[str, list[float]] = defaultdict(list)
-        self.failed: dict[str, int] = defaultdict(int)
+        self.answers: list[Answer] = []
         self.acknowledged: list[tuple[int, str, str]] = []
         self.talks: list[str] = []
-        self._lock = threading.Lock()
 
     def begin(self) -> None:
         """A conversation for every user."""
@@ -118,32 +90,19 @@ class Load:
 
     def run(self, requests: int, rate: float) -> None:
         """Send so many requests, so many a second, whether or not the earlier ones were answered."""
-        self.times.clear()
-        self.failed.clear()
-        start = time.perf_counter()
-        with ThreadPoolExecutor(32) as pool:
-            for number in range(requests):
-                wait = start + number / rate - time.perf_counter()
-                if wait > 0:
-                    time.sleep(wait)
-                user = self.chance.randrange(len(self.clients))
-                text = " ".join(self.chance.choices(WORDS, k=8)) + f" number{number}"
-                pool.submit(self._send, KINDS[number % len(KINDS)], user, text)
+        self.answers = at_rate(map(self._made, range(requests)), rate)
 
-    def _send(self, kind: str, user: int, text: str) -> None:
-        start = time.perf_counter()
-        try:
+    def _made(self, number: int) -> Request:
+        kind, user = KINDS[number % len(KINDS)], self.chance.randrange(len(self.clients))
+        text = " ".join(self.chance.choices(WORDS, k=8)) + f" number{number}"
+
+        def send() -> bool:
             reply = self._request(kind, self.clients[user], self.talks[user], text)
-            ok = reply.status_code < 300
-        except httpx.TransportError:
-            ok = False
-        with self._lock:
-            if not ok:
-                self.failed[kind] += 1
-                return
-            self.times[kind].append((time.perf_counter() - start) * 1000)
-            if kind == "message":
+            if kind == "message" and reply.status_code == 201:
                 self.acknowledged.append((user, reply.json()["id"], text))
+            return bool(reply.status_code < 300)
+
+        return Request(kind, send)
 
     def _request(self, kind: str, client: httpx.Client, talk: str, text: str) -> Any:
         match kind:
@@ -168,13 +127,8 @@ class Load:
 
     def tell(self, name: str) -> None:
         """Print latencies by kind."""
-        whole = sorted(itertools.chain.from_iterable(self.times.values()))
-        for kind, times in [*sorted(self.times.items()), ("all", whole)]:
-            ordered = sorted(times)
-            p50, p95, p99 = (ordered[min(len(ordered) - 1, int(share * len(ordered)))] for share in (0.5, 0.95, 0.99))
-            failed = sum(self.failed.values()) if kind == "all" else self.failed[kind]
-            told = f"p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f} ms"
-            print(f"{name}, {kind}: {len(ordered)} answered, {failed} failed; {told}")
+        for kind in (*sorted(set(KINDS)), "all"):
+            print(told(f"{name}, {kind}", [each for each in self.answers if kind in ("all", each.kind)]), flush=True)
 
 
 def _kill_while(load: Load, requests: int, rate: float) -> None:
