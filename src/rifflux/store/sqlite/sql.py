@@ -1,6 +1,7 @@
 """The statements of the SQLite store, whole and named."""
 
-# What is given to MATCH is one owner's alone: see `terms`. These need no owner besides.
+# What is given to MATCH is one owner's alone: see `terms`. The owner is named for the index that holds the ids alone:
+# in the table, the chunks of one owner lie far apart.
 MATCH = """
 select chunk.uid, found.score
 from (
@@ -8,7 +9,7 @@ from (
     from {table} where {table} match :terms {narrowed}
     order by score limit :limit
 ) as found
-join chunk on chunk.id = found.rowid
+join chunk indexed by chunk_owner on chunk.owner = :owner and chunk.id = found.rowid
 order by found.score, chunk.uid"""
 
 MATCHING = "select count(*) from {table} where {table} match :terms"
