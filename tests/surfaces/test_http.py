@@ -377,5 +377,16 @@ class TestWorks:
         assert run("verify", "pack.json", "--offline").returncode == 1
         cited = run("retrieve", "cohomology of things", "--cite", "bibtex", "--db", "works.db").stdout
         assert "@misc{2001open," in cited
-        for command in (("retrieve", "cohomology", "--cite", "csl"), ("search", "cohomology"), ("get", "b")):
+        for command in (
+            ("retrieve", "cohomology", "--cite", "csl"),
+            ("search", "cohomology"),
+            ("search", "cohomology", "--json", "--explain"),
+            ("get", "b"),
+            ("why", "cohomology of things", "b"),
+            ("works", "show", "b"),
+            ("works", "show", "b", "--json"),
+            ("works", "export", "--bibtex", "b"),
+            ("works", "export", "--csl", "b"),
+        ):
+            assert run(*command, "--db", "works.db").returncode == 0, command
             assert "zyzzyva" not in run(*command, "--db", "works.db").stdout
