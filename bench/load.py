@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,19 +44,22 @@ def serving(db: Path, *arguments: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Something to ask: `send` does it, and tells whether it was answered as it should be."""
+    """Something to ask: `send` does it, and tells the status of the answer."""
 
     kind: str
-    send: Callable[[], bool]
+    send: Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How a request went; `milliseconds` count from when it was due, waiting for a turn included."""
+    """How a request went; `milliseconds` count from when it was due, waiting for a turn included.
+
+    `failure` is what went wrong, empty if nothing did.
+    """
 
     kind: str
     milliseconds: float
-    ok: bool
+    failure: str = ""
 
 
 def at_rate(requests: Iterable[Request], rate: float) -> list[Answer]:
@@ -64,10 +68,11 @@ def at_rate(requests: Iterable[Request], rate: float) -> list[Answer]:
 
     def answer(request: Request, due: float) -> Answer:
         try:
-            ok = request.send()
-        except httpx.TransportError:
-            ok = False
-        return Answer(request.kind, 1000 * (time.perf_counter() - due), ok)
+            status = request.send()
+            failure = "" if status < 300 else str(status)
+        except httpx.TransportError as error:
+            failure = type(error).__name__
+        return Answer(request.kind, 1000 * (time.perf_counter() - due), failure)
 
     with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
         answers = []
@@ -85,7 +90,9 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def told(name: str, answers: Sequence[Answer]) -> str:
     """A line of figures."""
-    times = [each.milliseconds for each in answers if each.ok]
+    times = [each.milliseconds for each in answers if not each.failure]
     p50, p95, p99 = (percentile(times, share) for share in (0.5, 0.95, 0.99))
-    failed = len(answers) - len(times)
-    return f"{name}: {len(times)} answered, {failed} failed; p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f} ms"
+    failed = ", ".join(
+        f"{count} {what}" for what, count in Counter(each.failure for each in answers if each.failure).items()
+    )
+    return f"{name}: {len(times)} answered, failed: {failed or 0}; p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f} ms"

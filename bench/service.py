@@ -96,11 +96,11 @@ class Load:
         kind, user = KINDS[number % len(KINDS)], self.chance.randrange(len(self.clients))
         text = " ".join(self.chance.choices(WORDS, k=8)) + f" number{number}"
 
-        def send() -> bool:
+        def send() -> int:
             reply = self._request(kind, self.clients[user], self.talks[user], text)
             if kind == "message" and reply.status_code == 201:
                 self.acknowledged.append((user, reply.json()["id"], text))
-            return bool(reply.status_code < 300)
+            return int(reply.status_code)
 
         return Request(kind, send)
 

@@ -257,8 +257,8 @@ def serve(path: Path, users: int, lines: Sequence[str], arguments: argparse.Name
             headers = {"Authorization": f"Bearer {tokens[user]}"}
             body = {"query": question}
 
-            def send() -> bool:
-                return client.post("/conversations/search", json=body, headers=headers).status_code == 200
+            def send() -> int:
+                return client.post("/conversations/search", json=body, headers=headers).status_code
 
             return Request("search", send)
 

@@ -321,8 +321,13 @@ class Asking:
 
     def get(self, id: str) -> Hit | Document:
         """A chunk by its id, or a document by its key, path or absolute path. Raises `NotFound`."""
-        hit = self.store.chunk(id)
+        hit = self._chunk(id)
         return shown([hit])[0] if hit else self.document(id)
+
+    def _chunk(self, id: str) -> Hit | None:
+        """A chunk by its id; of a user's messages and memories too, which a search of everything finds."""
+        views = self.store.views() if self.scope else (self.store,)
+        return next((hit for view in views if (hit := view.chunk(id))), None)
 
     def document(self, key: str) -> Document:
         """A document with its whole text, by key, path or absolute path. Raises `NotFound`."""
@@ -397,7 +402,7 @@ class Asking:
             raise OutOfScope(f"what {self.scope.user_id!r} does is recorded as that user's: leave out the user")
         if not isinstance(query, str) or not query.strip():
             raise InvalidArgument("the query is empty: say what was asked")
-        hit = self.store.chunk(document)
+        hit = self._chunk(document)
         collection, key = (hit.collection, hit.document) if hit else self._document_of(document)
         who = user or (self.scope.user_id if self.scope else "")
         event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, who, time.time())

@@ -200,6 +200,17 @@ class TestConversations:
                 assert bob.get(path).status_code == 404
             assert bob.post("/messages", json={"conversation_id": id, "text": "x"}).status_code == 404
             assert bob.post("/conversations/search", json={"query": "kingfisher"}).json()["results"] == []
+            (found,) = ann.post("/everything", json={"query": "kingfisher"}).json()["results"]
+            assert ann.get(f"/chunks/{found['chunk_id']}").json()["content"] == found["content"]
+            assert bob.get(f"/chunks/{found['chunk_id']}").status_code == 404
+            clicked = {"kind": "click", "query": "kingfisher", "document": found["chunk_id"]}
+            assert (
+                ann.post("/feedback", json=clicked).status_code,
+                bob.post("/feedback", json=clicked).status_code,
+            ) == (
+                204,
+                404,
+            )
             assert bob.delete(f"/conversations/{id}").status_code == 404
             assert ann.delete(message).status_code == 204
             assert ann.delete(f"/conversations/{id}").status_code == 204

@@ -50,8 +50,7 @@ def everything(asked: shapes.EverythingIn, service: Asked, caller: User) -> shap
 @router.get("/chunks/{chunk_id}", summary="Read a passage again")
 def chunk(chunk_id: str, service: Asked, caller: User) -> shapes.ChunkOut:
     """A passage by the id that a search gave."""
-    index = service.of(caller)
-    if index.store.chunk(chunk_id) is None or not isinstance(hit := index.get(chunk_id), Hit):
+    if not isinstance(hit := service.of(caller).get(chunk_id), Hit):
         raise NotFound("no such passage: take a chunk_id from the results of a search")
     return shapes.ChunkOut.of(hit)
 
