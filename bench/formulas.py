@@ -5,8 +5,9 @@
 FOLDER holds a `corpus.jsonl` of LaTeX texts, such as the Stacks Project's. Formulas that stand in one document only are
 drawn from it, each to find that document by: rewritten by this program's own tables, which share nothing with the
 analyser's, into Unicode, into plain ASCII, and into LaTeX spaced and braced otherwise. `verbatim` asks for them as they
-stand. The index is searched by words alone, with each way to read mathematics: `none` is the plain analyser, `latex`
-what texts of all kinds get, `notation` what research works get.
+stand. The index is searched by words alone, with each way to read mathematics: `none` is the plain
+analyser, to which a formula is text like any other (Unicode, stems and identifiers, no mathematics); `latex` is what
+texts of all kinds get, and works got first; `notation` is what works get, with formulas searched as phrases.
 """
 
 from __future__ import annotations
