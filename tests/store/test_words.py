@@ -417,6 +417,21 @@ def test_a_large_index_gets_one_by_itself(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tmp_path / "index.db.words").is_dir()
 
 
+def test_it_waits_for_the_end_of_a_long_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rifflux.store.sqlite.words.LEAST_CHUNKS", 3)
+    monkeypatch.setattr("rifflux.store.sqlite.keeper.PAUSE", 0.01)
+    store, place = SqliteStore.open(str(tmp_path / "index.db")), tmp_path / "index.db.words"
+    with store.claim("read"):
+        store.put("c", change("a", "one", "two", "three", "four"))
+        time.sleep(0.2)
+        assert not place.exists()
+    deadline = time.monotonic() + 20
+    while not place.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert place.is_dir(), "nothing was built after it"
+    store.close()
+
+
 def test_damage_that_a_search_finds_is_mended_in_the_background(
     filled: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

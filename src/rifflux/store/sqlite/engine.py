@@ -31,6 +31,8 @@ MOST_VECTORS = 256 << 20
 MOST_OWNERS = 4096
 #: What filters let through that is kept, in bytes.
 MOST_ALLOWED = 32 << 20
+#: How often what is derived follows while a long task goes on, in seconds.
+FOLLOW = 60.0
 
 Value = TypeVar("Value")
 
@@ -83,6 +85,8 @@ class Engine:
         self.frequencies = Remembered[dict[str, int]](MOST_OWNERS)
         self.statistics = Remembered[Statistics](MOST_OWNERS)
         self._touched: set[int] = set()
+        self._behind: set[int] = set()
+        self._tasks, self._followed_at = 0, 0.0
         self._frozen = frozen(connection)
         self.passing = Remembered[Ids](MOST_ALLOWED, lambda documents: documents.nbytes)
         self._words: dict[int, Words] = {}
@@ -197,10 +201,34 @@ class Engine:
                 connection.execute("commit")
             finally:
                 _end(connection)
-            for derived in (*map(self.words, self._touched), *([self.neighbours] if self._touched else [])):
-                if derived:
-                    derived.changed(connection)
+            self._follow(connection)
         stand_aside(begun)
+
+    @contextmanager
+    def long_task(self) -> Iterator[None]:
+        """While the block writes much, have what is derived follow now and then, and when it is done."""
+        with self.lock:
+            if not self._tasks:
+                self._followed_at = time.monotonic()
+            self._tasks += 1
+        try:
+            yield
+        finally:
+            with self.lock, Translated(self.location):
+                self._tasks -= 1
+                self._follow(self.connection)
+
+    def _follow(self, connection: apsw.Connection) -> None:
+        """Have what is derived follow what was committed, unless that is to wait for the end of a long task."""
+        self._behind |= self._touched
+        self._touched.clear()
+        if self._tasks and time.monotonic() - self._followed_at < FOLLOW:
+            return
+        behind, self._behind = self._behind, set()
+        self._followed_at = time.monotonic()
+        for derived in (*map(self.words, behind), *([self.neighbours] if behind else [])):
+            if derived:
+                derived.changed(connection)
 
     def _number(self, connection: apsw.Connection, owner: str, content: bool) -> int:
         number = 0

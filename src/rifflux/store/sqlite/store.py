@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,8 +93,15 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
         """Have a task to oneself until the block or the process ends; a store in memory is nobody else's."""
         if self._engine.location == MEMORY:
             return nullcontext(True)
+        return self._claimed(task, waiting)
+
+    @contextmanager
+    def _claimed(self, task: str, waiting: Callable[[str], None] | None) -> Iterator[bool]:
         path = Path(self._engine.location).expanduser()
-        return held(path.with_name(f"{path.name}.{task}.lock"), waiting)
+        with held(path.with_name(f"{path.name}.{task}.lock"), waiting) as mine, ExitStack() as long:
+            if mine:
+                long.enter_context(self._engine.long_task())
+            yield mine
 
     def accelerate(self) -> None:
         """Build, or bring up to date, what makes a large index fast; returns when it is there."""
