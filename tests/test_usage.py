@@ -55,6 +55,16 @@ def test_a_spent_budget_refuses_until_the_next_month(register):
     assert ann.refusal() is None
 
 
+def test_what_a_model_was_called_for_is_told(register):
+    ledger = Ledger(register, seconds=0)
+    meter = Meter(ledger, "ann")
+    meter.note("small", 3, "search")
+    meter.note("small", 40, "store")
+    meter.note("chat", 500)
+    told = {row["feature"]: row["tokens"] for row in summed(ledger.spent("ann"), ["feature"])}
+    assert told == {"search": 3, "store": 40, "rerank": 500}
+
+
 def test_what_waits_is_written_by_the_next_call(register):
     clock = 0.0
     ledger = Ledger(register, seconds=5.0, now=lambda: clock)

@@ -135,11 +135,10 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Notes what one user's calls of models cost, for one feature."""
+    """Notes what one user's calls of models cost."""
 
     ledger: Ledger
     user: str
-    feature: str = "search"
 
     def refusal(self) -> str | None:
         """Why no model may be called for this user now, or None."""
@@ -147,9 +146,9 @@ class Meter:
             return None
         return "this month's budget is spent: searched by words alone"
 
-    def note(self, model: str, tokens: int) -> None:
-        """Record a call of a model."""
-        self.ledger.note(self.user, self.feature, model, tokens)
+    def note(self, model: str, tokens: int, feature: str = "rerank") -> None:
+        """Record a call of a model: of an embedder to `search` or to `store`, or of a chat model that reranks."""
+        self.ledger.note(self.user, feature, model, tokens)
 
 
 def summed(sums: Iterable[SpendingSum], by: Iterable[str]) -> list[dict[str, str | int | float]]:

@@ -30,7 +30,7 @@ def test_vectors_are_those_of_the_model_and_their_tokens_are_counted():
     guarded = GuardedEmbedder(model, Guard(spent=lambda *what: spent.append(what)))
     assert np.array_equal(guarded.embed_query("two words"), model.embed_query("two words"))
     assert np.array_equal(guarded.embed_documents(["a b c"]), model.embed_documents(["a b c"]))
-    assert spent == [("hash", 2), ("hash", 3)]
+    assert spent == [("hash", 2, "search"), ("hash", 3, "store")]
     assert (guarded.fingerprint, guarded.spec) == (model.fingerprint, model.spec)
 
 

@@ -13,6 +13,9 @@ from rifflux.types import Vectors
 
 __all__ = ["AskedOnce", "Guard", "GuardedEmbedder"]
 
+#: What an embedder is called for.
+SEARCH, STORE = "search", "store"
+
 
 def _nothing(*_: object) -> None:
     """Note nothing, refuse nothing."""
@@ -22,14 +25,15 @@ def _nothing(*_: object) -> None:
 class Guard:
     """What is asked and told around each call of a model.
 
-    `refusal` gives the reason why no model may be called now, or None; `spent` is told the model and how many tokens it
-    read; `failed` is told the sort of a failure (`refused`, `late`, `error`) and its message. A question that is
-    not embedded within `seconds` (None: however long it takes) is given up; `workers` are shared by those who share a
-    model, so that a model that hangs does not gather threads.
+    `refusal` gives the reason why no model may be called now, or None; `spent` is told the model, how many tokens it
+    read, and for embedders whether that was to `search` or to `store`; `failed` is told the sort of a failure
+    (`refused`, `late`, `error`) and its message. A question that is not embedded within `seconds` (None: however long
+    it takes) is given up; `workers` are shared by those who share a model, so that a model that hangs does not gather
+    threads.
     """
 
     refusal: Callable[[], str | None] = _nothing
-    spent: Callable[[str, int], None] = _nothing
+    spent: Callable[..., None] = _nothing
     failed: Callable[[str, str], None] = _nothing
     seconds: float | None = None
     workers: Workers = field(default_factory=Workers, compare=False, repr=False)
@@ -49,7 +53,7 @@ class GuardedEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """The vectors of texts; counted, never refused: what is stored shall be findable."""
         vectors = self.inner.embed_documents(texts)
-        self.guard.spent(self.name, sum(map(self.inner.count_tokens, texts)))
+        self.guard.spent(self.name, sum(map(self.inner.count_tokens, texts)), STORE)
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
@@ -67,7 +71,7 @@ class GuardedEmbedder:
         except ModelError as error:
             guard.failed("error", str(error))
             raise
-        guard.spent(self.name, self.inner.count_tokens(text))
+        guard.spent(self.name, self.inner.count_tokens(text), SEARCH)
         return vector
 
     def count_tokens(self, text: str) -> int:
