@@ -6,13 +6,12 @@ import json
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.store.sqlite import hnsw
 from rifflux.store.sqlite.allowed import Allowed
 from rifflux.store.sqlite.derived import Current, Unfit, current, location_of, rebuild, touched, unmoved
 from rifflux.store.sqlite.keeper import PAUSE, Keeper
@@ -20,6 +19,9 @@ from rifflux.store.sqlite.packed import FORMAT, NAME, Packed, write
 from rifflux.store.sqlite.scan import nearest_rows
 from rifflux.store.sqlite.vectors import Matrix, best
 from rifflux.types import Ids, Ranking, Vectors
+
+if TYPE_CHECKING:
+    from rifflux.store.sqlite.hnsw import Proximity
 
 __all__ = ["LEAST", "WAYS", "Neighbours", "Snapshot"]
 
@@ -75,7 +77,7 @@ class Snapshot:
 
     packed: Packed
     fresh: Fresh
-    graph: hnsw.Proximity | None = None
+    graph: Proximity | None = None
 
     def is_of(self, known: Current, model: int) -> bool:
         """Whether this is the state that the database knows."""
@@ -128,10 +130,13 @@ class Neighbours:
     def __init__(self, location: str, *, read_only: bool = False, way: str = "scan") -> None:
         if way not in WAYS:
             raise InvalidArgument(f"no way to find neighbours is called {way!r}: choose one of {', '.join(WAYS)}")
-        if way == "hnsw":
-            hnsw.needed()
         self.place = location_of(location, NAME)
-        self._graphs = location_of(location, hnsw.NAME) if way == "hnsw" else None
+        self._graphs: Path | None = None
+        if way == "hnsw":
+            from rifflux.store.sqlite import hnsw
+
+            hnsw.needed()
+            self._graphs = location_of(location, hnsw.NAME)
         # The token of the graph that was looked at last.
         self._graph_seen = ""
         self._closing = False
@@ -174,11 +179,19 @@ class Neighbours:
 
     def _graph_moved(self, connection: apsw.Connection) -> bool:
         """Whether there is another graph than the one that was looked at last."""
-        return self._graphs is not None and hnsw.known(connection) != self._graph_seen
+        if self._graphs is None:
+            return False
+        from rifflux.store.sqlite import hnsw
 
-    def _graph_of(self, connection: apsw.Connection, packed: Packed) -> hnsw.Proximity | None:
+        return hnsw.known(connection) != self._graph_seen
+
+    def _graph_of(self, connection: apsw.Connection, packed: Packed) -> Proximity | None:
         """The graph of what is packed, if there shall be one and it can be used."""
-        if self._graphs is None or len(packed) < hnsw.LEAST:
+        if self._graphs is None:
+            return None
+        from rifflux.store.sqlite import hnsw
+
+        if len(packed) < hnsw.LEAST:
             return None
         if self._open and self._open.packed is packed and not self._graph_moved(connection):
             return self._open.graph
@@ -227,6 +240,8 @@ class Neighbours:
             return str(error)
         try:
             if self._graphs:
+                from rifflux.store.sqlite import hnsw
+
                 hnsw.verify(self._graphs, packed, hnsw.known(connection))
         except Unfit as error:
             return f"of the graph over it, {error}"
@@ -255,6 +270,8 @@ class Neighbours:
         return rebuild(connection, self.place, NAME, FORMAT, lambda path, stamp: write(connection, path, stamp, *model))
 
     def _keep_graph(self, connection: apsw.Connection, place: Path) -> bool:
+        from rifflux.store.sqlite import hnsw
+
         known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
         if known is None or model is None or self._closing:
             return True

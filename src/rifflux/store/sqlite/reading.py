@@ -15,7 +15,6 @@ from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.graph import names_of
 from rifflux.store.sqlite.terms import Terms
 from rifflux.store.sqlite.view import View
-from rifflux.store.sqlite.words_terms import Counted
 from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Ranking, Vectors, Why
 
 __all__ = ["Reading"]
@@ -196,6 +195,8 @@ class Reading(View):
             words = self._engine.words(owner)
             terms = words.terms(connection, start, shortest, longest) if words else None
         if terms is not None:
+            from rifflux.store.sqlite.words_terms import Counted
+
             return Counted(terms, self.document_frequencies)
         bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
         return self._counted(sql.VOCABULARY, bound)
