@@ -33,7 +33,7 @@ from rifflux.ingest.chunk import embedding_text
 from rifflux.models.cores import available_cores
 from rifflux.profiles import Profile
 
-__all__ = ["main"]
+__all__ = ["family", "main"]
 
 THREE = ("scifact", "cfr30", "cosqa")
 
@@ -143,10 +143,10 @@ class _Peak:
 
     def _watch(self) -> None:
         while not self._ended.wait(0.1):
-            self.most = max(self.most, sum(map(_resident, _family())))
+            self.most = max(self.most, sum(map(_resident, family())))
 
 
-def _family() -> list[int]:
+def family() -> list[int]:
     """This process and its children."""
     here = os.getpid()
     children = []
