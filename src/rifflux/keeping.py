@@ -173,7 +173,7 @@ class Keeping(Asking):
                     if self.switching() is None:
                         raise ModelError(f"the switch to {embedder.name} was aborted by another process")
                     for view in self.store.views():
-                        embedded += embed_pending(view, embedder, progress, self._missing())
+                        embedded += embed_pending(view, embedder, progress, self._missing(), in_background=True)
             elif not self._tidy():
                 raise InvalidArgument(f"the index holds vectors of {embedder.name} already: there is nothing to switch")
             dropped = self._drop(progress)

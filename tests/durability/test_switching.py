@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +70,23 @@ def test_after_a_switch_the_new_vectors_answer_and_the_old_are_gone(index: Index
     assert before[0].document == after[0].document == "d7"
     assert index.status().switching is None
     assert index.check() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux knows priorities of threads")
+def test_a_switch_computes_at_the_lowest_priority_and_indexing_does_not(index: Index, db: Path) -> None:
+    priorities: list[int] = []
+
+    def note(_: int) -> None:
+        priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    usual = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    index.switch(Watched(256, before=note))
+    assert set(priorities) == {19}
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == usual
+    priorities.clear()
+    with rifflux.open(db, model=Watched(256, before=note)) as opened:
+        opened.add(Document("new", "a kingfisher"))
+    assert set(priorities) == {usual}
 
 
 def test_searches_go_on_and_what_is_added_meanwhile_is_found_before_and_after(index: Index, db: Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from rifflux.ingest.chunk import embedding_text
 from rifflux.models.base import Embedder
+from rifflux.models.cores import stand_back
 from rifflux.store.base import DocumentChange, Pending, Store
 from rifflux.types import Progress, Vectors
 
@@ -29,16 +30,25 @@ BATCH = 128
 REMEMBERED = 500_000
 
 
-def embed_pending(store: Store, embedder: Embedder, progress: Progress | None = None, total: int | None = None) -> int:
+def embed_pending(
+    store: Store,
+    embedder: Embedder,
+    progress: Progress | None = None,
+    total: int | None = None,
+    *,
+    in_background: bool = False,
+) -> int:
     """Embed every chunk that waits for a vector of this model; returns how many got one.
 
     Of texts that are equal, or that the model cannot tell apart, one is embedded. `total` is how many there are, where
-    that is not told by the model in use.
+    that is not told by the model in use. `in_background` leaves the processor to whoever else wants it.
     """
     counts = store.counts()
     most = counts["chunks"] - counts["embedded_chunks"] if total is None else total
     batches = _windows(store, embedder.fingerprint)
-    return _embed(store, embedder, batches, lambda done: progress("embed", done, most) if progress else None)
+    thread = _model_thread(stand_back if in_background else None)
+    run = _Run(store, embedder, thread)
+    return _embed(run, batches, lambda done: progress("embed", done, most) if progress else None)
 
 
 def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentChange]) -> int:
@@ -55,7 +65,7 @@ def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentCh
         for change in changes
         for each in change.chunks
     ]
-    return _embed(store, embedder, _batches(waiting), lambda _: None)
+    return _embed(_Run(store, embedder, _model_thread()), _batches(waiting), lambda _: None)
 
 
 def _windows(store: Store, fingerprint: str) -> Iterator[Sequence[Pending]]:
@@ -68,10 +78,13 @@ def _batches(chunks: Sequence[Pending]) -> Iterator[Sequence[Pending]]:
     return (chunks[start : start + BATCH] for start in range(0, len(chunks), BATCH))
 
 
-def _embed(store: Store, embedder: Embedder, batches: Iterable[Sequence[Pending]], tell: Callable[[int], None]) -> int:
+def _model_thread(begin: Callable[[], None] | None = None) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="model", initializer=begin)
+
+
+def _embed(run: _Run, batches: Iterable[Sequence[Pending]], tell: Callable[[int], None]) -> int:
     """Embed batches, one ahead of the one that is stored."""
     done, ahead = 0, deque[_Batch]()
-    run = _Run(store, embedder)
     try:
         for batch in batches:
             ahead.append(run.start(batch))
@@ -103,7 +116,7 @@ class _Run:
 
     store: Store
     embedder: Embedder
-    thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="model"))
+    thread: ThreadPoolExecutor
     seen: dict[bytes, int] = field(default_factory=dict)
 
     def start(self, chunks: Sequence[Pending]) -> _Batch:
