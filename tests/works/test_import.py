@@ -85,8 +85,14 @@ class TestRecords:
 
     def test_what_a_definition_defines_is_a_subject_of_it(self, index: Index, write: Any) -> None:
         text = r"A module is {\it $R$-flat} or \emph{flat} if {\it not} \emph{a b c d e f g h i}."
-        index.works.import_files(write("a.jsonl", {"id": 1, "title": "Definition", "text": text, "type": "definition"}))
+        record = {"id": 1, "title": "Definition", "text": text, "type": "definition"}
+        index.works.import_files(write("a.jsonl", record), licence="CC0-1.0")
         assert index.works.get("a:1").work.tags == (Tag("term", "R-flat"), Tag("term", "flat"))
+
+    def test_what_a_definition_defines_is_not_told_where_its_text_is_not(self, index: Index, write: Any) -> None:
+        record = {"id": 1, "title": "Definition", "text": r"It is \emph{flat}.", "type": "definition", "msc": ["14F05"]}
+        index.works.import_files(write("a.jsonl", record))
+        assert index.works.get("a:1").work.tags == (Tag("msc", "14F05"),)
 
     def test_subjects_are_searched_as_words(self, index: Index, write: Any) -> None:
         index.works.import_files(write("a.jsonl", {"id": 1, "title": "Untold", "tags": {"msc": ["14F05"]}}))
