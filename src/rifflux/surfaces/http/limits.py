@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,18 @@ class Buckets:
         self._swept = now()
 
     def take(self, name: str) -> float:
-        """Take one from a bucket; 0 if there was one, else the seconds until there will be."""
-        with self._lock:
+        """Take one from a bucket; 0 if there was one, else the seconds until there will be.
+
+        Where the levels cannot be had in time, as other workers wait for the disk, the request goes uncounted: a limit
+        is not worth failing for.
+        """
+        with self._lock, suppress(apsw.BusyError):
             self._connection.execute("begin immediate")
             try:
                 return self._take(name, self._now())
             finally:
                 self._connection.execute("commit")
+        return 0.0
 
     def _take(self, name: str, now: float) -> float:
         found: list[Any] = self._connection.execute(_LEVEL, (name,)).fetchall()
