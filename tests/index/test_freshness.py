@@ -15,7 +15,7 @@ import rifflux
 from rifflux import Index
 from rifflux import freshness as module
 from rifflux.text.dates import timestamp
-from rifflux.types import Freshness
+from rifflux.types import Freshness, Scope
 
 
 def freshness(index: Index) -> Freshness:
@@ -111,6 +111,21 @@ def test_of_many_files_some_are_looked_at_and_the_rest_is_reckoned(
     assert len(index.store.some_files(10)[1]) <= 10
     assert index.store.some_files(1000)[0] == len(index.store.some_files(1000)[1]) == index.status().files == 303
     assert index.status().freshness.changed_files == 150  # type: ignore[union-attr]
+
+
+def test_how_many_files_others_have_does_not_show_in_the_sample(index: Index, folder: Path, tmp_path: Path) -> None:
+    ann, bob = index.scoped(Scope("ann")), index.scoped(Scope("bob"))
+    for number in range(20):
+        (folder / f"{number}.txt").write_text(f"Heron {number}.")
+    ann.add(folder, embed=False)
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(100):
+        (many / f"{number}.txt").write_text(f"Egret {number}.")
+    bob.add(many, embed=False)
+    total, sampled = ann.store.some_files(10)
+    assert (total, len(sampled)) == (23, 10)
+    assert {root for root, _ in sampled} == {str(folder)}
 
 
 def test_a_folder_that_is_gone_is_told_by_status_and_is_no_change(synced: Index, folder: Path) -> None:

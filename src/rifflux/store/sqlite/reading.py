@@ -108,7 +108,8 @@ class Reading(View):
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
         """How many files there are, and up to `number` of them with their roots: all, or others each time."""
         ((total,),) = self._rows(sql.FILE_COUNT)
-        statement = sql.ALL_FILES if total <= number else sql.SOME_FILES
+        some = sql.SOME_OWN_FILES if self.owner else sql.SOME_FILES
+        statement = sql.ALL_FILES if total <= number else some
         return total, [(root, FileState(*state)) for root, *state in self._rows(statement, {"number": number})]
 
     def roots(self) -> list[str]:

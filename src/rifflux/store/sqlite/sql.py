@@ -173,6 +173,9 @@ where owner = :owner and root = :root and path >= :path and path < :end and (pat
 FILE_COUNT = "select count(*) from file where owner = :owner"
 ALL_FILES = """
 select root, path, size, mtime_ns, hash, problem from file where owner = :owner order by root, path limit :number"""
+# A user's files are few. How many others have must not show in the sample.
+SOME_OWN_FILES = """
+select root, path, size, mtime_ns, hash, problem from file where owner = :owner order by random() limit :number"""
 # A place in the table for each, and the file that follows it: the table is never read as a whole.
 SOME_FILES = """
 with recursive place (number, id) as (
