@@ -5,8 +5,8 @@
 For each number of users: one user's searches in an index of their own and among all, each question asked in both one
 right after the other, so that what else the machine does falls on both; then searches of users by chance. With --serve,
 searches over HTTP too, at a steady rate whether or not the earlier ones were answered: a latency counts from the moment
-that a request was due. --keep keeps the indexes, and goes on where filling them was interrupted: a million messages
-take some minutes and 5 GB.
+that a request was due. Files are read once before. --keep keeps the indexes, and goes on where filling them was
+interrupted: a million messages take some minutes and 5 GB.
 
 Messages are lines of real text from the collections in the folder, recombined by chance; a tenth of the users write
 what the others write too, which nobody notices, as nothing of one user lies with another's. Conversations of all come
@@ -45,6 +45,7 @@ from rifflux.profiles.conversations import CONVERSATIONS
 from rifflux.store import open_store
 from rifflux.store.base import DocumentChange, Placed
 from rifflux.types import Scope, Vectors
+from warm import cached
 
 TURNS = 50
 TEMPLATES = 10
@@ -65,9 +66,10 @@ def main() -> None:
             path = folder / f"users-{users}x{arguments.messages}.db"
             build(path, users, arguments.messages, lines)
             if not arguments.fill:
-                measure(path, alone, users, lines, arguments.questions)
+                cached(alone)
+                measure(cached(path), alone, users, lines, arguments.questions)
             if arguments.serve:
-                serve(path, users, lines, arguments)
+                serve(cached(path), users, lines, arguments)
 
 
 def _arguments() -> argparse.Namespace:
