@@ -138,6 +138,7 @@ def distance(one: str, other: str, most: int) -> int:
     """
     if abs(len(one) - len(other)) > most:
         return most + 1
+    one, other = _differing(one, other)
     before: list[int] = []
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):
@@ -151,6 +152,18 @@ def distance(one: str, other: str, most: int) -> int:
             return most + 1
         before, last = last, line
     return min(last[-1], most + 1)
+
+
+def _differing(one: str, other: str) -> tuple[str, str]:
+    """Both without what they begin and end with alike, which their distance does not depend on."""
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    one, other = one[start:], other[start:]
+    end = 0
+    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return one[: len(one) - end], other[: len(other) - end]
 
 
 # Synonyms

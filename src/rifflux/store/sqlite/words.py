@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import tantivy
 
     from rifflux.store.sqlite.words_query import Parser
+    from rifflux.store.sqlite.words_terms import Vocabulary
 
 __all__ = ["LEAST_CHUNKS", "Log", "Snapshot", "Words", "stamp_file"]
 
@@ -194,7 +195,7 @@ class Words:
         self._lock = threading.Lock()
         self._open: Snapshot | None = None
         self._refused: tuple[str, str] | None = None
-        self._terms_read: tuple[tuple[int, int], str] = (0, 0), ""
+        self._vocabulary: Vocabulary | None = None
         self._keeper = None if read_only else Keeper(location, self._keep)
 
     def _keep(self, connection: apsw.Connection) -> bool:
@@ -274,22 +275,20 @@ class Words:
 
     def terms(self, connection: apsw.Connection, start: str, shortest: int, longest: int) -> frozenset[str] | None:
         """The terms that begin with `start` and have so many characters, perhaps more; None where that is not known."""
-        from rifflux.store.sqlite.words_terms import NAME, beginning
+        from rifflux.store.sqlite.words_terms import Vocabulary
 
         log = self.log(connection)
         if log is None or self.at(log) is None:
             return None
         try:
-            path = self.place / NAME
-            state = path.stat().st_mtime_ns, path.stat().st_size
-            if state != self._terms_read[0]:
-                self._terms_read = state, path.read_text("utf-8")
+            self._vocabulary = self._vocabulary or Vocabulary(self.place)
+            known = self._vocabulary.beginning(start, shortest, longest)
         except (OSError, UnicodeDecodeError):
             return None
         rows = connection.execute(_FRESH, (json.dumps(log.fresh),)) if log.fresh else ()
         fresh = {term.removeprefix(self._terms.prefix) for fields in rows for each in fields for term in each.split()}
         new = (each for each in fresh if each.startswith(start) and shortest <= len(each) <= longest)
-        return frozenset([*beginning(self._terms_read[1], start, shortest, longest), *new])
+        return frozenset([*known, *new])
 
     def _refuse(self, log: Log, error: Unfit) -> None:
         """Do not use this state any more, and have it built anew."""

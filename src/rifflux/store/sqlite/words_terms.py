@@ -8,15 +8,18 @@ more, or only in what was not committed after all: who asks counts what is of in
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["NAME", "Counted", "beginning", "extend", "write"]
+__all__ = ["NAME", "Counted", "Vocabulary", "extend", "write"]
 
 NAME = "terms"
 #: From so many sections on they are made one.
 MOST_SECTIONS = 64
+
+ByLength = Mapping[int, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,38 @@ class Counted(Mapping[str, int]):
 
     def __len__(self) -> int:
         return len(self.terms)
+
+
+class Vocabulary:
+    """The terms of a word index's folder, read anew when its file changed. Safe to share between threads.
+
+    Those that begin alike are picked out once.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._path = place / NAME
+        self._read: tuple[tuple[int, int], str, dict[str, ByLength]] = (0, 0), "", {}
+
+    def beginning(self, start: str, shortest: int, longest: int) -> list[str]:
+        """The terms that begin with `start` and have so many characters.
+
+        Raises `OSError` and `UnicodeDecodeError` where there is no such file, or a damaged one.
+        """
+        status = self._path.stat()
+        state = status.st_mtime_ns, status.st_size
+        if state != self._read[0]:
+            self._read = state, self._path.read_text("utf-8"), {}
+        _, text, picked = self._read
+        if start not in picked:
+            picked[start] = _by_length(_beginning(text, start))
+        return [term for length in range(shortest, longest + 1) for term in picked[start].get(length, ())]
+
+
+def _by_length(terms: Iterable[str]) -> ByLength:
+    found: dict[int, list[str]] = defaultdict(list)
+    for term in terms:
+        found[len(term)].append(term)
+    return dict(found)
 
 
 def write(place: Path, terms: Iterable[str]) -> None:
@@ -65,13 +100,14 @@ def _section(terms: Iterable[str]) -> str:
     return "\n" + "\n".join(sorted(filter(None, terms))) + "\n"
 
 
-def beginning(text: str, start: str, shortest: int, longest: int) -> Iterator[str]:
-    """The terms of a file's text that begin with `start` and have so many characters."""
+def _beginning(text: str, start: str) -> Iterator[str]:
+    """The terms of a file's text that begin with `start`."""
     for section in text.split("\n\n"):
         lines = f"\n{section}\n"
         first, last = lines.find(f"\n{start}"), lines.rfind(f"\n{start}")
         if first < 0:
             continue
-        for term in lines[first + 1 : lines.index("\n", last + 1)].split("\n"):
-            if shortest <= len(term) <= longest and term.startswith(start):
-                yield term
+        # A section that a crash cut short may stand in another, which is then not sorted.
+        yield from (
+            term for term in lines[first + 1 : lines.index("\n", last + 1)].split("\n") if term.startswith(start)
+        )
