@@ -9,7 +9,7 @@ more, or only in what was not committed after all: who asks counts what is of in
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +49,7 @@ class Vocabulary:
 
     def __init__(self, place: Path) -> None:
         self._path = place / NAME
-        self._read: tuple[tuple[int, int], str, dict[str, ByLength]] = (0, 0), "", {}
+        self._read: tuple[tuple[int, int], Sequence[str], dict[str, ByLength]] = (0, 0), (), {}
 
     def beginning(self, start: str, shortest: int, longest: int) -> list[str]:
         """The terms that begin with `start` and have so many characters.
@@ -59,10 +59,11 @@ class Vocabulary:
         status = self._path.stat()
         state = status.st_mtime_ns, status.st_size
         if state != self._read[0]:
-            self._read = state, self._path.read_text("utf-8"), {}
-        _, text, picked = self._read
+            found = self._path.read_text("utf-8").split("\n\n")
+            self._read = state, [f"\n{section}\n" for section in found], {}
+        _, sections, picked = self._read
         if start not in picked:
-            picked[start] = _by_length(_beginning(text, start))
+            picked[start] = _by_length(term for section in sections for term in _beginning(section, start))
         return [term for length in range(shortest, longest + 1) for term in picked[start].get(length, ())]
 
 
@@ -100,14 +101,11 @@ def _section(terms: Iterable[str]) -> str:
     return "\n" + "\n".join(sorted(filter(None, terms))) + "\n"
 
 
-def _beginning(text: str, start: str) -> Iterator[str]:
-    """The terms of a file's text that begin with `start`."""
-    for section in text.split("\n\n"):
-        lines = f"\n{section}\n"
-        first, last = lines.find(f"\n{start}"), lines.rfind(f"\n{start}")
-        if first < 0:
-            continue
-        # A section that a crash cut short may stand in another, which is then not sorted.
-        yield from (
-            term for term in lines[first + 1 : lines.index("\n", last + 1)].split("\n") if term.startswith(start)
-        )
+def _beginning(section: str, start: str) -> list[str]:
+    """The terms of a section, each between two line ends, that begin with `start`."""
+    first, last = section.find(f"\n{start}"), section.rfind(f"\n{start}")
+    if first < 0:
+        return []
+    terms = section[first + 1 : section.index("\n", last + 1)].split("\n")
+    # A section that a crash cut short may stand in another, which is then not sorted.
+    return [term for term in terms if term.startswith(start)]
