@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 
 from rifflux.accounts import ADMIN, Accounts
-from rifflux.errors import InvalidArgument
+from rifflux.errors import InvalidArgument, RiffluxError
 from rifflux.index import Index
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Workers
@@ -120,6 +120,14 @@ class Service:
         self._failing: dict[str, str] = {}
         self._views: OrderedDict[str, Index] = OrderedDict()
         self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        """Load the model before somebody waits for it, if there are vectors to search. Searches tell if that fails."""
+        try:
+            if self.index.store.model():
+                self.index.embedder.count_tokens("")
+        except RiffluxError as error:
+            log.warning("model", cause=str(error))
 
     def of(self, caller: Caller) -> Index:
         """The index as a caller sees it: what belongs to their user, and nothing else."""
