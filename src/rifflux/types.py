@@ -264,10 +264,9 @@ class Query:
     deadline: float | None = None
     exact: bool = False
 
-    @property
-    def sufficient(self) -> int:
-        """How many candidates a channel may stop at."""
-        return min(self.enough or self.limit, self.limit)
+    def sufficient(self, limit: int) -> int:
+        """How many candidates a channel may stop at where so many are wanted of it."""
+        return min(self.enough or limit, limit)
 
 
 @dataclass(frozen=True, slots=True)

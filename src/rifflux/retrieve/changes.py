@@ -114,8 +114,9 @@ class _Trial:
 
     def _rank_on_page_of(self, top_k: int, plan: Plan) -> int | None:
         wider = plan.wider(top_k)
-        cut = {name: len(found) <= self.plan.query.sufficient for name, found in self.candidates.found.items()}
-        reach = wider.query.limit, wider.query.sufficient
+        asked, wanted = self.plan.query, wider.query.limit
+        cut = {name: len(each) <= asked.sufficient(asked.limit) for name, each in self.candidates.found.items()}
+        reach = wanted, wider.query.sufficient(wanted)
         found = {name: ranking.head(reach[cut[name]]) for name, ranking in self._far.items()}
         return self._rank_in(wider, wider.pipeline.ordered(wider.query, found, Stopwatch()), top_k)
 

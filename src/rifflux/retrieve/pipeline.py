@@ -205,7 +205,8 @@ class Plan:
     def _more(self, trace: Trace, read: int) -> bool:
         """Whether there are candidates that were not read: fused, or further down in a channel."""
         channels = (trace.counts[name] for name in self.pipeline.sources)
-        return trace.counts["fused"] > read or any(count >= self.query.sufficient for count in channels)
+        reach = self.query.sufficient(self.query.limit)
+        return trace.counts["fused"] > read or any(count >= reach for count in channels)
 
     def wider(self, top_k: int) -> Plan:
         """The plan for a longer page: its pool, and how far its channels are read."""

@@ -210,8 +210,8 @@ class Inquiry:
 
     def _exact(self, why: Why, id: int) -> Why:
         """What a channel has to say, also of a chunk that stands below what the search reads."""
-        ranking = self.candidates.found.get(why.stage)
-        if ranking is None or why.rank is not None or len(ranking) < self.plan.query.sufficient:
+        ranking, query = self.candidates.found.get(why.stage), self.plan.query
+        if ranking is None or why.rank is not None or len(ranking) < query.sufficient(query.limit):
             return why
         place = self._place(why.stage, np.array([id], np.int64))
         return replace(why, rank=place[1], score=place[2], detail={"read": len(ranking)}) if place else why

@@ -38,7 +38,7 @@ class Meaning(Reading):
                 return self._nearest_exactly(connection, owner, query, vector, limit, allowed)
             # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
             _check_model(connection, query)
-        return packed.nearest(owner, vector, limit, allowed, min(query.enough or limit, limit))
+        return packed.nearest(owner, vector, limit, allowed, query.sufficient(limit))
 
     def _nearest_exactly(
         self,

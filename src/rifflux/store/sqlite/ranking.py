@@ -35,7 +35,7 @@ class Ranks(Reading):
 
         Where the word index answers, scores are nearly those; a query that is `exact` gets SQLite's own.
         """
-        found = self._by_words(query, min(limit, query.enough or limit), weights)
+        found = self._by_words(query, query.sufficient(limit), weights)
         return self._by_tables(query, limit, weights) if found is None else found
 
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
