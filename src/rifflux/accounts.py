@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from rifflux.batch import Later
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.store.register import Erased, Register, Token
 
@@ -33,7 +34,7 @@ class Accounts:
 
     register: Register
     now: Callable[[], float] = time.time
-    later: Callable[[Callable[[], None]], object] = operator.call
+    later: Later = operator.call
 
     def create(self, user: str, role: str = USER, label: str = "") -> tuple[Token, str]:
         """A new token and its text, which can never be shown again. Raises `InvalidArgument`."""

@@ -15,7 +15,6 @@ program, or on a question of long ago) is counted as `unmatched`. Words are neve
 from __future__ import annotations
 
 import operator
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -23,6 +22,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 
+from rifflux.batch import Batch, Later
 from rifflux.store.register import Question, Reaction, Register
 
 __all__ = ["Day", "Diary", "online"]
@@ -125,11 +125,7 @@ def _day(moment: float) -> str:
 
 
 class Diary:
-    """Notes that questions were asked, and writes them together, so that few searches wait for a write.
-
-    `seconds` is how long one may wait at most until the next is noted, and `later` does the writing then: at once, or
-    where nobody waits for it. A crash loses what waited. Safe to share between threads.
-    """
+    """Notes that questions were asked; the keywords are those of `Batch`. Safe to share between threads."""
 
     def __init__(
         self,
@@ -137,34 +133,22 @@ class Diary:
         *,
         seconds: float = 1.0,
         now: Callable[[], float] = time.time,
-        later: Callable[[Callable[[], None]], object] = operator.call,
+        later: Later = operator.call,
     ) -> None:
         self._register = register
-        self._seconds = seconds
         self._now = now
-        self._later = later
-        self._lock = threading.Lock()
-        self._waiting: list[Question] = []
-        self._flushed = now()
+        self._batch: Batch[Question] = Batch(self._write, seconds=seconds, now=now, later=later)
 
     def note(self, user: str, query: str) -> None:
         """Record that a user asks something."""
-        now = self._now()
-        with self._lock:
-            self._waiting.append(Question(user, digest_of(query), now))
-            due = now - self._flushed >= self._seconds
-            if due:
-                self._flushed = now
-        if due:
-            self._later(self.flush)
+        self._batch.add(Question(user, digest_of(query), self._now()))
 
     def flush(self) -> None:
         """Write what waits."""
-        with self._lock:
-            waiting, self._waiting = self._waiting, []
-            self._flushed = self._now()
-        if waiting:
-            self._register.ask(waiting, self._flushed - KEPT_S)
+        self._batch.flush()
+
+    def _write(self, questions: list[Question]) -> None:
+        self._register.ask(questions, self._now() - KEPT_S)
 
     def days(self, since: float = 0.0, until: float | None = None) -> list[Day]:
         """The days of a span of time, both in seconds since 1970."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from rifflux.batch import Batch, Later
 from rifflux.errors import InvalidArgument
 from rifflux.store.register import Register, Spending, SpendingSum
 
@@ -54,9 +55,7 @@ def _number(text: str) -> float:
 class Ledger:
     """Collects spendings in memory and writes them together, so that a search does not wait for a write.
 
-    `seconds` is how long one may wait at most until the next is noted, and `later` does the writing then: at once, or
-    where nobody waits for it. `flush` writes what waits, and so must whoever ends the process: a crash loses what
-    waited. Safe to share between threads.
+    The keywords are those of `Batch`. Whoever ends the process must `flush`. Safe to share between threads.
     """
 
     def __init__(
@@ -67,51 +66,32 @@ class Ledger:
         *,
         seconds: float = 1.0,
         now: Callable[[], float] = time.time,
-        later: Callable[[Callable[[], None]], object] = operator.call,
+        later: Later = operator.call,
     ) -> None:
         self.prices = prices or Prices()
         self.budget = budget
         self._register = register
-        self._seconds = seconds
         self._now = now
-        self._later = later
         self._lock = threading.Lock()
-        self._waiting: list[Spending] = []
         self._spent: dict[str, tuple[float, float]] = {}
-        self._flushed = now()
+        self._batch: Batch[Spending] = Batch(register.spend, seconds=seconds, now=now, later=later)
 
     def note(self, user: str, feature: str, model: str, tokens: int) -> None:
         """Record a call of a model."""
-        now = self._now()
         cost = self.prices.cost(model, tokens)
         with self._lock:
-            self._waiting.append(Spending(user, feature, model, tokens, cost, now))
             month, spent = self._spent.get(user, (0.0, 0.0))
             self._spent[user] = month, spent + cost
-            due = now - self._flushed >= self._seconds
-            if due:
-                self._flushed = now
-        if due:
-            self._later(self.flush)
+        self._batch.add(Spending(user, feature, model, tokens, cost, self._now()))
 
     def flush(self) -> None:
         """Write what waits."""
-        with self._lock:
-            waiting, self._waiting = self._waiting, []
-            self._flushed = self._now()
-        if not waiting:
-            return
-        try:
-            self._register.spend(waiting)
-        except BaseException:
-            with self._lock:
-                self._waiting = [*waiting, *self._waiting]
-            raise
+        self._batch.flush()
 
     def forget(self, user: str) -> None:
         """Drop what waits of a user who is going to be deleted."""
+        self._batch.drop(lambda spending: spending.user == user)
         with self._lock:
-            self._waiting = [each for each in self._waiting if each.user != user]
             self._spent.pop(user, None)
 
     def left(self, user: str) -> float:

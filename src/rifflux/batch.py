@@ -1,0 +1,69 @@
+"""Entries of a record that are written together, so that few who cause one wait for a write."""
+
+from __future__ import annotations
+
+import operator
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+__all__ = ["Batch", "Later"]
+
+Entry = TypeVar("Entry")
+#: Does a piece of work: at once, or where nobody waits for it.
+Later = Callable[[Callable[[], None]], object]
+
+
+class Batch(Generic[Entry]):
+    """Gathers entries and has `write` write them, in their order. Safe to share between threads.
+
+    `seconds` is how long one may wait at most until the next is added, and `later` does the writing then. A crash loses
+    what waited; what could not be written waits on.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[list[Entry]], None],
+        *,
+        seconds: float = 1.0,
+        now: Callable[[], float] = time.time,
+        later: Later = operator.call,
+    ) -> None:
+        self._write = write
+        self._seconds = seconds
+        self._now = now
+        self._later = later
+        self._lock = threading.Lock()
+        self._waiting: list[Entry] = []
+        self._flushed = now()
+
+    def add(self, entry: Entry) -> None:
+        """Have an entry written before long."""
+        now = self._now()
+        with self._lock:
+            self._waiting.append(entry)
+            due = now - self._flushed >= self._seconds
+            if due:
+                self._flushed = now
+        if due:
+            self._later(self.flush)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+            self._flushed = self._now()
+        if not waiting:
+            return
+        try:
+            self._write(waiting)
+        except BaseException:
+            with self._lock:
+                self._waiting = [*waiting, *self._waiting]
+            raise
+
+    def drop(self, unwanted: Callable[[Entry], bool]) -> None:
+        """Leave unwritten those waiting entries that are unwanted."""
+        with self._lock:
+            self._waiting = [each for each in self._waiting if not unwanted(each)]
