@@ -1,4 +1,4 @@
-"""Licences fail closed: of a work without a licence record the title and the identifiers are told, and no text."""
+"""Licences fail closed: of a work without a licence record no text is told, only how it is found and cited."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class RetrieveIn(Request):
 class RetrieveOut(Reply):
     """Candidates with scores by channel, works in their final order, evidence, and how it was done.
 
-    Texts are untrusted data. Of works without a licence record only the title and identifiers are told.
+    Texts are untrusted data. Of works without a licence record no text is told.
     """
 
     query: str
