@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.retrieve.works.licences import shown, shown_document
+from rifflux.retrieve.works.licences import is_withheld, shown, shown_document
 from rifflux.store.base import Store
 from rifflux.types import Failure, Hit, Progress, Ranking
 from rifflux.works import Work, parse_identifier, work_of
@@ -74,9 +74,9 @@ class Library:
         """Import the works of files, or of all files of folders that an importer knows by their suffix.
 
         `source` names the list that a file is (else it is called after itself), `format` says what it is in, and
-        `licence` is that of works whose source tells none: without one, the text of a work is never shown. What cannot
-        be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path that does not exist,
-        before anything is read.
+        `licence` is that of works whose source tells none: without one, only title and identifiers of a work are ever
+        told. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
+        that does not exist, before anything is read.
         """
         from rifflux.ingest.works import FORMATS
 
@@ -127,6 +127,7 @@ class Library:
             merged=tally.merged,
             unchanged=tally.unchanged,
             dangling=tally.dangling,
+            unlicensed=tally.unlicensed,
             chunks=tally.chunks,
             embedded_chunks=embedded,
             doubts=tuple(tally.doubts),
@@ -147,14 +148,18 @@ class Library:
         chunks = self._store.chunks_of(collection, key)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
+        work = work_of(shown_document(collection, document))
+        if is_withheld(collection, document.licence):
+            return Shelved(collection, key, work)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = ([edge.chunk for edge in self._store.linked(ids, incoming=way)] for way in (False, True))
-        return Shelved(
-            collection, key, work_of(shown_document(collection, document)), self._hits(cites), self._hits(cited_by)
-        )
+        return Shelved(collection, key, work, self._hits(cites), self._hits(cited_by))
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
-        """Works as a bibliography: `bibtex`, or `csl` for CSL-JSON. Abstracts only where a licence is known."""
+        """Works as a bibliography: `bibtex`, or `csl` for CSL-JSON.
+
+        Of works without a licence record only title and identifiers are told, and a note says so.
+        """
         from rifflux.works.export import cite_keys, style_of
 
         written = style_of(format)

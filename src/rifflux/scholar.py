@@ -17,12 +17,13 @@ from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.works.cited import Cited
 from rifflux.retrieve.works.intent import INTENTS, Asked, Intent, asked_for
-from rifflux.retrieve.works.licences import shown
+from rifflux.retrieve.works.licences import is_withheld, shown
 from rifflux.retrieve.works.pack import Candidate, EvidencePack, Item, Packer, digest
 from rifflux.retrieve.works.score import WorkScore
 from rifflux.store.base import Store
 from rifflux.types import Document, Filter, Hit, Ids, Query, Ranking, Trace, Vectors, Why
 from rifflux.works.export import style_of
+from rifflux.works.model import names_of
 
 __all__ = ["Retrieval", "Scholar", "ScholarSettings", "verify"]
 
@@ -46,8 +47,11 @@ class ScholarSettings:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What was found for a question: `candidates` as the channels and the fusion have them, `reranked` in their final
-    order, one hit a work, the evidence, and how it was done."""
+    """What was found for a question, and how.
+
+    `candidates` are as the channels and the fusion have them, `reranked` in their final order, one hit a work.
+    `identifiers` are those of each hit's work, by chunk id.
+    """
 
     query: str
     asked: Asked
@@ -55,6 +59,7 @@ class Retrieval:
     reranked: tuple[Hit, ...]
     evidence: EvidencePack
     trace: Trace
+    identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,9 @@ class Scholar:
             degraded=tuple(dict.fromkeys(degraded)),
             notes=(*trace.notes, f"{asked.intent.name}: {asked.reason}"),
         )
-        return Retrieval(query, asked, tuple(shown(found)), tuple(shown(rated)), pack, trace)
+        names = self.asking.store.identifiers_of(_ids([*found, *rated]))
+        identifiers = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()}
+        return Retrieval(query, asked, tuple(shown(found)), tuple(shown(rated)), pack, trace, identifiers)
 
     # Candidates
 
@@ -244,6 +251,9 @@ def _problems(item: Item, store: Store | None) -> list[str]:
     if document is None:
         return [*problems, f"{name}: the work {item.key!r} is not in the index"]
     start, end = item.span
+    if is_withheld(item.collection, document.licence):
+        # Whether a text is the work's is not told either.
+        return [f"{name}: no licence is recorded, and there is a text"] if item.text else problems
     if not item.withheld and document.text[start:end] != item.text:
         problems.append(f"{name}: the work says something else at {start}-{end}")
     return problems

@@ -13,9 +13,8 @@ from rifflux.errors import InvalidArgument
 from rifflux.index import open_index
 from rifflux.retrieve.works.cited import Cited
 from rifflux.retrieve.works.intent import INTENTS, asked_for
-from rifflux.retrieve.works.licences import WITHHELD
 from rifflux.scholar import ScholarSettings, verify
-from rifflux.surfaces.evidence import pack_json, read_pack, retrieval_json
+from rifflux.surfaces.evidence import pack_json, read_pack
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
 
@@ -240,34 +239,3 @@ class TestEvidence:
         for text in ("", "[]", "{}", '{"items": [{}]}', "no json"):
             with pytest.raises(InvalidArgument, match="no evidence pack"):
                 read_pack(text)
-
-
-class TestLicences:
-    def test_without_a_licence_no_surface_of_the_index_tells_the_text(self, index):
-        found = index.retrieve("closed cohomology zyzzyva")
-        assert "Closed cohomology notes" in titles(found.reranked)
-        item = next(item for item in found.evidence.items if item.title == "Closed cohomology notes")
-        assert item.withheld
-        assert not item.text
-        key = item.key
-        chunk = item.chunk_id
-        told = [
-            retrieval_json(found),
-            found.candidates,
-            found.reranked,
-            index.search("zyzzyva"),
-            index.using(replace(index.profile, relevance=False)).search("zyzzyva", mode="lexical"),
-            index.get(key),
-            index.get(chunk),
-            index.document(key),
-            index.chunks(key),
-            index.why("closed things", key),
-            index.everything("closed things text"),
-            index.works.get("doi:10.1/closed"),
-        ]
-        for answer in told:
-            assert SECRET not in str(answer).replace("closed cohomology zyzzyva", "").replace("'zyzzyva'", "")
-        assert any(hit.content == WITHHELD for hit in index.search("zyzzyva"))
-
-    def test_with_a_licence_the_text_is_told(self, index):
-        assert "resolutions" in index.search("sheaf resolutions")[0].content

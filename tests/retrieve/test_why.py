@@ -15,6 +15,7 @@ from rifflux import Document, Index, InvalidArgument, NotFound, Verdict
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.words import ordinal
 from rifflux.surfaces.contract import SearchService
+from rifflux.types import Bound
 
 WORDS = [
     "cache",
@@ -42,7 +43,8 @@ def _texts(many: int) -> Iterator[Document]:
     for number in range(many):
         words = draw.choices(WORDS, weights=range(1, len(WORDS) + 1), k=draw.randint(3, 40))
         kind = ("note", "mail")[number % 2]
-        yield Document(f"d{number}", " ".join(words), kind=kind, created_at=f"2024-01-{number % 28 + 1:02}")
+        date = f"2024-01-{number % 28 + 1:02}"
+        yield Document(f"d{number}", " ".join(words), kind=kind, created_at=date, metadata={"n": number})
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +139,10 @@ class TestReasons:
             ({"since": "2025"}, "it is of 2024-01-03, asked for 2025 or later"),
             ({"until": "2023"}, "it is of 2024-01-03, asked for 2023 or earlier"),
             ({"metadata": {"year": 2024}}, "it has no year, asked for 2024"),
+            ({"not_kinds": ("note",)}, "its kind is note, which is left out"),
+            ({"bounds": (Bound("n", 5),)}, "its n is 2, outside of what is asked for"),
+            ({"without": ("n",)}, "it must not have n"),
+            ({"tags": ("msc:14",)}, "it has none of the subjects msc:14"),
         ],
     )
     def test_each_part_of_a_filter(self, small: Index, filter: dict[str, object], reason: str) -> None:

@@ -92,7 +92,9 @@ def assert_like_exact(store: SqliteStore, query: Query, limit: int, recall: floa
     found, expected = store.nearest(query, limit), exactly(store, query, limit)
     assert len(found) == len(expected)
     if len(expected):
-        assert np.isin(expected.ids, found.ids).mean() >= recall
+        missed = np.count_nonzero(~np.isin(expected.ids, found.ids))
+        # Of a few, one may be missing.
+        assert missed <= max(1, (1 - recall) * len(expected))
         scores = dict(zip(expected.ids.tolist(), expected.scores.tolist(), strict=True))
         for id, score in zip(found.ids.tolist(), found.scores.tolist(), strict=True):
             assert score == pytest.approx(scores.get(id, score), abs=5e-5)

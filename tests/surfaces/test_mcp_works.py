@@ -66,24 +66,6 @@ def test_filters_and_modes_are_passed_on(agent: Agent) -> None:
     assert agent.ask("retrieve", query="cohomology", max_tokens=1)["evidence_pack"]["tokens"] <= 1
 
 
-def test_without_a_licence_no_tool_tells_the_text(agent: Agent) -> None:
-    found = agent.ask("retrieve", query="closed cohomology", cite="csl")
-    closed = next(item for item in found["evidence_pack"]["items"] if item["title"] == "Closed cohomology")
-    assert closed["withheld"]
-    for tool, arguments in (
-        ("retrieve", {"query": "closed cohomology", "cite": "csl"}),
-        ("retrieve", {"query": "closed cohomology", "cite": "bibtex", "mode": "lookup"}),
-        ("search_rifflux", {"query": "cohomology things"}),
-        ("search_rifflux", {"query": "cohomology things", "mode": "lexical"}),
-        ("get_chunk", {"chunk_id": closed["chunk_id"]}),
-        ("get_document", {"document": closed["key"]}),
-        ("why", {"query": "cohomology things", "document": closed["key"]}),
-    ):
-        result = agent.call(tool, **arguments)
-        assert not result.is_error, result.content
-        assert SECRET not in str(result), tool
-
-
 def test_passages_stand_in_a_fence(agent: Agent) -> None:
     told = agent.read("retrieve", query="open cohomology")
     lead, _, rest = told.partition("Text between lines that hold ")

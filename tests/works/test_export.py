@@ -78,4 +78,5 @@ def test_an_unknown_work_or_format_is_refused(index: Index) -> None:
 
 
 def test_an_item_leaves_out_what_is_not_known() -> None:
-    assert csl(Work("Only a title"), "k") == {"id": "k", "type": "document", "title": "Only a title"}
+    known = {"id": "k", "type": "document", "title": "Only a title", "license": "CC0-1.0"}
+    assert csl(Work("Only a title", licence="CC0-1.0"), "k") == known

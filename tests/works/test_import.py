@@ -45,7 +45,7 @@ class TestRecords:
                     "doi": "10.1145/1.2", "volume": 2, "license": "cc0",
                 },
             },
-            {"_id": "C-1", "title": "Preliminary report", "text": ""},
+            {"_id": "C-1", "title": "Preliminary report", "text": "", "licence": "cc0"},
         )  # fmt: skip
         report = index.works.import_files(path)
         assert (report.added, report.failed, report.noted) == (2, (), ())
@@ -89,11 +89,6 @@ class TestRecords:
         index.works.import_files(write("a.jsonl", record), licence="CC0-1.0")
         assert index.works.get("a:1").work.tags == (Tag("term", "R-flat"), Tag("term", "flat"))
 
-    def test_what_a_definition_defines_is_not_told_where_its_text_is_not(self, index: Index, write: Any) -> None:
-        record = {"id": 1, "title": "Definition", "text": r"It is \emph{flat}.", "type": "definition", "msc": ["14F05"]}
-        index.works.import_files(write("a.jsonl", record))
-        assert index.works.get("a:1").work.tags == (Tag("msc", "14F05"),)
-
     def test_subjects_are_searched_as_words(self, index: Index, write: Any) -> None:
         index.works.import_files(write("a.jsonl", {"id": 1, "title": "Untold", "tags": {"msc": ["14F05"]}}))
         assert [hit.title for hit in index.search("14F05", mode="lexical")] == ["Untold"]
@@ -129,7 +124,7 @@ class TestBadInput:
             {"id": "a", "title": "Good"},
             "{broken",
             {"id": "b"},
-            {"id": "c", "title": "Future", "year": 2999},
+            {"id": "c", "title": "Future", "year": 2999, "licence": "cc0"},
             {"id": "d", "title": "Odd", "tags": {"mcs": ["14F05"]}, "doi": "nonsense"},
             {"id": "e", "title": "Self", "cites": ["e", "nowhere"]},
             "[1]",
@@ -159,7 +154,7 @@ class TestBadInput:
         path = write(
             "ring.jsonl", *({"id": key, "title": f"Work {key}", "cites": cites} for key, cites in ring.items())
         )
-        report = index.works.import_files(path)
+        report = index.works.import_files(path, licence="own")
         assert [failure.reason for failure in report.noted] == ["they cite each other in a circle: a → b → c"]
         assert [hit.document for hit in index.works.get("ring:c").cites] == ["a"]
 
@@ -195,10 +190,9 @@ class TestAgain:
         assert _snapshot(index) == before
 
     def test_importing_again_updates(self, index: Index, write: Any) -> None:
-        index.works.import_files(write("a.jsonl", {"id": 1, **SHEAVES, "tags": ["old", "kept"]}))
-        report = index.works.import_files(
-            write("a.jsonl", {"id": 1, **SHEAVES, "title": "Sheaves anew", "tags": ["kept"]})
-        )
+        record = {"id": 1, **SHEAVES, "licence": "cc0"}
+        index.works.import_files(write("a.jsonl", {**record, "tags": ["old", "kept"]}))
+        report = index.works.import_files(write("a.jsonl", {**record, "title": "Sheaves anew", "tags": ["kept"]}))
         assert (report.added, report.updated) == (0, 1)
         work = index.works.get("a:1").work
         assert (work.title, work.tags) == ("Sheaves anew", (Tag("keyword", "kept"),))
@@ -311,7 +305,10 @@ class TestDuplicates:
 
     def test_a_record_that_joins_two_documents_makes_them_one(self, index: Index) -> None:
         preprint = Work(
-            "Sheaves and works", identifiers=(Identifier("arxiv", "2101.00001"),), citations=(Link("doi:10.1000/z"),)
+            "Sheaves and works",
+            identifiers=(Identifier("arxiv", "2101.00001"),),
+            citations=(Link("doi:10.1000/z"),),
+            licence="CC0-1.0",
         )
         printed = Work("Sheaves and works, revised at length", identifiers=(Identifier("doi", "10.1000/a"),))
         index.works.add(preprint, source="a", embed=False)

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from rifflux.retrieve.words import shown
+from rifflux.retrieve.works.licences import is_withheld
 from rifflux.store.base import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 
 __all__ = ["Obstacle", "obstacles"]
 
 #: The parts of a filter besides metadata, whose fields are parts of their own.
-_PARTS = ("paths", "kinds", "documents", "collections", "since", "until")
+_PARTS = ("paths", "kinds", "not_kinds", "documents", "collections", "since", "until", "tags", "bounds", "without")
+#: The parts that ask for what a work is called, which is told of every work.
+_NAMES = ("paths", "documents", "collections")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,9 @@ def obstacles(
         blocked = np.setdiff1d(ids, store.passing(part, ids))
         if len(blocked):
             name, reason = _of_filter(part, hit)
+            if is_withheld(hit.collection, hit.licence) and not any(getattr(part, each) for each in _NAMES):
+                what = "date" if part.since or part.until else name
+                reason = f"its {what} does not pass, and is not told, for no licence is recorded"
             without = partial(_without_filter, part)
             yield Obstacle("filter", f"the filter on {name}", f"lost by the filter: {reason}", blocked, without)
     for clause in query.excluded:
@@ -97,10 +103,19 @@ def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
         return "path", f"its path is {hit.path}, asked for {_any(part.paths)}"
     if part.kinds:
         return "kind", f"its kind is {hit.kind or 'unknown'}, asked for {_any(part.kinds)}"
+    if part.not_kinds:
+        return "kind", f"its kind is {hit.kind}, which is left out"
     if part.documents:
         return "document", f"its key is {hit.document}, asked for {_any(part.documents)}"
     if part.collections:
         return "collection", f"its collection is {hit.collection}, asked for {_any(part.collections)}"
+    if part.tags:
+        return "subjects", f"it has none of the subjects {_any(part.tags)}"
+    if part.bounds:
+        names = [bound.field for bound in part.bounds]
+        return " and ".join(names), "; ".join(_held(name, hit) for name in names) + ", outside of what is asked for"
+    if part.without:
+        return " and ".join(part.without), f"it must not have {_any(part.without)}"
     if part.since:
         return "since", f"{date}, asked for {part.since} or later"
     if part.until:
@@ -111,8 +126,12 @@ def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
 def _of_metadata(wanted: Mapping[str, Any], hit: Hit) -> tuple[str, str]:
     ((name, value),) = wanted.items()
     values = value if isinstance(value, list | tuple | set | frozenset) else [value]
-    held = f"its {name} is {_any(hit.metadata[name])}" if name in hit.metadata else f"it has no {name}"
-    return name, f"{held}, asked for {_any(values)}"
+    return name, f"{_held(name, hit)}, asked for {_any(values)}"
+
+
+def _held(name: str, hit: Hit) -> str:
+    """What a document has in a field of its metadata."""
+    return f"its {name} is {_any(hit.metadata[name])}" if name in hit.metadata else f"it has no {name}"
 
 
 def _any(values: Any) -> str:

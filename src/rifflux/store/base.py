@@ -9,7 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from rifflux.store.register import Register
-from rifflux.types import Chunk, Clause, Document, Filter, Hit, Ids, Progress, Query, Ranking, Tag, Vectors, Why
+from rifflux.types import (
+    Chunk,
+    Clause,
+    Document,
+    Filter,
+    Hit,
+    Identifier,
+    Ids,
+    Progress,
+    Query,
+    Ranking,
+    Tag,
+    Vectors,
+    Why,
+)
 
 if TYPE_CHECKING:
     from rifflux.store.generations import Generations
@@ -361,6 +375,10 @@ class Store(Protocol):
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
         """The subject tags of each chunk's document; chunks without any are left out."""
+        ...
+
+    def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
+        """The identifiers of each chunk's document; chunks without any are left out."""
         ...
 
     def records(self, collection: str, key: str) -> Mapping[str, str]:

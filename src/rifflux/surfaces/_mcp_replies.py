@@ -38,6 +38,7 @@ from rifflux.surfaces._workspace import OpenIndex
 from rifflux.surfaces.contract import contract_results
 from rifflux.surfaces.verdicts import verdict_json, verdict_lines
 from rifflux.types import Failure, Hit, IndexReport, Results, Understanding, Verdict
+from rifflux.works.model import names_of
 
 __all__ = [
     "chunk_reply",
@@ -175,6 +176,7 @@ def document_reply(index: Index, key: str, start: int, max_tokens: int) -> CallT
         document=document.key,
         path=chunks[0].path if chunks else document.key,
         title=document.title,
+        identifiers=[*map(str, names_of(document.identifiers))],
         kind=document.kind,
         start=start,
         next_start=end if end < len(parts) else None,

@@ -165,6 +165,7 @@ class DocumentOutput(Shape):
     document: str
     path: str
     title: str
+    identifiers: list[str] = Field(description="Such as a DOI, as scheme:value")
     kind: str
     start: int = Field(description="Index of the first chunk given")
     next_start: int | None = Field(description="Where to go on; null at the end of the document")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.works.intent import described
+from rifflux.retrieve.works.licences import is_withheld
 from rifflux.retrieve.works.pack import EvidencePack, Item
 from rifflux.scholar import Retrieval
 from rifflux.types import Hit
@@ -20,12 +21,12 @@ _CHANNELS = ("lexical", "semantic", "cited")
 
 def retrieval_json(found: Retrieval) -> dict[str, Any]:
     """candidates, reranked, evidence_pack and diagnostics."""
-    trace = found.trace
+    trace, names = found.trace, found.identifiers
     return {
         "query": found.query,
         "mode": found.asked.intent.name,
-        "candidates": [_candidate(hit) for hit in found.candidates],
-        "reranked": [_ranked(hit) for hit in found.reranked],
+        "candidates": [_candidate(hit, names) for hit in found.candidates],
+        "reranked": [_ranked(hit, names) for hit in found.reranked],
         "evidence_pack": pack_json(found.evidence),
         "diagnostics": {
             **described(found.asked),
@@ -69,25 +70,28 @@ def _listed(item: Mapping[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in item.items()}
 
 
-def _candidate(hit: Hit) -> dict[str, Any]:
+def _candidate(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     scores = {name: why.score for name in _CHANNELS if (why := hit.because(name)) and why.score is not None}
-    return _about(hit) | {"chunk_id": hit.chunk_id, "span": list(hit.span), "snippet": hit.content, "scores": scores}
+    told = {"chunk_id": hit.chunk_id, "span": list(hit.span), "snippet": hit.content, "scores": scores}
+    return _about(hit, names) | told
 
 
-def _ranked(hit: Hit) -> dict[str, Any]:
+def _ranked(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     why = hit.because("works")
     components = dict(why.detail) if why else {}
     told = {"score": hit.score, "components": components, "relevance": hit.relevance, "quality": hit.quality}
-    return _about(hit) | told
+    return _about(hit, names) | told
 
 
-def _about(hit: Hit) -> dict[str, Any]:
+def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     facts = hit.metadata
     return {
         "work": hit.document,
         "title": hit.title,
+        "identifiers": list(names.get(hit.chunk_id, ())),
         "authors": list(facts.get("authors", ())),
         "year": facts.get("year"),
         "venue": facts.get("venue"),
         "licence": hit.licence,
+        "withheld": is_withheld(hit.collection, hit.licence),
     }

@@ -44,6 +44,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "linked": lambda store, ids: [store.linked(ids), store.linked(ids, incoming=True)],
     "citations": lambda store, ids: dict(store.citations(ids)),
     "tags_of": lambda store, ids: dict(store.tags_of(ids)),
+    "identifiers_of": lambda store, ids: dict(store.identifiers_of(ids)),
     "records": lambda store, ids: [dict(store.records("c", key)) for key in _KEYS],
     "holding": lambda store, ids: sorted(store.holding((_WORD,), ids).tolist()),
     "document_frequencies": lambda store, ids: dict(store.document_frequencies([_WORD, "cach", "river"])),

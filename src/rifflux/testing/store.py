@@ -240,7 +240,9 @@ class StoreContract:
         put = change("a", "some text", identifiers=(arxiv, doi), tags=tags, parts=parts)
         store.put("c", put)
         assert store.document("c", "a") == put.document
-        assert dict(store.tags_of(np.array([put.chunks[0].chunk.id, 5]))) == {put.chunks[0].chunk.id: list(tags)}
+        id = put.chunks[0].chunk.id
+        assert dict(store.tags_of(np.array([id, 5]))) == {id: list(tags)}
+        assert dict(store.identifiers_of(np.array([id, 5]))) == {id: [arxiv, doi]}
         assert dict(store.identified(["doi:10.1/a", "doi:10.1/b"])) == {"doi:10.1/a": [("c", "a")]}
         store.put("c", change("a", "some text", identifiers=(arxiv,)))
         assert list(store.identified(["doi:10.1/a", "arxiv:math/0102001"])) == ["arxiv:math/0102001"]

@@ -27,6 +27,8 @@ _TYPES: Mapping[str, tuple[str, str]] = {
 }
 _VENUE = {"article": "journal", "inproceedings": "booktitle", "incollection": "booktitle", "phdthesis": "school"}
 _VENUE |= {"book": "publisher", "techreport": "institution"}
+#: What a bibliography says of a work without a licence record, of which it is given no more than that.
+_CLOSED = "No licence is recorded: only title and identifiers are told."
 _SPECIAL = re.compile(r"(?<!\\)[&%#_]")
 _MATH = re.compile(r"(\$[^$]*\$)")
 
@@ -59,6 +61,7 @@ def bibtex(work: Work, key: str) -> str:
         "keywords": ", ".join(tag.value for tag in work.tags if tag.scheme in ("keyword", "term")),
         "abstract": work.abstract,
         "license": work.licence or "",
+        "annote": "" if work.licence else _CLOSED,
     }
     lines = [f"  {name} = {{{_braced(name, value)}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])
@@ -81,6 +84,7 @@ def csl(work: Work, key: str) -> dict[str, Any]:
         "keyword": ", ".join(tag.value for tag in work.tags if tag.scheme in ("keyword", "term")),
         "abstract": work.abstract,
         "license": work.licence,
+        "annote": None if work.licence else _CLOSED,
     }
     return {name: value for name, value in item.items() if value}
 

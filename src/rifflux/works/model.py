@@ -8,14 +8,14 @@ duplicates by.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rifflux.types import Document, Identifier, Link, Part, Tag
 from rifflux.works.titles import TITLE, title_key
 
-__all__ = ["ABSTRACT", "WORK", "Passage", "Work", "document_of", "work_of"]
+__all__ = ["ABSTRACT", "WORK", "Passage", "Work", "document_of", "names_of", "work_of"]
 
 #: The kind of a document that is a work, unless its source says which kind of work.
 WORK = "work"
@@ -105,7 +105,7 @@ def work_of(document: Document) -> Work:
         authors=tuple(facts.get("authors", ())),
         year=year if isinstance(year, int) else None,
         venue=str(facts.get("venue", "")),
-        identifiers=tuple(each for each in document.identifiers if each.scheme != TITLE),
+        identifiers=names_of(document.identifiers),
         tags=tuple(document.tags),
         passages=tuple(each for each in passages if each.kind != ABSTRACT),
         citations=tuple(document.links),
@@ -116,6 +116,11 @@ def work_of(document: Document) -> Work:
         sources=tuple(facts.get("sources", ())),
         metadata={name: value for name, value in facts.items() if name not in _FACTS},
     )
+
+
+def names_of(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
+    """The identifiers that name a work, without what its title is looked for by."""
+    return tuple(each for each in identifiers if each.scheme != TITLE)
 
 
 def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:

@@ -25,7 +25,8 @@ class WorksReport:
     `added` works are new, `updated` ones were there and changed, `merged` of these with what another source told. In
     `failed` is what was not taken, in `noted` what was taken without a part that was wrong: an unknown tag scheme, a
     date in the future, a citation that leads nowhere in its own source, a circle of citations. `dangling` counts the
-    citations of works that the index does not hold. `doubts` are the new pairs to review.
+    citations of works that the index does not hold, `unlicensed` the works stored without a licence record, of which
+    only title and identifiers are ever told. `doubts` are the new pairs to review.
     """
 
     added: int = 0
@@ -33,6 +34,7 @@ class WorksReport:
     merged: int = 0
     unchanged: int = 0
     dangling: int = 0
+    unlicensed: int = 0
     chunks: int = 0
     embedded_chunks: int = 0
     doubts: tuple[Doubt, ...] = ()

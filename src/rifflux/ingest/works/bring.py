@@ -36,6 +36,7 @@ class Tally:
     merged: int = 0
     unchanged: int = 0
     dangling: int = 0
+    unlicensed: int = 0
     chunks: int = 0
     doubts: list[Doubt] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
@@ -95,6 +96,7 @@ class Bring:
         collection, key = place
         former = list(replaced)
         document = document_of(merged(records), key)
+        self.tally.unlicensed += document.licence is None
         for other in former:
             if other != place:
                 self.store.remove(other[0], [other[1]])

@@ -13,7 +13,7 @@ from rifflux.retrieve.works.licences import is_withheld, shown_document
 from rifflux.text.analyser import fold
 from rifflux.types import Document, Hit, Span, Tag
 from rifflux.works.export import cite_keys, style_of
-from rifflux.works.model import Work, work_of
+from rifflux.works.model import Work, names_of, work_of
 
 __all__ = ["Candidate", "EvidencePack", "Item", "Packer", "digest"]
 
@@ -22,7 +22,7 @@ __all__ = ["Candidate", "EvidencePack", "Item", "Packer", "digest"]
 class Item:
     """A passage that can be cited. `text` is the work's text at `span`, `hash` the SHA-256 of it.
 
-    Both are empty where no licence is recorded; `withheld` says so.
+    Both are empty where no licence is recorded, as is all but the title and the identifiers; `withheld` says so.
     """
 
     number: int
@@ -92,8 +92,12 @@ class Packer:
         """The pack of a question; the same candidates always give the same."""
         chosen, notes = self._chosen(query, candidates)
         items: list[Item] = []
-        read = [(candidate, document) for candidate in chosen if (document := candidate.document())]
-        works = [work_of(shown_document(candidate.hit.collection, document)) for candidate, document in read]
+        read = [
+            (candidate, shown_document(candidate.hit.collection, document))
+            for candidate in chosen
+            if (document := candidate.document())
+        ]
+        works = [work_of(document) for _, document in read]
         keys, used = list(cite_keys(works)), 0
         for (candidate, document), key in zip(read, keys, strict=True):
             for passage in self._passages(candidate, document):
@@ -189,7 +193,7 @@ def _item(number: int, key: str, candidate: Candidate, document: Document, hit: 
         authors=tuple(map(str, facts.get("authors", ()))),
         year=year if isinstance(year, int) else None,
         venue=str(facts.get("venue", "")),
-        identifiers=tuple(f"{each.scheme}:{each.value}" for each in document.identifiers if each.scheme != "title"),
+        identifiers=tuple(map(str, names_of(document.identifiers))),
         heading_path="" if withheld else hit.heading_path,
         chunk_id=hit.chunk_id,
         span=hit.span,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import apsw
 
@@ -13,6 +13,8 @@ from rifflux.store.sqlite.view import View
 from rifflux.types import Document, Identifier, Ids, Part, Tag
 
 __all__ = ["Graph", "drop_names", "names_of", "put_names"]
+
+Value = TypeVar("Value")
 
 IDENTIFIED = """
 select wanted.value, document.collection, document.key
@@ -89,6 +91,12 @@ from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and 
     cross join tag on tag.document = chunk.document
 order by 1, 2, 3"""
 
+IDENTIFIERS_OF = """
+select chunk.uid, identifier.scheme, identifier.value
+from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
+    cross join identifier on identifier.document = chunk.document
+order by 1, 2, 3"""
+
 RECORDS = """
 select record.name, record.data from record join document on document.id = record.document
 where document.owner = :owner and document.collection = :collection and document.key = :key order by record.name"""
@@ -129,9 +137,17 @@ class Graph(View):
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
         """The subject tags of each chunk's document; chunks without any are left out."""
-        found: dict[int, list[Tag]] = {}
-        for id, scheme, value in self._rows(TAGS_OF, {"ids": json.dumps(ids.tolist())}):
-            found.setdefault(id, []).append(Tag(scheme, value))
+        return self._grouped(TAGS_OF, ids, Tag)
+
+    def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
+        """The identifiers of each chunk's document; chunks without any are left out."""
+        return self._grouped(IDENTIFIERS_OF, ids, Identifier)
+
+    def _grouped(self, statement: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
+        """What is made of each chunk's schemes and values."""
+        found: dict[int, list[Value]] = {}
+        for id, scheme, value in self._rows(statement, {"ids": json.dumps(ids.tolist())}):
+            found.setdefault(id, []).append(make(scheme, value))
         return found
 
     def records(self, collection: str, key: str) -> Mapping[str, str]:

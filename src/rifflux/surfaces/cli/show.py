@@ -397,6 +397,7 @@ def degraded(trace: Trace, *, as_json: bool) -> None:
 
 def retrieval(found: Retrieval, *, as_json: bool) -> None:
     """Works in their order, each with what its score is made of, and the evidence to cite."""
+    from rifflux.retrieve.works.licences import WITHHELD, is_withheld
     from rifflux.surfaces.evidence import retrieval_json
 
     if as_json:
@@ -405,17 +406,19 @@ def retrieval(found: Retrieval, *, as_json: bool) -> None:
     console, evidence = _console(), found.evidence
     console.print(f"{found.asked.intent.name}: {_safe(found.asked.reason)}", style="dim")
     for rank, hit in enumerate(found.reranked, 1):
-        year = hit.metadata.get("year", "")
-        authors = ", ".join(map(str, list(hit.metadata.get("authors", ()))[:3]))
+        known = found.identifiers.get(hit.chunk_id, ())
+        if not is_withheld(hit.collection, hit.licence):
+            authors = map(str, list(hit.metadata.get("authors", ()))[:3])
+            known = (", ".join(authors), str(hit.metadata.get("year", "")))
         console.print(f"{rank:2}. {_safe(hit.title)}", style="bold")
         why = hit.because("works")
         parts = sorted(why.detail.items(), key=lambda part: -part[1]) if why else []
         made = " + ".join(f"{value:.2f} {name}" for name, value in parts if value >= 0.005)
-        console.print(_safe(f"    {authors} {year}  {hit.score:.2f} = {made}"), style="dim")
+        console.print(_safe(f"    {' '.join(known)}  {hit.score:.2f} = {made}"), style="dim")
     if evidence.items:
         console.print(f"\nEvidence ({evidence.tokens:,} of {evidence.budget:,} tokens)", style="bold")
     for item in evidence.items:
-        text = "no licence is recorded: the text is not shown" if item.withheld else " ".join(item.text.split())
+        text = WITHHELD if item.withheld else " ".join(item.text.split())
         console.print(_safe(f"[{item.citation_key}] {text[:EXCERPT]}"))
     for entry in evidence.bibliography.values():
         console.print("")

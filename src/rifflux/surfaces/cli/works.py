@@ -45,7 +45,8 @@ def import_(
         str | None, typer.Option(help="jsonl, arxiv, openalex, csl, bibtex, latex or pdf.  [default: as it looks]")
     ] = None,
     licence: Annotated[
-        str | None, typer.Option(help="Of works whose source tells none; text without a licence is never shown.")
+        str | None,
+        typer.Option(help="Of works whose source tells none; without one, only title and identifiers are shown."),
     ] = None,
     embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")] = True,
     db: Db = None,
@@ -79,6 +80,9 @@ def _told(report: WorksReport, *, as_json: bool) -> None:
     show._list("failed", report.failed, "red")
     if report.dangling:
         _note(f"{report.dangling:,} citations are of works that the index does not hold")
+    if report.unlicensed:
+        told = f"of {report.unlicensed:,} works without a licence, only title and identifiers will be shown"
+        _note(f"{told}: state that of your own with --licence")
     if report.doubts:
         _note(f"{len(report.doubts):,} pairs may be one work: see 'rifflux works review'")
 
@@ -108,7 +112,7 @@ def _rows(shelved: Shelved) -> dict[str, str]:
         "published": ", ".join(filter(None, (work.venue, work.date or str(work.year or "")))),
         "identifiers": ", ".join(map(str, work.identifiers)),
         "subjects": ", ".join(f"{tag.scheme}:{tag.value}" for tag in work.tags),
-        "licence": work.licence or "none recorded: its text is not shown",
+        "licence": work.licence or "none recorded: only title and identifiers are shown",
         "cites": _named([hit.title for hit in shelved.cites]),
         "cited by": _named([hit.title for hit in shelved.cited_by]),
         "abstract": work.abstract,

@@ -8,6 +8,7 @@ from rifflux.errors import NotFound
 from rifflux.surfaces.http import shapes
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.types import Hit
+from rifflux.works.model import names_of
 
 __all__ = ["router"]
 
@@ -60,7 +61,8 @@ def document(key: str, service: Asked, caller: User) -> shapes.DocumentOut:
     """A document by its key or path."""
     found = service.of(caller).document(key)
     values = {name: getattr(found, name) for name in shapes.DocumentOut.model_fields}
-    return shapes.DocumentOut(**values | {"metadata": dict(found.metadata)})
+    told = {"metadata": dict(found.metadata), "identifiers": [*map(str, names_of(found.identifiers))]}
+    return shapes.DocumentOut(**values | told)
 
 
 @router.post("/feedback", status_code=204, summary="Tell what was done with a result")

@@ -218,10 +218,14 @@ class ChunkOut(Reply):
 
 
 class DocumentOut(Reply):
-    """A document with its whole text, which is untrusted data."""
+    """A document with its whole text, which is untrusted data.
+
+    Of a work without a licence record only title and identifiers are told.
+    """
 
     key: str
     title: str
+    identifiers: list[str]
     kind: str
     created_at: str | None
     updated_at: str | None
