@@ -36,6 +36,7 @@ class Asking:
     stages: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     degraded: Counter[str] = field(default_factory=Counter)
     cited: int = 0
+    tokens: list[float] = field(default_factory=list)
 
     def requests(self, questions: Sequence[str], count: int) -> Iterator[Request]:
         """The questions in turn."""
@@ -47,11 +48,13 @@ class Asking:
         reply = self.client.post("/retrieve", json={"query": question})
         if reply.status_code != 200:
             return reply.status_code
-        diagnostics: dict[str, Any] = reply.json()["diagnostics"]
+        answer = reply.json()
+        diagnostics: dict[str, Any] = answer["diagnostics"]
         for stage, milliseconds in diagnostics["latency_ms"].items():
             self.stages[stage].append(milliseconds)
         self.degraded.update(diagnostics["degraded"])
         self.cited += diagnostics["hits"].get("cited", 0) > 0
+        self.tokens.append(answer["evidence_pack"]["tokens"])
         return reply.status_code
 
 
@@ -67,6 +70,7 @@ def main() -> None:
         answers = at_rate(asking.requests(questions[::-1], count), arguments.rate)
     print(told(f"/retrieve at {arguments.rate:g} a second, {arguments.workers} workers", answers))
     print(f"limits: p50 {P50_MS:g}, p95 {P95_MS:g} ms; citations in {asking.cited} of {count} answers")
+    print(f"evidence of {percentile(asking.tokens, 0.5):.0f} tokens, the median")
     for stage, times in sorted(asking.stages.items(), key=lambda each: -percentile(each[1], 0.5)):
         print(f"  {stage:12} p50 {percentile(times, 0.5):6.1f}, p95 {percentile(times, 0.95):6.1f} ms")
     for reason, number in asking.degraded.most_common(5):

@@ -100,7 +100,7 @@ class Scholar:
         if cite:
             style_of(cite)
         clock = Stopwatch()
-        asked = asked_for(query, mode, self.asking.classify(query), self.intents)
+        asked = asked_for(query, mode, self.asking.classify(query), self.intents, self.asking.analyser)
         filter = _filter(date_range, subjects, sources)
         found, question, trace = self._found(query, asked, filter, clock)
         degraded = list(trace.degraded)

@@ -131,7 +131,7 @@ class TestWeights:
     @pytest.mark.parametrize(
         ("changes", "told"),
         [
-            ({"psychic": {}}, "no intent 'psychic'; choose from generic, lookup"),
+            ({"psychic": {}}, "no intent 'psychic'; choose from generic, keywords, lookup"),
             ({"survey": 3}, "intents.survey must be a table"),
             ({"survey": {"fame": 1}}, "intents.survey: no setting 'fame'; choose from lexical"),
             ({"survey": {"citation": -1}}, "intents.survey.citation must be a weight, a number of 0 or more, not -1"),

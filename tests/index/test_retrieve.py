@@ -15,6 +15,7 @@ from rifflux.retrieve.works.cited import Cited
 from rifflux.retrieve.works.intent import INTENTS, asked_for
 from rifflux.scholar import ScholarSettings, verify
 from rifflux.surfaces.evidence import pack_json, read_pack
+from rifflux.text.analyser import analyser
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
 
@@ -73,12 +74,18 @@ class TestIntents:
             ("prerequisites for algebraic geometry", "prereq"),
             ("papers similar to Sheaf cohomology", "related"),
             ("finiteness of etale cohomology", "generic"),
+            ("etale cohomology finiteness", "keywords"),
+            ("42", "generic"),
         ],
     )
     def test_rules(self, text, intent):
         asked = asked_for(text)
         assert asked.intent.name == intent
         assert asked.reason
+
+    def test_which_words_make_a_sentence_depends_on_the_language(self):
+        for language, intent in (("english", "keywords"), ("german", "generic")):
+            assert asked_for("Garben auf Schemata", analyser=analyser(language)).intent.name == intent
 
     def test_a_mode_overrides_and_must_exist(self):
         assert asked_for("quicksort versus heapsort", "survey").intent.name == "survey"
@@ -134,14 +141,14 @@ class TestRanking:
                 hit.title: hit.because("works").detail["field_match"]
                 for hit in index.retrieve("adequate functor").reranked
             }
-        weight = INTENTS["generic"].weights.shares()["field_match"]
+        weight = INTENTS["keywords"].weights.shares()["field_match"]
         assert hits["Paper whole"] == pytest.approx(weight)
         assert 0 < hits["Paper part"] < hits["Paper whole"]
         assert hits["Paper none"] == 0
 
     def test_codes_that_the_best_share_count_a_quarter(self, index):
         found = {hit.title: hit.because("works").detail["field_match"] for hit in index.retrieve("cohomology").reranked}
-        weight = INTENTS["generic"].weights.shares()["field_match"]
+        weight = INTENTS["keywords"].weights.shares()["field_match"]
         assert found["Etale cohomology"] == found["Sheaf cohomology"] == pytest.approx(weight / 4)
         assert found["Closed cohomology notes"] == 0
 

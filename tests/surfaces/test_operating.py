@@ -73,7 +73,7 @@ class TestAlerts:
         assert 'rifflux_request_seconds_bucket{le="0.15",route="/retrieve"}' in exposed
         stages = set(re.findall(r'rifflux_stage_seconds_count\{stage="(\w+)"\}', exposed))
         assert {"understand", "embed", "lexical", "semantic", "fuse", "fetch", "citations", "rerank", "pack"} <= stages
-        assert 'rifflux_retrievals_total{intent="generic"} 1.0' in exposed
+        assert 'rifflux_retrievals_total{intent="keywords"} 1.0' in exposed
 
 
 class TestDashboard:

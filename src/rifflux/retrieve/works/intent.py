@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from rifflux.errors import InvalidArgument
-from rifflux.text.analyser import fold
+from rifflux.text.analyser import Analyser, fold
+from rifflux.text.analyser import analyser as analyser_of
 from rifflux.types import Understanding
 
 __all__ = ["GENERIC", "INTENTS", "MODES", "Asked", "Intent", "Packing", "Weights", "asked_for"]
@@ -59,10 +60,13 @@ class Intent:
 
 
 GENERIC = "generic"
+#: Words without a sentence, as people type them who know what the text says.
+KEYWORDS = "keywords"
 INTENTS: Mapping[str, Intent] = {
     each.name: each
     for each in (
         Intent(GENERIC),
+        Intent(KEYWORDS, Weights(lexical=0.5, semantic=0.2, citation=0.0)),
         Intent("lookup", Weights(lexical=0.6, semantic=0.3, citation=0.0, field_match=0.2, authority=0.05), ()),
         Intent(
             "survey",
@@ -75,7 +79,7 @@ INTENTS: Mapping[str, Intent] = {
     )
 }
 #: What a caller may ask for by name.
-MODES = tuple(name for name in INTENTS if name != GENERIC)
+MODES = tuple(name for name in INTENTS if name not in (GENERIC, KEYWORDS))
 
 _COMPARE = re.compile(
     r"\b(?:versus|vs\.?|compared? (?:to|with)|in comparison (?:to|with)|or rather)(?=\s)"
@@ -105,6 +109,7 @@ _FOUNDATIONAL = re.compile(
 _RECENT = re.compile(r"\b(?:recent|latest|newest|current|this year)\b", re.I)
 _BY = re.compile(r"\b(?:paper|article|book|theorem|lemma|work|result)s? (?:by|of) [^\W\d_a-z]", re.U)
 _THEOREM = re.compile(r"\b(?:theorem|lemma|proposition|corollary|definition|tag)\s+[\d(]?[\w.]*\d", re.I)
+_WORD = re.compile(r"[^\W\d_]+")
 _LEAD = re.compile(r"^(?:what (?:is|are) the |the |compare |comparison of )", re.I)
 
 
@@ -122,18 +127,22 @@ def asked_for(
     mode: str | None = None,
     understanding: Understanding | None = None,
     intents: Mapping[str, Intent] = INTENTS,
+    analyser: Analyser | None = None,
 ) -> Asked:
-    """What a question is after: what `mode` says, else the first rule that holds. Raises `InvalidArgument`."""
+    """What a question is after: what `mode` says, else the first rule that holds. Raises `InvalidArgument`.
+
+    `analyser` knows the words that make a sentence; by default those of English.
+    """
     if mode is not None and mode not in intents:
         raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}")
-    name, reason = (mode, "asked for by name") if mode else _rule(text, understanding)
+    name, reason = (mode, "asked for by name") if mode else _rule(text, understanding, analyser or analyser_of())
     intent = intents[name]
     weights, told = _leaning(text, intent.weights)
     sides = sides_of(text) if intent.both_sides else ()
     return Asked(replace(intent, weights=weights), f"{reason}{told}", sides)
 
 
-def _rule(text: str, understanding: Understanding | None) -> tuple[str, str]:
+def _rule(text: str, understanding: Understanding | None, analyser: Analyser) -> tuple[str, str]:
     for name, pattern in (("compare", _COMPARE), ("prereq", _PREREQ), ("related", _RELATED)):
         if found := pattern.search(text):
             return name, f"it says {found[0].strip()!r}"
@@ -143,6 +152,9 @@ def _rule(text: str, understanding: Understanding | None) -> tuple[str, str]:
         return "lookup", f"it names one thing: {found[0].strip()!r}"
     if understanding and understanding.kind == "identifier":
         return "lookup", "it is an identifier"
+    words = _WORD.findall(text)
+    if words and all(map(analyser.of_word, words)):
+        return KEYWORDS, "bare words, no sentence: the words count most"
     return GENERIC, "no rule holds: searched by words, meaning and citations"
 
 
