@@ -13,7 +13,8 @@ from rifflux.errors import InvalidArgument
 from rifflux.index import open_index
 from rifflux.retrieve.works.cited import Cited
 from rifflux.retrieve.works.intent import INTENTS, asked_for
-from rifflux.scholar import ScholarSettings, verify
+from rifflux.retrieve.works.verify import verify
+from rifflux.scholar import ScholarSettings
 from rifflux.surfaces.evidence import pack_json, read_pack
 from rifflux.text.analyser import analyser
 from rifflux.types import Identifier, Link, Tag

@@ -9,7 +9,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux.retrieve.works.licences import WITHHELD
-from rifflux.scholar import verify
+from rifflux.retrieve.works.verify import verify
 from rifflux.surfaces._mcp_replies import fenced, quoted, reply
 from rifflux.surfaces._mcp_shapes import UNTRUSTED, Notes, Shape
 from rifflux.surfaces._workspace import Workspace

@@ -59,7 +59,7 @@ def verify(
     json: Json = False,
 ) -> None:
     """Check every passage of an evidence pack against its hash and its work. Exit status 1 if one is not as it was."""
-    from rifflux.scholar import verify as check
+    from rifflux.retrieve.works.verify import verify as check
     from rifflux.surfaces.evidence import read_pack
 
     if not pack.is_file():
