@@ -28,6 +28,7 @@ from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch, reaching
 from rifflux.retrieve.understand import understand
 from rifflux.retrieve.works.licences import shown, shown_document
+from rifflux.retrieve.works.named import identified
 from rifflux.store.base import JUDGEMENT, PART, Event, Store
 from rifflux.text.analyser import Analyser, analyser
 from rifflux.types import (
@@ -286,11 +287,11 @@ class Asking:
         counts = self.store.counts()
         chunks, embedded = counts["chunks"], counts["embedded_chunks"]
         if not embedded:
-            missing = "no chunk has a vector: run 'rifflux index' without --no-embed to search by meaning"
+            missing = f"no chunk has a vector: run '{self.profile.command}' without --no-embed to search by meaning"
             return query, [missing] if chunks else []
         degraded = []
         if embedded < chunks:
-            degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run 'rifflux index'")
+            degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run '{self.profile.command}'")
         try:
             with clock("embed"):
                 vector, model = self._embed(query.semantic_text)
@@ -320,7 +321,7 @@ class Asking:
             return work()
 
     def get(self, id: str) -> Hit | Document:
-        """A chunk by its id, or a document by its key, path or absolute path. Raises `NotFound`."""
+        """A chunk by its id, or a document by its key, path, absolute path or identifier. Raises `NotFound`."""
         hit = self._chunk(id)
         return shown([hit])[0] if hit else self.document(id)
 
@@ -330,7 +331,7 @@ class Asking:
         return next((hit for view in views if (hit := view.chunk(id))), None)
 
     def document(self, key: str) -> Document:
-        """A document with its whole text, by key, path or absolute path. Raises `NotFound`."""
+        """A document with its whole text, by key, path, absolute path or identifier. Raises `NotFound`."""
         collection, key = self._document_of(key)
         document = self.store.document(collection, key)
         if document is None:
@@ -338,11 +339,12 @@ class Asking:
         return shown_document(collection, document)
 
     def chunks(self, key: str) -> list[Hit]:
-        """A document's chunks in reading order, by its key, path or absolute path. Raises `NotFound`."""
+        """A document's chunks in reading order, by its key, path, absolute path or identifier. Raises `NotFound`."""
         return shown(self.store.chunks_of(*self._document_of(key)))
 
     def _document_of(self, key: str) -> tuple[str, str]:
-        found = self.store.find_documents(key)
+        """The collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
+        found = self.store.find_documents(key) or identified(self.store, key)
         if not found:
             raise NotFound(f"no chunk or document {key!r}: take an id or path from the results of a search")
         if len(found) > 1:
@@ -363,8 +365,8 @@ class Asking:
     ) -> Verdict:
         """Tell why a document is among the `top_k` hits of a search, or which stage lost it and what would help.
 
-        `document` is a key, path or absolute path, of which the best chunk is judged, or the id of one chunk. The rest
-        is as in `search`. Raises `NotFound` for an unknown document.
+        `document` is a key, path, absolute path or identifier, of which the best chunk is judged, or the id of one
+        chunk. The rest is as in `search`. Raises `NotFound` for an unknown document.
         """
         from rifflux.retrieve.why import Inquiry, deep
         from rifflux.retrieve.words import as_typed
@@ -384,9 +386,9 @@ class Asking:
     def judge(self, query: str, document: str, grade: int = 1, *, user: str = "") -> Event:
         """Record how well a document answers a query, for `rifflux eval --from-feedback`.
 
-        `document` is a key, path or absolute path, or the id of a chunk of it. `grade` is 0 for irrelevant and grows
-        with relevance; a later judgement of the same pair replaces an earlier one. Raises `NotFound` for an unknown
-        document and `InvalidArgument` for an empty query or a grade that is none. In a scope, the user is the scope's.
+        `document` is as in `why`. `grade` is 0 for irrelevant and grows with relevance; a later judgement of the same
+        pair replaces an earlier one. Raises `NotFound` for an unknown document and `InvalidArgument` for an empty query
+        or a grade that is none. In a scope, the user is the scope's.
         """
         if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MOST_GRADE:
             raise InvalidArgument(f"grade must be a whole number from 0 to {MOST_GRADE}, not {grade!r}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,22 +15,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.retrieve.works.licences import is_withheld, shown, shown_document
+from rifflux.retrieve.works.licences import WORKS, is_withheld, shown, shown_document
+from rifflux.retrieve.works.named import identified
 from rifflux.store.base import Store
-from rifflux.types import Failure, Hit, Progress, Ranking
-from rifflux.works import Work, parse_identifier, work_of
+from rifflux.types import Document, Failure, Filter, Hit, Progress, Ranking
+from rifflux.works import Work, work_of
 from rifflux.works.report import Doubt, WorksReport
+from rifflux.works.schemes import SCHEMES
 
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
     from rifflux.ingest.works.base import Entry
     from rifflux.ingest.works.bring import Tally
-    from rifflux.ingest.works.doubts import Doubts
 
-__all__ = ["Library", "Shelved"]
+__all__ = ["Library", "Listed", "Shelved"]
 
 #: The name of the source of works that a program gives.
 PROGRAM = "program"
+#: What a source may be called: its keys are told as `source:key`.
+_NAME = re.compile(r"[A-Za-z][\w.-]{0,99}")
+_UNTOLD = "same work? what speaks for it and against it is not told: no licence is recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,21 @@ class Shelved:
     work: Work
     cites: tuple[Hit, ...] = ()
     cited_by: tuple[Hit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A work in a list: its title and what names it. Of one that is `withheld`, nothing else is told."""
+
+    title: str
+    identifiers: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    licence: str | None = None
+
+    @property
+    def withheld(self) -> bool:
+        """Whether no licence is recorded."""
+        return self.licence is None
 
 
 class Library:
@@ -85,8 +106,34 @@ class Library:
         found = [file for path in paths for file in _files(Path(path).expanduser())]
         if source is not None and len(found) > 1:
             raise InvalidArgument(f"source {source!r} can name one file, not {len(found)}: import them one by one")
+        if source is not None:
+            _check_name(source)
         run = partial(self._files, found, source, format, licence, progress)
         return self._run(run, embed=embed, progress=progress)
+
+    def import_text(
+        self, text: str, *, source: str, format: str, licence: str | None = None, embed: bool = True
+    ) -> WorksReport:
+        """Import the works of a text, as `import_files` does those of a file, but looking for no other file.
+
+        `format` is any of `import_files` but `pdf`. The report's places are lines and numbers of `SOURCE.jsonl` or
+        whatever the format's suffix is. Raises `InvalidArgument` for a format or a source's name that cannot be.
+        """
+        from rifflux.ingest.works import TEXTS, read_works
+        from rifflux.ingest.works.base import Source
+
+        if format not in TEXTS:
+            raise InvalidArgument(f"no format {format!r} for texts: choose one of {', '.join(TEXTS)}")
+        _check_name(source)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{source}{TEXTS[format]}"
+            path.write_bytes(text.encode("utf-8", "replace"))
+            entries = read_works(Source(path, source, lambda _: source, alone=True), format)
+            report = self._run(lambda tally: self._bring(tally, source, entries, licence), embed=embed, progress=None)
+        failed, noted = (
+            tuple(replace(each, path=Path(each.path).name) for each in told) for told in (report.failed, report.noted)
+        )
+        return replace(report, failed=failed, noted=noted)
 
     def _files(
         self,
@@ -130,7 +177,8 @@ class Library:
             unlicensed=tally.unlicensed,
             chunks=tally.chunks,
             embedded_chunks=embedded,
-            doubts=tuple(tally.doubts),
+            sources=tuple(dict.fromkeys(tally.sources)),
+            doubts=tuple(self._told(tally.doubts)),
             failed=tuple(tally.failed),
             noted=tuple(tally.noted),
             seconds=round(time.perf_counter() - start, 3),
@@ -155,6 +203,27 @@ class Library:
         cites, cited_by = ([edge.chunk for edge in self._store.linked(ids, incoming=way)] for way in (False, True))
         return Shelved(collection, key, work, self._hits(cites), self._hits(cited_by))
 
+    def all(self, *, source: str | None = None, without_licence: bool = False) -> list[Listed]:
+        """The works, in the order of their keys: all, those that a source told of, those without a licence record.
+
+        Raises `NotFound` if no work is of the source.
+        """
+        found = [each for each in self._documents() if source is None or source in each[1].metadata.get("sources", ())]
+        if source is not None and not found:
+            raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
+        return [self._listed(*each) for each in found if not without_licence or each[1].licence is None]
+
+    def _documents(self) -> Iterator[tuple[str, Document]]:
+        """The works as they are stored, without what names them, each with its collection."""
+        for collection in sorted(self._store.collections()):
+            if collection.startswith(WORKS):
+                yield from ((collection, document) for document in self._store.documents(collection, Filter()))
+
+    def _listed(self, collection: str, document: Document) -> Listed:
+        named = self._store.document(collection, document.key) or document
+        told = work_of(shown_document(collection, named))
+        return Listed(told.title, tuple(map(str, told.identifiers)), told.sources, told.licence)
+
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
         """Works as a bibliography: `bibtex`, or `csl` for CSL-JSON.
 
@@ -172,14 +241,13 @@ class Library:
         return tuple(shown(self._store.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))))
 
     def _place(self, identifier: str) -> tuple[str, str]:
-        parsed = parse_identifier(identifier)
-        places = self._store.identified([str(parsed)]).get(str(parsed), []) if parsed else []
-        places = places or self._store.find_documents(identifier)
+        named = identified(self._store, identifier) or self._store.find_documents(identifier)
+        places = [place for place in named if place[0].startswith(WORKS)]
         if not places:
             raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
         if len(places) > 1:
-            named = ", ".join(f"{collection}/{key}" for collection, key in places[:5])
-            raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {named}")
+            told = ", ".join(f"{collection}/{key}" for collection, key in places[:5])
+            raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {told}")
         return places[0]
 
     # Likely duplicates
@@ -188,14 +256,21 @@ class Library:
         """The pairs that may be one work and are two in the index: what a person should decide."""
         from rifflux.ingest.works.doubts import Doubts
 
-        return sorted(self._open(Doubts.of(self._store)), key=lambda doubt: (doubt.one, doubt.other))
+        found = self._told(Doubts.of(self._store).open.values())
+        return sorted(found, key=lambda doubt: (doubt.one, doubt.other))
 
-    def _open(self, doubts: Doubts) -> Iterator[Doubt]:
-        places = self._store.identified([name for doubt in doubts.open.values() for name in (doubt.one, doubt.other)])
-        for doubt in doubts.open.values():
+    def _told(self, doubts: Collection[Doubt]) -> Iterator[Doubt]:
+        """Those of two works that are there; the reason is not told of a work without a licence record."""
+        places = self._store.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
+        for doubt in doubts:
             one, other = places.get(doubt.one), places.get(doubt.other)
             if one and other and one != other:
-                yield doubt
+                closed = any(map(self._is_withheld, (*one, *other)))
+                yield replace(doubt, reason=_UNTOLD) if closed else doubt
+
+    def _is_withheld(self, place: tuple[str, str]) -> bool:
+        document = self._store.document(*place)
+        return document is not None and is_withheld(place[0], document.licence)
 
     def decide(self, one: str, other: str, *, same: bool) -> None:
         """Say of two works whether they are one: then they are merged, else they are not asked about again.
@@ -222,6 +297,14 @@ def _key(work: Work) -> str:
     if not work.title.strip():
         raise InvalidArgument("a work needs a title")
     return str(work.identifiers[0]) if work.identifiers else work.title
+
+
+def _check_name(source: str) -> None:
+    """Raise `InvalidArgument` for what cannot be the name of a source."""
+    if not _NAME.fullmatch(source):
+        raise InvalidArgument(f"{source!r} cannot be a source's name: use a letter, then letters, digits, . _ or -")
+    if source.lower() in SCHEMES:
+        raise InvalidArgument(f"{source!r} is a scheme of identifiers: call the source something else")
 
 
 def _files(path: Path) -> list[Path]:

@@ -34,6 +34,24 @@ def test_works_are_imported_shown_reviewed_and_exported(run: Any, tmp_path: Path
     assert json.loads(run("works", "export", "--csl", "refs:serre2").stdout)[0]["id"] == "serre1955coherent"
 
 
+def test_a_user_has_works_of_their_own(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "refs.bib").write_text(BIB)
+    ann = ("--user", "ann")
+    imported = run("works", "import", tmp_path / "refs.bib", "--source", "zotero", "--no-embed", *ann)
+    assert "keys are told as zotero:KEY" in imported.stdout
+    assert run("works", "export", "--bibtex", "zotero:serre", *ann).stdout.startswith("@article{serre1955")
+    assert [doubt["one"] for doubt in run.json("works", "review", *ann)] == ["zotero:serre2"]
+    found = run("retrieve", "sheaves", "--json", *ann)
+    assert json.loads(found.stdout)["evidence_pack"]["items"][0]["key"] == "serre"
+    assert run("works", "list", "--without-licence", *ann).stdout.splitlines() == [
+        "On coherent sheaves", "    zotero:serre2  no licence recorded",
+    ]  # fmt: skip
+    listed = run.json("works", "list", "--source", "zotero", *ann)
+    assert [(each["licence"], each["withheld"]) for each in listed] == [("CC-BY", False), (None, True)]
+    assert run("works", "show", "zotero:serre").returncode == 2
+    assert "run 'rifflux works import' without --no-embed" in run("retrieve", "sheaves", *ann).stderr
+
+
 def test_wrong_use_is_told_in_one_line(run: Any, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": 1, "title": "One"}\n')
     assert run("works", "import", tmp_path / "a.jsonl", "--no-embed").returncode == 0
@@ -41,6 +59,8 @@ def test_wrong_use_is_told_in_one_line(run: Any, tmp_path: Path) -> None:
         (("works", "show", "nothing"), "no work 'nothing'"),
         (("works", "export", "a:1"), "--bibtex or --csl"),
         (("works", "import", "nowhere.bib"), "nothing at nowhere.bib"),
+        (("works", "import", tmp_path / "a.jsonl", "--source", "a b"), "cannot be a source's name"),
+        (("works", "import", tmp_path / "a.jsonl", "--source", "doi"), "is a scheme of identifiers"),
     ):
         done = run(*arguments)
         assert (done.returncode, done.stdout) == (2, "")

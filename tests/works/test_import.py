@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -288,7 +289,8 @@ class TestDuplicates:
         ],
     )  # fmt: skip
     def test_what_may_be_one_work_is_for_a_person_to_say(self, index: Index, one: Any, other: Any, why: str) -> None:
-        assert self._import(index, {**SHEAVES, **one}, {**SHEAVES, **other}) == 2
+        licensed = {**SHEAVES, "licence": "CC0-1.0"}
+        assert self._import(index, {**licensed, **one}, {**licensed, **other}) == 2
         (doubt,) = index.works.doubts()
         assert why in doubt.reason
         index.works.decide(doubt.one, doubt.other, same=True)
@@ -350,3 +352,65 @@ def test_merging_does_not_depend_on_the_order() -> None:
     work = merged(works)
     assert (work.title, work.year, work.date, work.venue) == ("Longer title", 2000, "2000-05", "V")
     assert work.licence == "CC0-1.0 AND MIT"
+
+
+def test_works_are_listed_with_what_may_be_told_of_them(index: Index, write: Any) -> None:
+    index.works.import_files(
+        write("a.jsonl", {"id": 1, "title": "Open", "text": "x", "licence": "CC0-1.0", "doi": "10.1000/Open"}),
+        write("b.jsonl", {"id": 1, "title": "Closed", "text": "x"}, r'{"id": 2, "title": "Half \ud800 a pair"}'),
+        embed=False,
+    )
+    index.add(rifflux.Document("note", "no work"), embed=False)
+    opened, closed = index.works.all()
+    assert (opened.title, opened.identifiers, opened.sources) == ("Open", ("a:1", "doi:10.1000/open"), ("a",))
+    assert (closed.title, closed.identifiers, closed.sources, closed.licence) == ("Closed", ("b:1",), (), None)
+    assert index.works.all(without_licence=True) == index.works.all(source="b") == [closed]
+    assert index.works.all(source="a", without_licence=True) == []
+    with pytest.raises(NotFound, match="no work is of the source 'c'"):
+        index.works.all(source="c")
+
+
+def test_a_work_is_found_by_every_identifier_that_is_told_of_it(index: Index, write: Any) -> None:
+    record = {"id": "A1", "title": "One", "text": "Words.", "doi": "10.1000/One", "licence": "cc0"}
+    index.works.import_files(write("list.jsonl", record), source="Mine")
+    for name in (*index.works.all()[0].identifiers, "https://doi.org/10.1000/ONE"):
+        assert index.document(name).text == index.get(name).text == "Words."
+        assert index.works.get(name).work.title == "One"
+        assert index.judge("words", name, 2).key == index.why("words", name).hit.document == "A1"
+    others = index.scoped(Scope("ann"))
+    for ask in (others.document, others.get, others.works.get):
+        with pytest.raises(NotFound):
+            ask("doi:10.1000/one")
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "name"),
+    [
+        ("jsonl", '{"id": 1, "title": "Things"}\n{"id": 2}', "mine:1"),
+        ("csl", '[{"id": "c", "title": "Things"}, 7]', "mine:c"),
+        ("bibtex", "@article{b, title={Things}}\n@article{broken, title={Never", "mine:b"),
+        ("arxiv", '{"id": "math/0102001", "title": "Things", "abstract": ""}', "arxiv:math/0102001"),
+        ("openalex", '{"id": "https://openalex.org/W1234567", "title": "Things"}', "openalex:W1234567"),
+    ],
+)
+def test_a_text_is_imported_as_a_file_is(index: Index, format: str, text: str, name: str) -> None:
+    report = index.works.import_text(text, source="mine", format=format, licence="CC0-1.0", embed=False)
+    assert (report.added, report.sources) == (1, ("mine",))
+    assert index.works.get(name).work.licence == "CC0-1.0"
+    assert all(failure.path.startswith("mine.") for failure in report.failed)
+    assert len(report.failed) == (format in ("jsonl", "csl", "bibtex"))
+
+
+def test_a_text_reaches_no_file(index: Index, tmp_path: Path) -> None:
+    for name in ("secret.tex", "secret.bib"):
+        (tmp_path / name).write_text("@article{one, title={Zyzzyva}}")
+    text = "\\title{Paper}\n\\bibliography{%s}\n\\begin{document}\\input{%s} By \\cite{one}.\\end{document}"
+    path = tmp_path / "secret"
+    there = index.works.import_text(text % (path, path), source="paper", format="latex", embed=False)
+    path = tmp_path / "nowhere"
+    nowhere = index.works.import_text(text % (path, path), source="paper", format="latex", embed=False)
+    assert str(there.noted).replace("secret", "nowhere") == str(nowhere.noted)
+    assert "Zyzzyva" not in index.document("paper").text
+    for source, format in (("paper", "pdf"), ("../paper", "latex"), ("arxiv", "latex")):
+        with pytest.raises(InvalidArgument):
+            index.works.import_text("x", source=source, format=format)

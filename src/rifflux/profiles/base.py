@@ -36,7 +36,8 @@ class Profile:
     page from repeating itself; with `relevance`, each hit of a page gets its own. With `exact`, scores by
     words are SQLite's own to the last digit, however large the index is. `features` are weights of the reranker of that
     name by component, `intents` what is changed of how works are retrieved (see
-    `rifflux.retrieve.works.adjust`); what is not named has its default.
+    `rifflux.retrieve.works.adjust`); what is not named has its default. `command` is what brings such content in on
+    the command line, vectors and all.
     """
 
     name: str
@@ -55,3 +56,4 @@ class Profile:
     exact: bool = False
     features: Mapping[str, float] = field(default_factory=dict)
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    command: str = "rifflux index"

@@ -4,4 +4,9 @@ from rifflux.profiles.base import Profile
 
 __all__ = ["WORKS"]
 
-WORKS = Profile("works", mathematics="notation", facets=("authors", "year", "venue", "sources"))
+WORKS = Profile(
+    "works",
+    mathematics="notation",
+    facets=("authors", "year", "venue", "sources"),
+    command="rifflux works import",
+)

@@ -146,7 +146,7 @@ class Tools:
 
     def get_document(
         self,
-        document: Annotated[str, Field(description="Path or key of a document, as in a search result")],
+        document: Annotated[str, Field(description="Path, key or identifier (doi:...) of a document, as in a result")],
         start: Annotated[
             int,
             Field(
@@ -167,7 +167,7 @@ class Tools:
     def why(
         self,
         query: Annotated[str, Field(description="The query, as it was given to search_rifflux")],
-        document: Annotated[str, Field(description="Path or key of a document, or a chunk_id")],
+        document: Annotated[str, Field(description="Path, key or identifier of a document, or a chunk_id")],
         db_path: DbPath = None,
         top_k: TopK = 10,
         mode: Mode = "hybrid",

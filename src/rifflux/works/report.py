@@ -26,7 +26,8 @@ class WorksReport:
     `failed` is what was not taken, in `noted` what was taken without a part that was wrong: an unknown tag scheme, a
     date in the future, a citation that leads nowhere in its own source, a circle of citations. `dangling` counts the
     citations of works that the index does not hold, `unlicensed` the works stored without a licence record, of which
-    only title and identifiers are ever told. `doubts` are the new pairs to review.
+    only title and identifiers are ever told. `sources` are the names that the lists go by: a work's own key there is
+    `source:key`. `doubts` are the new pairs to review.
     """
 
     added: int = 0
@@ -37,6 +38,7 @@ class WorksReport:
     unlicensed: int = 0
     chunks: int = 0
     embedded_chunks: int = 0
+    sources: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     failed: tuple[Failure, ...] = ()
     noted: tuple[Failure, ...] = ()

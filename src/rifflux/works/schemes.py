@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from rifflux.errors import InvalidArgument
 from rifflux.types import Identifier, Tag
 
-__all__ = ["STRONG", "TAG_SCHEMES", "WORDED", "identify", "parse_identifier", "tagged"]
+__all__ = ["SCHEMES", "STRONG", "TAG_SCHEMES", "WORDED", "identify", "parse_identifier", "tagged"]
 
 #: Schemes whose identifiers mean the same work wherever they occur, the most telling first. An ISBN does not: chapters
 #: of a book share it.
@@ -76,6 +76,8 @@ _NORMAL: Mapping[str, Callable[[str], str | None]] = {
     "isbn": _isbn,
 }
 _GUESSED = ("arxiv", "doi", "openalex")
+#: The schemes that are known by name.
+SCHEMES = frozenset(_NORMAL)
 
 
 def identify(scheme: str, text: str) -> Identifier:

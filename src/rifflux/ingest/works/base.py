@@ -25,11 +25,15 @@ LARGEST = 100 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of works. Its keys are stored under the scheme `name`; `name_of` tells that of another file."""
+    """A file of works. Its keys are stored under the scheme `name`; `name_of` tells that of another file.
+
+    Of one that is `alone` no other file is looked for: what it names is not its writer's to know of.
+    """
 
     path: Path
     name: str
     name_of: Callable[[Path], str]
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ class Tally:
     dangling: int = 0
     unlicensed: int = 0
     chunks: int = 0
+    sources: list[str] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     noted: list[Failure] = field(default_factory=list)
@@ -54,6 +55,7 @@ class Bring:
 
     def __call__(self, source: str, entries: Iterable[Entry | Failure]) -> None:
         """Store the works of a source, some at a time; what is wrong with one leaves the others alone."""
+        self.tally.sources.append(source)
         doubts, citations = Doubts.of(self.store), Citations(source)
         matcher = Matcher(self.store, doubts)
         for group in _grouped(entries):

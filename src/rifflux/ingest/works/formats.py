@@ -12,7 +12,7 @@ from rifflux.ingest.works.base import Entry, Reader, Record, Source
 from rifflux.ingest.works.records import records
 from rifflux.types import Failure
 
-__all__ = ["FORMATS", "SUFFIXES", "is_known", "read_works"]
+__all__ = ["FORMATS", "SUFFIXES", "TEXTS", "is_known", "read_works"]
 
 FORMATS = {
     "jsonl": "jsonl:read",
@@ -30,6 +30,8 @@ SUFFIXES = {
     **dict.fromkeys((".tex", ".ltx", ".latex"), "latex"),
     ".pdf": "pdf",
 }
+#: The suffix of a text in each format that is one.
+TEXTS = {"jsonl": ".jsonl", "arxiv": ".json", "openalex": ".json", "csl": ".json", "bibtex": ".bib", "latex": ".tex"}
 
 #: By which fields a record shows its format, the most telling first; other records are `jsonl`.
 _SHAPES: Mapping[str, Callable[[Record], bool]] = {"openalex": openalex.shows, "arxiv": arxiv.shows, "csl": csl.shows}

@@ -132,7 +132,7 @@ class _Paper:
         items = self._items()
         bibliographies = [
             self.source.name_of(path)
-            for name in _listed_in(_BIBLIOGRAPHY, self.head)
+            for name in ([] if self.source.alone else _listed_in(_BIBLIOGRAPHY, self.head))
             if (path := self.source.path.parent / (name if name.endswith(".bib") else f"{name}.bib")).is_file()
         ]
         cited = _listed_in(_CITATION, self.body)

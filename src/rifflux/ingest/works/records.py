@@ -81,4 +81,10 @@ def _from_list(path: Path) -> Iterator[Placed | Failure]:
 
 
 def _placed(place: str, value: Any) -> Placed | Failure:
-    return (place, value) if isinstance(value, dict) else Failure(place, "not a JSON object")
+    if not isinstance(value, dict):
+        return Failure(place, "not a JSON object")
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return Failure(place, "holds half a character (a surrogate without its pair): mend the text")
+    return place, value

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rifflux.types import Document, Hit
 
-__all__ = ["WITHHELD", "is_withheld", "shown", "shown_document"]
+__all__ = ["WITHHELD", "WORKS", "is_withheld", "shown", "shown_document"]
 
 #: Works live in collections whose names begin so.
 WORKS = "works/"

@@ -222,7 +222,9 @@ def _meanings(value: str) -> list[str | int | float]:
 
 @app.command(epilog="Example: rifflux get notes/cache.md")
 def get(
-    id: Annotated[str, typer.Argument(help="A chunk id or a document's path or key.", metavar="CHUNK_OR_PATH")],
+    id: Annotated[
+        str, typer.Argument(help="A chunk id, or a document's path, key or identifier.", metavar="CHUNK_OR_PATH")
+    ],
     db: Db = None,
     json: Json = False,
 ) -> None:

@@ -37,7 +37,9 @@ rifflux why "cache ttl" notes/cache.md -k 5 --fusion rrf --kind markdown"""
 )
 def why(
     query: Annotated[str, typer.Argument(help="The question, as in search.")],
-    document: Annotated[str, typer.Argument(help="A document's path or key, or a chunk id.", metavar="DOCUMENT")],
+    document: Annotated[
+        str, typer.Argument(help="A document's path, key or identifier, or a chunk id.", metavar="DOCUMENT")
+    ],
     top_k: Annotated[
         int | None, typer.Option("-k", "--top-k", help="How many results the page has.  [default: 10]")
     ] = None,

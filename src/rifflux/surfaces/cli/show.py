@@ -36,6 +36,7 @@ __all__ = [
     "followed",
     "generations",
     "item",
+    "listed",
     "outcome",
     "policies",
     "problems",
@@ -358,6 +359,21 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, nothing:
     for row in rows:
         found.add_row(*(_cell(name, row.get(name)) for name in columns))
     _console().print(found)
+
+
+def listed(
+    entries: Iterable[tuple[str, str]], rows: Sequence[Mapping[str, Any]], *, nothing: str, as_json: bool
+) -> None:
+    """A list that may be long: of each entry its title, and what is told of it in a line below; `rows` as JSON."""
+    if as_json:
+        _json(rows)
+        return
+    if not rows:
+        _console(error=True).print(nothing)
+    console = _console()
+    for title, told in entries:
+        console.print(_safe(title), style="bold")
+        console.print(_safe(f"    {told}"), style="dim")
 
 
 def _is_number(value: Any) -> bool:

@@ -15,10 +15,10 @@ from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, app
 from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.config import load
-from rifflux.surfaces.opening import open_configured
+from rifflux.surfaces.opening import open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux.library import Library, Shelved
+    from rifflux.library import Library, Listed, Shelved
     from rifflux.works.report import WorksReport
 
 __all__: list[str] = []
@@ -26,7 +26,9 @@ __all__: list[str] = []
 works = typer.Typer(help="Import research works, look them up, export them.", no_args_is_help=True)
 app.add_typer(works, name="works")
 
-#: Linked works that are named to people.
+User = Annotated[str, typer.Option(help="Whose works.  [default: those of nobody in particular]")]
+
+#: Linked works, and sources, that are named to people.
 MOST_NAMED = 10
 
 
@@ -39,7 +41,8 @@ rifflux works import paper/main.tex --licence CC-BY-4.0""",
 def import_(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders: .jsonl .json .bib .tex .pdf.")],
     source: Annotated[
-        str | None, typer.Option(help="What the list is called that the file is.  [default: after the file]")
+        str | None,
+        typer.Option(help="What the list is called that the file is.  [default: after it, or after its folder]"),
     ] = None,
     format: Annotated[
         str | None, typer.Option(help="jsonl, arxiv, openalex, csl, bibtex, latex or pdf.  [default: as it looks]")
@@ -49,6 +52,7 @@ def import_(
         typer.Option(help="Of works whose source tells none; without one, only title and identifiers are shown."),
     ] = None,
     embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")] = True,
+    user: User = "",
     db: Db = None,
     model: Model = None,
     threads: Threads = None,
@@ -60,7 +64,7 @@ def import_(
     """
     settings = load(db=db, model=model, threads=threads)
     with open_configured(settings, create=True, profile="works") as index, progress_bar() as progress:
-        report = index.works.import_files(
+        report = view_of(index, user).works.import_files(
             *paths, source=source, format=format, licence=licence, embed=embed, progress=progress
         )
     _told(report, as_json=json)
@@ -73,7 +77,8 @@ def _told(report: WorksReport, *, as_json: bool) -> None:
     line = "{:,} added, {:,} updated ({:,} merged), {:,} unchanged".format(*counts)
     if report.embedded_chunks:
         line += f", {report.embedded_chunks:,} chunks embedded"
-    show.outcome(f"{line} in {report.seconds:.1f} s", asdict(report), as_json=as_json)
+    names = f"; keys are told as {_named([f'{name}:KEY' for name in report.sources])}" if report.sources else ""
+    show.outcome(f"{line} in {report.seconds:.1f} s{names}", asdict(report), as_json=as_json)
     if as_json:
         return
     show._list("noted", report.noted, "yellow")
@@ -91,14 +96,38 @@ def _note(text: str) -> None:
     show._console(error=True).print(f"note: {text}", style="yellow")
 
 
+@works.command("list", epilog="Example: rifflux works list --without-licence")
+def list_(
+    source: Annotated[str | None, typer.Option(help="Only those that this source told of.")] = None,
+    without_licence: Annotated[
+        bool, typer.Option("--without-licence", help="Only those of which nothing but title and identifiers is shown.")
+    ] = False,
+    user: User = "",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List the works, and under which licence each is: of those without one, only title and identifiers are told."""
+    with _library(db, user) as library:
+        found = library.all(source=source, without_licence=without_licence)
+    rows = [asdict(each) | {"withheld": each.withheld} for each in found]
+    show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=json)
+
+
+def _facts(listed: Listed) -> str:
+    """What is told of a work in a list, beside its title."""
+    licence = listed.licence or "no licence recorded"
+    return "  ".join(filter(None, (" ".join(listed.identifiers), licence, " ".join(listed.sources))))
+
+
 @works.command("show", epilog="Example: rifflux works show arxiv:2101.00001")
 def show_(
     id: Annotated[str, typer.Argument(help="A DOI, an arXiv or OpenAlex identifier, or source:key.")],
+    user: User = "",
     db: Db = None,
     json: Json = False,
 ) -> None:
     """Show a work, what it cites and what cites it."""
-    with _library(db) as library:
+    with _library(db, user) as library:
         shelved = library.get(id)
     told = "\n".join(f"{name:12}{value}" for name, value in _rows(shelved).items() if value)
     show.outcome(told, _as_json(shelved), as_json=json)
@@ -119,9 +148,9 @@ def _rows(shelved: Shelved) -> dict[str, str]:
     }
 
 
-def _named(titles: list[str]) -> str:
-    more = f" and {len(titles) - MOST_NAMED} more" if len(titles) > MOST_NAMED else ""
-    return "; ".join(titles[:MOST_NAMED]) + more
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return "; ".join(names[:MOST_NAMED]) + more
 
 
 def _as_json(shelved: Shelved) -> dict[str, Any]:
@@ -135,7 +164,7 @@ def _as_json(shelved: Shelved) -> dict[str, Any]:
 @works.command(
     epilog="""Examples:  rifflux works review
 
-rifflux works review --same refs:serre55 arxiv:math/0102001"""
+rifflux works review --same zotero:serre55 arxiv:math/0102001"""
 )
 def review(
     same: Annotated[
@@ -144,13 +173,14 @@ def review(
     apart: Annotated[
         tuple[str, str] | None, typer.Option(help="These two are two works: do not ask again.", metavar="ONE OTHER")
     ] = None,
+    user: User = "",
     db: Db = None,
     json: Json = False,
 ) -> None:
     """List the pairs that may be one work, or say of a pair what it is."""
     if same and apart:
         raise InvalidArgument("give --same or --apart, not both")
-    with _library(db) as library:
+    with _library(db, user) as library:
         if pair := same or apart:
             library.decide(*pair, same=bool(same))
         rows = [asdict(doubt) for doubt in library.doubts()]
@@ -162,16 +192,17 @@ def export(
     ids: Annotated[list[str], typer.Argument(help="Works, as for 'rifflux works show'.")],
     bibtex: Annotated[bool, typer.Option("--bibtex", help="As BibTeX.")] = False,
     csl: Annotated[bool, typer.Option("--csl", help="As CSL-JSON.")] = False,
+    user: User = "",
     db: Db = None,
 ) -> None:
     """Print works as a bibliography, on stdout."""
     if bibtex == csl:
         raise InvalidArgument("say how: --bibtex or --csl")
-    with _library(db) as library:
+    with _library(db, user) as library:
         show.outcome(library.export(*ids, format="bibtex" if bibtex else "csl"), {}, as_json=False)
 
 
 @contextmanager
-def _library(db: str | None) -> Iterator[Library]:
+def _library(db: str | None, user: str) -> Iterator[Library]:
     with open_configured(load(db=db)) as index:
-        yield index.works
+        yield view_of(index, user).works

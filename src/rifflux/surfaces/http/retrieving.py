@@ -59,7 +59,6 @@ class RetrieveOut(Reply):
 @router.post("/retrieve", summary="Find works, and evidence to cite")
 def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> RetrieveOut:
     """Words, meaning and citations; the intent of the question, or `mode`, decides how they are weighed."""
-    service.asked(caller, asked.query)
     found = service.of(caller).retrieve(
         asked.query,
         mode=asked.mode,
@@ -70,5 +69,6 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> RetrieveOut:
         budget=asked.token_budget,
         cite=asked.cite or "",
     )
+    service.asked(caller, asked.query)
     service.metrics.retrieved(found)
     return RetrieveOut(**retrieval_json(found))

@@ -18,7 +18,6 @@ router = APIRouter(tags=["search"])
 @router.post("/search", summary="Find the best passages for a question")
 def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.SearchOut:
     """Search by words and by meaning at once; each result can tell why it ranked where it did."""
-    service.asked(caller, asked.query)
     results = service.of(caller).search(
         asked.query,
         top_k=asked.top_k,
@@ -29,6 +28,7 @@ def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.Searc
         min_score=asked.min_score,
         group="document" if asked.one_per_document else None,
     )
+    service.asked(caller, asked.query)
     service.metrics.searched(results.trace)
     return shapes.SearchOut.of(results, explain=asked.explain)
 
@@ -36,7 +36,6 @@ def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.Searc
 @router.post("/everything", summary="Ask all sources at once")
 def everything(asked: shapes.EverythingIn, service: Asked, caller: User) -> shapes.SearchOut:
     """Knowledge, files, notes, tasks and conversations, each ranked by itself and weighed."""
-    service.asked(caller, asked.query)
     results = service.of(caller).everything(
         asked.query,
         top_k=asked.top_k,
@@ -44,6 +43,7 @@ def everything(asked: shapes.EverythingIn, service: Asked, caller: User) -> shap
         filter=asked.filter.filter() if asked.filter else None,
         deadline_ms=asked.deadline_ms,
     )
+    service.asked(caller, asked.query)
     service.metrics.searched(results.trace)
     return shapes.SearchOut.of(results, explain=asked.explain)
 
@@ -58,7 +58,7 @@ def chunk(chunk_id: str, service: Asked, caller: User) -> shapes.ChunkOut:
 
 @router.get("/documents/{key:path}", summary="Read a whole document")
 def document(key: str, service: Asked, caller: User) -> shapes.DocumentOut:
-    """A document by its key or path."""
+    """A document by its key, its path, or an identifier such as doi:10.1000/182."""
     found = service.of(caller).document(key)
     values = {name: getattr(found, name) for name in shapes.DocumentOut.model_fields}
     told = {"metadata": dict(found.metadata), "identifiers": [*map(str, names_of(found.identifiers))]}

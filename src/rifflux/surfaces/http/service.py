@@ -139,7 +139,10 @@ class Service:
             return known
 
     def asked(self, caller: Caller, query: str) -> None:
-        """Note that a caller asks something, for the online measures; an index that cannot be written does without."""
+        """Note that a caller was answered, for the online measures; an index that cannot be written does without.
+
+        Only then: a request that is refused is no question.
+        """
         if not self.index.store.read_only:
             self.diary.note(caller.user, query)
 

@@ -239,5 +239,5 @@ class FeedbackIn(Request):
 
     kind: Literal["click", "save", "export", "not_relevant", "judgement"] = Field(examples=["click"])
     query: Text
-    document: Name = Field(description="The document's key or path, or a chunk's id")
+    document: Name = Field(description="The document's key, path or identifier, or a chunk's id")
     grade: int | None = Field(default=None, ge=0, le=10, description="For a judgement: 0 is irrelevant")
