@@ -28,7 +28,6 @@ from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch, reaching
 from rifflux.retrieve.understand import understand
 from rifflux.retrieve.works.licences import shown, shown_document
-from rifflux.retrieve.works.named import identified
 from rifflux.store.base import JUDGEMENT, PART, Event, Store
 from rifflux.text.analyser import Analyser, analyser
 from rifflux.types import (
@@ -344,6 +343,8 @@ class Asking:
 
     def _document_of(self, key: str) -> tuple[str, str]:
         """The collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
+        from rifflux.retrieve.works.named import identified
+
         found = self.store.find_documents(key) or identified(self.store, key)
         if not found:
             raise NotFound(f"no chunk or document {key!r}: take an id or path from the results of a search")
