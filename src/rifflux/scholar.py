@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -20,8 +20,9 @@ from rifflux.retrieve.works.intent import INTENTS, Asked, Intent, asked_for
 from rifflux.retrieve.works.licences import shown
 from rifflux.retrieve.works.pack import Candidate, EvidencePack, Packer
 from rifflux.retrieve.works.score import WorkScore
+from rifflux.retrieve.works.settle import settled
 from rifflux.store.base import Store
-from rifflux.types import Document, Filter, Hit, Ids, Query, Ranking, Trace, Vectors, Why
+from rifflux.types import Document, Filter, Hit, Ids, Query, Ranking, Trace, Why
 from rifflux.works.export import style_of
 from rifflux.works.model import names_of
 
@@ -105,10 +106,10 @@ class Scholar:
         found, question, trace = self._found(query, asked, filter, clock)
         degraded = list(trace.degraded)
         with clock("citations"):
-            around = self._around(found, asked, filter, degraded)
+            around = self._around(found, question, asked, filter, degraded)
         works = _one_a_work([*found, *around.hits])
         with clock("rerank"):
-            ranked = self._ranked(query, works, asked, question.vector, around.near, subjects, degraded)
+            ranked = self._ranked(query, works, asked, around.near, subjects, degraded)
         rated = self.asking.rated(question, ranked[:top_k])
         with clock("pack"):
             pack = self._packed(query, asked, ranked, [*found, *around.hits], rated, budget, cite)
@@ -132,9 +133,10 @@ class Scholar:
         with clock("search"):
             plan = self.asking.plan(query, top_k=POOL, filter=filter)
             results = plan(POOL)
-            lists = {side: self.asking.plan(side, top_k=POOL, filter=filter)(POOL) for side in asked.sides}
-        if not asked.sides:
-            return list(results), plan.query, results.trace
+            sides = {side: self.asking.plan(side, top_k=POOL, filter=filter) for side in asked.sides}
+            lists = {side: self._settled(each.query, each(POOL), asked) for side, each in sides.items()}
+            if not asked.sides:
+                return self._settled(plan.query, results, asked), plan.query, results.trace
         rankings = {name: _ranking(hits) for name, hits in lists.items()}
         fused = ReciprocalRank()(rankings).head(POOL)
         # Of what both sides find, the trail of the side that ranks it better.
@@ -146,7 +148,10 @@ class Scholar:
         ]
         return merged, plan.query, results.trace
 
-    def _around(self, found: Sequence[Hit], asked: Asked, filter: Filter, degraded: list[str]) -> _Around:
+    def _settled(self, query: Query, hits: Iterable[Hit], asked: Asked) -> list[Hit]:
+        return settled(self.asking.store, query, list(hits), self.asking.profile.weights, asked.intent.weights)
+
+    def _around(self, found: Sequence[Hit], query: Query, asked: Asked, filter: Filter, degraded: list[str]) -> _Around:
         """What the best candidates cite and are cited by, within the filter."""
         store = self.asking.store
         cited = self.cited or Cited(store, deadline_ms=self.settings.expansion_ms, workers=self.workers)
@@ -161,18 +166,17 @@ class Scholar:
         near = {_place(hit): hit.score for hit in hits}
         known = {_place(hit) for hit in found}
         new = [
-            replace(hit, score=0.0, why=(Why(CITED, rank, hit.score),))
+            replace(hit, why=(Why(CITED, rank, hit.score),))
             for rank, hit in enumerate(hits, 1)
             if _place(hit) not in known
         ]
-        return _Around(new[: self.settings.neighbours], near)
+        return _Around(self._settled(query, new[: self.settings.neighbours], asked), near)
 
     def _ranked(
         self,
         query: str,
         works: Sequence[Hit],
         asked: Asked,
-        vector: Vectors | None,
         near: Mapping[_Place, float],
         subjects: Sequence[str],
         degraded: list[str],
@@ -181,7 +185,7 @@ class Scholar:
         year = self.settings.year or datetime.now(UTC).year
         analyser = self.asking.analyser
         words = frozenset(analyser.terms(query))
-        score = WorkScore(self.asking.store, asked.intent.weights, year, vector, near, subjects, words, analyser)
+        score = WorkScore(self.asking.store, asked.intent.weights, year, near, subjects, words, analyser)
         deadline = time.perf_counter() + self.settings.rerank_ms / 1000
         try:
             ranked = self.workers(lambda: score(works), deadline, "works")

@@ -20,6 +20,7 @@ from rifflux.types import (
     Progress,
     Query,
     Ranking,
+    Scores,
     Tag,
     Vectors,
     Why,
@@ -272,6 +273,14 @@ class Store(Protocol):
         ...
 
     # Reading
+
+    def scores_of(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[Scores, Scores]:
+        """The BM25 and the cosine of some chunks with a query, by what is stored and nothing that is derived from it.
+
+        `match` and `nearest` may round. Equal contents give equal scores here, whatever was built beside them: 0 where
+        a chunk has no term of the query, NaN where it has no vector. The query's filter is not looked at.
+        """
+        ...
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
         """Read the rows of a ranking, in its order, with its scores; ids that are gone are left out.

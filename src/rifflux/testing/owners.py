@@ -35,6 +35,10 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "roots": lambda store, ids: store.roots(),
     "pending": lambda store, ids: [chunk for batch in store.pending(3) for chunk in batch],
     "vectors_by_hash": lambda store, ids: _plain(store.vectors_by_hash(_hashes())),
+    "scores_of": lambda store, ids: [
+        [np.nan_to_num(scores, nan=-2.0).tolist() for scores in store.scores_of(query, ids, WEIGHTS)]
+        for query in _queries(store)
+    ],
     "vectors_of": lambda store, ids: _plain(store.vectors_of(ids)),
     "kinds": lambda store, ids: dict(store.kinds(ids)),
     "names": lambda store, ids: dict(store.names(ids)),

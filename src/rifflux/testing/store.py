@@ -132,6 +132,19 @@ class StoreContract:
         assert _keys(store, ranking) == ["east", "between", "north"]
         assert ranking.scores == pytest.approx([1, 0.6, 0], abs=1e-6)
 
+    def test_scores_of_chosen_chunks_are_those_of_the_ranking_whatever_the_filter(self, store: Store) -> None:
+        self._embedded(store, {"east cache": (1, 0), "north": (0, 1), "between cache": (0.6, 0.8)})
+        store.put("c", change("bare", "cache cache", first_id=900))
+        query = words("cache", vector=vector_of(5, 0))
+        ranking, nearest = store.match(query, 10, WEIGHTS), store.nearest(query, 10)
+        ids = np.array([*ranking.ids.tolist(), 12345], np.int64)
+        lexical, _ = store.scores_of(replace(query, filter=Filter(kinds=("none",))), ids, WEIGHTS)
+        assert lexical == pytest.approx([*ranking.scores, 0])
+        _, cosines = store.scores_of(query, np.array([*nearest.ids, 900, 12345], np.int64), WEIGHTS)
+        assert cosines[:3] == pytest.approx(nearest.scores, abs=5e-5)
+        assert np.isnan(cosines[3:]).all()
+        assert np.isnan(store.scores_of(replace(query, vector=None), ids, WEIGHTS)[1]).all()
+
     @pytest.mark.parametrize("vector", [None, (0, 0)])
     def test_no_vector_or_one_of_length_zero_ranks_nothing(
         self, store: Store, vector: tuple[float, float] | None

@@ -1,7 +1,7 @@
 """The score of a work: a weighted sum of six components, each in [0, 1], each shown.
 
 `lexical`      BM25 of its best passage, lifted where the question names it to the letter, as a share of the greatest
-`semantic`     cosine of its best passage with the question, from the least to the greatest of the candidates
+`semantic`     cosine of its best passage with the question, as a share of the greatest
 `citation`     how near it is to the best candidates in the graph of citations, as a share of the greatest
 `field_match`  how nearly one of its subjects is what was asked: the share that both have of all terms of either,
                squared, so that words in common say little and a subject that is the question says all. Of subjects
@@ -24,11 +24,11 @@ from functools import lru_cache
 import numpy as np
 
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
-from rifflux.retrieve.rerank.features import spread
 from rifflux.retrieve.works.intent import Weights
+from rifflux.retrieve.works.settle import share
 from rifflux.store.base import Store
 from rifflux.text.analyser import Analyser, analyser
-from rifflux.types import Hit, Ids, Scores, Tag, Vectors
+from rifflux.types import Hit, Ids, Scores, Tag
 from rifflux.works.schemes import WORDED
 
 __all__ = ["SCORED", "WorkScore"]
@@ -41,7 +41,7 @@ CODED = 0.25
 
 @dataclass(frozen=True)
 class WorkScore:
-    """Scores candidates, one hit a work, for a question with this vector. `year` is this year.
+    """Scores candidates, one hit a work, whose trails have their BM25 and cosine. `year` is this year.
 
     `words` are the terms that `analyser` makes of the question. `near` is how near works are to the best candidates in
     the graph of citations, by collection and key.
@@ -50,7 +50,6 @@ class WorkScore:
     store: Store
     weights: Weights
     year: int
-    vector: Vectors | None = None
     near: Mapping[tuple[str, str], float] = field(default_factory=dict)
     subjects: Sequence[str] = ()
     words: frozenset[str] = frozenset()
@@ -66,8 +65,8 @@ class WorkScore:
         ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
         components = {
             "lexical": self._lexical(hits),
-            "semantic": self._semantic(hits, ids),
-            "citation": _share(np.array([self.near.get((hit.collection, hit.document), 0.0) for hit in hits])),
+            "semantic": share(np.array([_score(hit, SEMANTIC) for hit in hits])),
+            "citation": share(np.array([self.near.get((hit.collection, hit.document), 0.0) for hit in hits])),
             "field_match": self._field_match(ids),
             "freshness": self._freshness(hits),
             "authority": self._authority(ids),
@@ -84,33 +83,19 @@ class WorkScore:
 
     def _lexical(self, hits: Sequence[Hit]) -> Scores:
         scores = np.array([_score(hit, LEXICAL) * _lift(hit) for hit in hits])
-        return _share(scores)
-
-    def _semantic(self, hits: Sequence[Hit], ids: Ids) -> Scores:
-        known = {place: why.score for place, hit in enumerate(hits) if (why := hit.because(SEMANTIC)) and why.score}
-        missing = [place for place in range(len(hits)) if place not in known]
-        if self.vector is not None and missing:
-            norm = float(np.linalg.norm(self.vector)) or 1.0
-            vectors = self.store.vectors_of(ids[missing])
-            known |= {
-                place: float(vectors[id] @ self.vector) / norm
-                for place, id in zip(missing, ids[missing].tolist(), strict=True)
-                if id in vectors
-            }
-        least = min(known.values(), default=0.0)
-        return spread(np.array([known.get(place, least) for place in range(len(hits))]))
+        return share(scores)
 
     def _field_match(self, ids: Ids) -> Scores:
         found = self.store.tags_of(ids)
         tags = [found.get(id, ()) for id in ids.tolist()]
         if self.subjects:
             wanted = dict.fromkeys(self.subjects, 1.0)
-            return _share(np.array([_overlap(each, wanted) for each in tags]))
+            return share(np.array([_overlap(each, wanted) for each in tags]))
         named = np.array(
             [max((self._likeness(tag) for tag in each if tag.scheme in WORDED), default=0.0) for each in tags]
         )
         codes = [[tag for tag in each if tag.scheme not in WORDED] for each in tags]
-        return np.asarray(np.maximum(named, CODED * _share(self._shared(codes))))
+        return np.asarray(np.maximum(named, CODED * share(self._shared(codes))))
 
     def _likeness(self, tag: Tag) -> float:
         """The share that a subject and the question both have of all terms of either (Jaccard), squared."""
@@ -155,9 +140,3 @@ def _lift(hit: Hit) -> float:
 
 def _overlap(tags: Sequence[Tag], wanted: Mapping[str, float]) -> float:
     return sum(wanted.get(tag.value, 0.0) or wanted.get(f"{tag.scheme}:{tag.value}", 0.0) for tag in tags)
-
-
-def _share(values: Scores) -> Scores:
-    """Values as shares of the greatest; zero where there is none above zero."""
-    greatest = values.max(initial=0.0)
-    return values / greatest if greatest > 0 else np.zeros(len(values))

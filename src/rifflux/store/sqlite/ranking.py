@@ -17,7 +17,7 @@ from rifflux.store.sqlite.reading import Reading
 from rifflux.store.sqlite.scoring import Bm25, Statistics
 from rifflux.store.sqlite.terms import Terms
 from rifflux.store.sqlite.vectors import best
-from rifflux.types import Query, Ranking
+from rifflux.types import Filter, Ids, Query, Ranking, Scores
 
 __all__ = ["Ranks"]
 
@@ -37,6 +37,25 @@ class Ranks(Reading):
         """
         found = self._by_words(query, query.sufficient(limit), weights)
         return self._by_tables(query, limit, weights) if found is None else found
+
+    def scores_of(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[Scores, Scores]:
+        """BM25 and cosine of some chunks, by the tables."""
+        length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
+        with self._reading() as (connection, owner):
+            rows: list[Any] = connection.execute(
+                sql.ROWS_OF, {"ids": json.dumps(ids.tolist()), "owner": owner}
+            ).fetchall()
+            found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [row for (row,) in rows])
+            # Not those of a subclass, which may be rounded.
+            vectors = Reading.vectors_of(self, ids) if length else {}
+        scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
+        wanted = ids.tolist()
+        cosines = np.full(len(wanted), np.nan)
+        held = [place for place, id in enumerate(wanted) if id in vectors]
+        if held:
+            stacked = np.array([vectors[wanted[place]] for place in held], np.float64)
+            cosines[held] = np.vecdot(stacked, np.asarray(query.vector, np.float64) / length)
+        return np.array([scores.get(id, 0.0) for id in wanted]), cosines
 
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
         """What the word index beside the database finds, with what it does not cover yet; None if it cannot answer."""

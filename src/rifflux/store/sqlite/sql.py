@@ -47,6 +47,9 @@ HOLDING = """
 select chunk.uid from chunk where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))
 and chunk.id in (select rowid from {table} where {table} match :terms)"""
 
+ROWS_OF = """
+select chunk.id from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner"""
+
 # For few chunks each is looked up: a common word's list is long.
 HOLDING_FEW = """
 select chunk.uid
