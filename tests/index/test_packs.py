@@ -123,7 +123,7 @@ class TestWeights:
         with open_index(tmp_path / ".rifflux" / "index.db", model="hash", profile="works") as index:
             index.works.add(*WORKS)
         found = run.json("retrieve", "cohomology of stacks")
-        assert found["diagnostics"]["weights"]["authority"] == pytest.approx(1 / 2.1)
+        assert found["diagnostics"]["weights"]["authority"] == pytest.approx(1 / 2.25)
         assert "intents" in run("config").stdout
         told = run.json("retrieve", "cohomology of stacks", RIFFLUX_INTENTS='{"generic": {"authority": 0}}')
         assert told["diagnostics"]["weights"]["authority"] == 0

@@ -23,7 +23,7 @@ class Weights:
     """How much each component of the score counts; only the proportions matter."""
 
     lexical: float = 0.35
-    semantic: float = 0.35
+    semantic: float = 0.5
     citation: float = 0.1
     field_match: float = 0.3
     freshness: float = 0.0
@@ -66,16 +66,16 @@ INTENTS: Mapping[str, Intent] = {
     each.name: each
     for each in (
         Intent(GENERIC),
-        Intent(KEYWORDS, Weights(lexical=0.5, semantic=0.2, citation=0.0)),
-        Intent("lookup", Weights(lexical=0.6, semantic=0.3, citation=0.0, field_match=0.2, authority=0.05), ()),
+        Intent(KEYWORDS, Weights(lexical=0.5, semantic=0.15, citation=0.0)),
+        Intent("lookup", Weights(lexical=0.6, semantic=0.4, citation=0.0, field_match=0.2, authority=0.05), ()),
         Intent(
             "survey",
-            Weights(lexical=0.3, semantic=0.3, citation=0.15, field_match=0.25, authority=0.15),
+            Weights(lexical=0.3, semantic=0.4, citation=0.15, field_match=0.25, authority=0.15),
             packing=Packing(per_work=1, least_works=6, spread=True),
         ),
         Intent("compare", packing=Packing(least_works=4), both_sides=True),
         Intent("prereq", Weights(citation=0.3, authority=0.15), ("out",), Packing(per_work=1, least_works=6)),
-        Intent("related", Weights(lexical=0.25, semantic=0.4, citation=0.25), packing=Packing(per_work=1)),
+        Intent("related", Weights(lexical=0.25, semantic=0.5, citation=0.25), packing=Packing(per_work=1)),
     )
 }
 #: What a caller may ask for by name.
