@@ -15,14 +15,15 @@ from rifflux.errors import InvalidArgument
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.works.choose import Candidate
 from rifflux.retrieve.works.cited import Cited
 from rifflux.retrieve.works.intent import INTENTS, Asked, Intent, asked_for
 from rifflux.retrieve.works.licences import shown
-from rifflux.retrieve.works.pack import Candidate, EvidencePack, Packer
+from rifflux.retrieve.works.pack import EvidencePack, Packer
 from rifflux.retrieve.works.score import WorkScore
 from rifflux.retrieve.works.settle import settled
 from rifflux.store.base import Store
-from rifflux.types import Document, Filter, Hit, Ids, Query, Ranking, Trace, Why
+from rifflux.types import Document, Filter, Hit, Identifier, Ids, Query, Ranking, Trace, Why
 from rifflux.works.export import style_of
 from rifflux.works.model import names_of
 
@@ -111,8 +112,11 @@ class Scholar:
         with clock("rerank"):
             ranked = self._ranked(query, works, asked, around.near, subjects, degraded)
         rated = self.asking.rated(question, ranked[:top_k])
+        candidates = [*found, *around.hits]
+        names = self.asking.store.identifiers_of(np.unique(_ids(candidates)))
         with clock("pack"):
-            pack = self._packed(query, asked, ranked, [*found, *around.hits], rated, budget, cite)
+            packer = self._packer(asked, question, rated, budget, top_k, cite, degraded)
+            pack = packer(query, asked.intent.name, self._citable(ranked[:POOL], candidates, names))
         counts = dict(trace.counts) | {CITED: len(around.near), "works": len(ranked)}
         trace = replace(
             trace,
@@ -122,9 +126,9 @@ class Scholar:
             degraded=tuple(dict.fromkeys(degraded)),
             notes=(*trace.notes, f"{asked.intent.name}: {asked.reason}"),
         )
-        names = self.asking.store.identifiers_of(_ids([*found, *rated]))
         identifiers = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()}
-        return Retrieval(query, asked, tuple(shown(found)), tuple(shown(rated)), pack, trace, identifiers)
+        told = _with_nearness(candidates, around.near)
+        return Retrieval(query, asked, tuple(shown(told)), tuple(shown(rated)), pack, trace, identifiers)
 
     # Candidates
 
@@ -196,29 +200,43 @@ class Scholar:
 
     # Evidence
 
-    def _packed(
+    def _packer(
         self,
-        query: str,
         asked: Asked,
-        ranked: Sequence[Hit],
-        hits: Sequence[Hit],
+        question: Query,
         rated: Sequence[Hit],
         budget: int,
+        listed: int,
         cite: str,
-    ) -> EvidencePack:
+        degraded: Sequence[str],
+    ) -> Packer:
+        """Packs evidence for a question, of which `rated` hits are known to be as relevant as they say."""
+        known = {hit.chunk_id: hit for hit in rated}
+
+        def relevance(hits: Sequence[Hit]) -> float:
+            unknown = self.asking.rated(question, [hit for hit in hits if hit.chunk_id not in known])
+            told = [*(known[hit.chunk_id] for hit in hits if hit.chunk_id in known), *unknown]
+            return max((hit.relevance or 0.0 for hit in told), default=0.0)
+
+        return Packer(
+            asked.intent.packing, self.asking.embedder.count_tokens, relevance, budget, listed, cite, tuple(degraded)
+        )
+
+    def _citable(
+        self, ranked: Sequence[Hit], hits: Sequence[Hit], names: Mapping[int, Sequence[Identifier]]
+    ) -> list[Candidate]:
+        """The ranked works with all of their passages that were found."""
         store = self.asking.store
         passages: dict[_Place, list[Hit]] = {}
         for hit in hits:
             passages.setdefault(_place(hit), []).append(hit)
-        heads = ranked[:POOL]
-        tags = store.tags_of(_ids(heads))
-        candidates = [
-            Candidate(hit, passages[_place(hit)], _reader(store, _place(hit)), tags.get(int(hit.chunk_id, 16), ()))
-            for hit in heads
-        ]
-        confidence = max((hit.relevance or 0.0 for hit in rated), default=0.0)
-        packer = Packer(asked.intent.packing, self.asking.embedder.count_tokens, budget, cite=cite)
-        return packer(query, asked.intent.name, candidates, confidence)
+        tags = store.tags_of(_ids(ranked))
+
+        def candidate(hit: Hit) -> Candidate:
+            place, id = _place(hit), int(hit.chunk_id, 16)
+            return Candidate(hit, passages[place], _reader(store, place), tags.get(id, ()), names.get(id, ()))
+
+        return [candidate(hit) for hit in ranked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +268,16 @@ def _alternating(hits: Sequence[Hit]) -> list[Hit]:
             rest.append(hit)
     turns = max(map(len, sides.values()), default=0)
     return [group[turn] for turn in range(turns) for group in sides.values() if turn < len(group)] + rest
+
+
+def _with_nearness(hits: Sequence[Hit], near: Mapping[_Place, float]) -> list[Hit]:
+    """The hits, each with how near its work is to the best in the graph of citations where that is known."""
+    return [
+        replace(hit, why=(*hit.why, Why(CITED, None, near[_place(hit)])))
+        if _place(hit) in near and not hit.because(CITED)
+        else hit
+        for hit in hits
+    ]
 
 
 def _one_a_work(hits: Sequence[Hit]) -> list[Hit]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.index import Index, open_index
 from rifflux.retrieve.works.adjust import adjusted
 from rifflux.retrieve.works.intent import INTENTS
+from rifflux.retrieve.works.verify import verify
 from rifflux.surfaces.config import load
 from rifflux.surfaces.evidence import retrieval_json
 from rifflux.types import Identifier, Link, Tag
@@ -51,7 +53,7 @@ def asked(intents: Any = None, **more: Any) -> tuple[Counter[str], Counter[str],
     """How often authors, venues and works are in a pack, and the pack."""
     with open_index(":memory:", model="hash", profile="works", intents=intents) as index:
         index.works.add(*WORKS)
-        pack = index.retrieve("cohomology of stacks", budget=20_000, **more).evidence
+        pack = index.retrieve("cohomology of stacks", **{"budget": 20_000, "top_k": 20} | more).evidence
     works = {item.key: item for item in pack.items}
     return (
         Counter(name for item in works.values() for name in item.authors),
@@ -167,3 +169,197 @@ class TestWeights:
         with pytest.raises(InvalidArgument) as refused:
             load({"RIFFLUX_INTENTS": text, "XDG_CONFIG_HOME": str(tmp_path)})
         assert told in str(refused.value)
+
+
+def told(*works: Work, query: str = "sheaf cohomology", **more: Any) -> Any:
+    """What is retrieved of some works, and problems with the evidence, which must be none."""
+    with open_index(":memory:", model="hash", profile="works") as index:
+        index.works.add(*works)
+        found = index.retrieve(query, **more)
+        assert verify(found.evidence, index.store) == []
+        assert verify(found.evidence) == []
+    return found
+
+
+def sheaf(number: int, abstract: str | None = None, **more: Any) -> Work:
+    doi = Identifier("doi", f"10.1000/{number}")
+    return Work(
+        **{
+            "title": f"Sheaf {number}",
+            "abstract": f"Sheaf cohomology of kind {number}." if abstract is None else abstract,
+            "identifiers": (doi,),
+            "licence": "CC-BY-4.0",
+        }
+        | more
+    )
+
+
+def long(number: int, words: int = 40) -> tuple[Passage, ...]:
+    """Two passages about sheaves, which no other work has."""
+    return tuple(
+        Passage("Sheaf cohomology. " + " ".join(f"w{number}{part}{place}" for place in range(words)), headings=(part,))
+        for part in "ab"
+    )
+
+
+def titles(pack: Any) -> list[str]:
+    return list(dict.fromkeys(item.title for item in pack.items))
+
+
+class TestBudget:
+    WORKS = tuple(sheaf(number, passages=long(number), abstract="") for number in range(6))
+
+    @pytest.mark.parametrize(("budget", "works"), [(20_000, 6), (1_500, 4), (400, 4), (170, 4), (90, 2), (45, 1)])
+    def test_is_shared_by_the_works_that_there_must_be(self, budget: int, works: int) -> None:
+        pack = told(*self.WORKS, budget=budget).evidence
+        assert len(titles(pack)) >= works
+        assert pack.tokens <= budget
+        if budget == 170:
+            assert "the budget of tokens cut 4 passages short" in pack.notes
+
+    def test_cuts_what_is_named_rather_than_leaving_it_out(self) -> None:
+        monads = Work("Monads", " ".join(f"monads{each}" for each in range(300)), licence="CC0-1.0")
+        others = [Work(f"On monads {each}", "A short text on monads.", licence="CC0-1.0") for each in range(3)]
+        pack = told(monads, *others, query="Monads", budget=120).evidence
+        (item,) = [item for item in pack.items if item.title == "Monads"]
+        assert item.exact
+        assert item.number == 1
+        assert monads.abstract.startswith(item.text)
+        assert item.span == (0, len(item.text))
+        assert 0 < len(item.text) < len(monads.abstract)
+
+    def test_counts_what_is_quoted_once(self) -> None:
+        works = [sheaf(each, abstract=" ".join(f"sheaf cohomology w{each}n{n}" for n in range(99))) for each in "ab"]
+        pack = told(*works, budget=700, cite="bibtex").evidence
+        assert all("abstract" not in entry for entry in pack.bibliography.values())
+        assert len(pack.bibliography) == 2
+
+    def test_asks_for_as_many_works_as_the_settings_do(self) -> None:
+        changes = {"keywords": {"least_works": 12, "per_work": 1}}
+        with open_index(":memory:", model="hash", profile="works", intents=changes) as index:
+            index.works.add(*map(sheaf, range(14)))
+            assert len(index.retrieve("sheaf cohomology").evidence.items) == 12
+
+
+class TestNamed:
+    WORKS = (
+        Work(
+            "Serre duality",
+            "A theorem on coherent sheaves.",
+            authors=("Jean-Pierre Serre",),
+            identifiers=(Identifier("doi", "10.1000/sd"), Identifier("tag", "06Z4")),
+            licence="CC0-1.0",
+        ),
+        Work("Duality of sheaves", "Serre duality on coherent sheaves, a theorem.", licence="CC0-1.0"),
+        Work("Duality theorem", "The theorem on coherent sheaves by Serre.", licence="CC0-1.0"),
+    )
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "Serre duality",
+            "serre DUALITY?",
+            "Serre duality theorem",
+            "the theorem of Serre duality",
+            "paper Serre duality by Serre",
+            "doi:10.1000/sd",
+            "coherent sheaves in https://doi.org/10.1000/SD",
+            "tag 06Z4",
+            "06Z4",
+            '"Serre duality" on coherent sheaves',
+        ],
+    )
+    def test_comes_first(self, query: str) -> None:
+        pack = told(*self.WORKS, query=query).evidence
+        assert (pack.items[0].title, pack.items[0].exact) == ("Serre duality", True)
+        assert not any(item.exact for item in pack.items[1:])
+
+    @pytest.mark.parametrize("query", ["Serre", "Serre duality by Grothendieck", "what Serre duality says"])
+    def test_is_not_what_is_spoken_of(self, query: str) -> None:
+        assert not any(item.exact for item in told(*self.WORKS, query=query).evidence.items)
+
+    def test_does_not_tell_who_wrote_what_is_withheld(self) -> None:
+        closed = replace(self.WORKS[0], licence=None)
+        for who in ("Serre", "Grothendieck"):
+            (item,) = [
+                each
+                for each in told(closed, query=f"Serre duality by {who}").evidence.items
+                if each.title == "Serre duality"
+            ]
+            assert not item.exact
+
+
+class TestDiversity:
+    def test_a_passage_of_several_works_is_quoted_once(self) -> None:
+        same = "The quick spectral sequence converges to the sheaf cohomology of the total complex in all degrees."
+        pack = told(sheaf(1, same), sheaf(2, same + " "), sheaf(3), sheaf(4, same + " ", passages=long(4))).evidence
+        assert len({item.hash for item in pack.items}) == len(pack.items) == 4
+        assert len(titles(pack)) == 3
+        assert "passages that stand in several works are quoted once" in pack.notes
+
+    def test_symbols_make_a_statement_another_one(self) -> None:
+        one, other = sheaf(1, "Sheaf cohomology if $x < y$."), sheaf(2, "Sheaf cohomology if $x > y$.")
+        assert len(told(one, other).evidence.items) == 2
+
+    def test_an_author_is_one_however_the_name_is_written(self) -> None:
+        names = ["J.-P. Serre", "Jean-Pierre Serre", "Serre, J.-P.", "J. P. Serre", "JP Serre", "Serre, Jean Pierre"]
+        works = [sheaf(place, authors=(name,)) for place, name in enumerate(names)]
+        others = [sheaf(10 + place, authors=(f"{letter}. Serre",)) for place, letter in enumerate("ABC")]
+        pack = told(*works, *others).evidence
+        assert sum(name in names for item in pack.items for name in item.authors) == 3
+        assert len(titles(pack)) == 6
+
+    def test_fields_are_those_of_the_primary_category(self) -> None:
+        tags = {"NT": ("math.NT", "math.AG"), "AG": ("math.AG",)}
+        works = [sheaf(each, tags=tuple(Tag("arxiv", tag) for tag in tags["AG"])) for each in range(12)]
+        last = sheaf(
+            99,
+            "Of numbers, with a word on sheaf theory at the very end.",
+            title="Numbers",
+            tags=tuple(Tag("arxiv", tag) for tag in tags["NT"]),
+        )
+        found = told(*works, last, mode="survey", top_k=5)
+        assert found.reranked[-1].title != "Numbers"
+        (item,) = [item for item in found.evidence.items if item.title == "Numbers"]
+        assert (item.number, item.rank) == (2, 13)
+        assert "1 of the works rank below the 5 that are listed" in found.evidence.notes
+        assert "Numbers" not in titles(told(*works, last, top_k=5).evidence)
+
+    def test_of_works_without_codes_the_chapter_is_the_field(self) -> None:
+        works = [
+            sheaf(each, tags=(Tag("term", f"t{each}"),), metadata={"chapter": "Ends" if each > 5 else "Ways"})
+            for each in range(8)
+        ]
+        pack = told(*works, mode="survey").evidence
+        places = [int(title.split()[1]) > 5 for title in titles(pack)]
+        assert places[:4] in ([True, False, True, False], [False, True, False, True])
+
+
+class TestTheList:
+    def test_evidence_is_of_the_works_that_are_listed(self) -> None:
+        for top_k, works in ((5, 5), (10, 10), (3, 4), (1, 4)):
+            found = told(*map(sheaf, range(14)), top_k=top_k)
+            listed = {hit.title for hit in found.reranked}
+            cited = titles(found.evidence)
+            assert len(cited) == works
+            assert set(cited[: len(listed)]) == listed
+            assert all((item.rank <= top_k) == (item.title in listed) for item in found.evidence.items)
+
+    def test_confidence_is_that_of_what_is_packed(self) -> None:
+        one, other = (told(*map(sheaf, range(14)), top_k=top_k).evidence for top_k in (3, 4))
+        assert replace(one, notes=()) == replace(other, notes=())
+
+    def test_without_a_text_nothing_is_certain(self) -> None:
+        pack = told(*(sheaf(each, licence=None) for each in range(3))).evidence
+        assert (pack.uncertain, pack.confidence, len(pack.items)) == (True, 0.0, 3)
+        assert "no text of these works can be quoted" in pack.notes
+
+    def test_candidates_have_every_channel_and_every_listed_work(self) -> None:
+        cited = sheaf(50, "Nothing in common.", title="Old")
+        citing = sheaf(51, citations=(Link("doi:10.1000/50"),))
+        found = retrieval_json(told(cited, citing, sheaf(52), top_k=100))
+        places = {(each["collection"], each["work"]) for each in found["candidates"]}
+        assert {(each["collection"], each["work"]) for each in found["reranked"]} <= places
+        near = [each for each in found["candidates"] if each["scores"].get("cited")]
+        assert len(near) == found["diagnostics"]["hits"]["cited"] > 0
+        assert all(len(set(each["identifiers"])) == len(each["identifiers"]) > 0 for each in found["candidates"])

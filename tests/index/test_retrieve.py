@@ -13,6 +13,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.index import open_index
 from rifflux.retrieve.works.cited import Cited
 from rifflux.retrieve.works.intent import INTENTS, asked_for
+from rifflux.retrieve.works.pack import digest
 from rifflux.retrieve.works.verify import verify
 from rifflux.scholar import ScholarSettings
 from rifflux.surfaces.evidence import pack_json, read_pack
@@ -243,7 +244,68 @@ class TestEvidence:
         assert found.evidence.tokens <= budget
         assert sum(bool(item.text) for item in found.evidence.items) <= budget
 
+    def test_a_work_that_is_all_title_can_be_checked(self):
+        with open_index(":memory:", model="hash", profile="works") as index:
+            index.works.add(work("bare", "A lonely title", ""), work("full", "Another title", "With a text."))
+            found = index.retrieve("lonely title")
+            assert verify(found.evidence, index.store) == []
+            assert found.evidence.items[0].text == ""
+
+    @pytest.mark.parametrize("style", ["bibtex", "csl"])
+    @pytest.mark.parametrize(
+        ("change", "offline", "told"),
+        [
+            ({"span": (0, 3)}, True, "the span 0-3 is not that of its 47 characters"),
+            ({"span": (-47, 0)}, True, "the span -47-0"),
+            ({"citation_key": "forged"}, True, "its citation key should be best2015etale"),
+            ({"title": "Forged"}, True, "its citation key should be best2015forged"),
+            ({"number": 9}, True, "not numbered from 1"),
+            ({"text": "x", "hash": digest("x"), "span": (0, 1)}, False, "the work says something else at 0-1"),
+            ({"text": "", "hash": "", "span": (0, 0), "withheld": True}, False, "a licence is recorded"),
+            ({"licence": "CC0-1.0", "venue": "Forged"}, False, "tells otherwise of the work's venue, licence"),
+            ({"authors": ("Bob Best", "Ann Able")}, False, "otherwise of the work's authors"),
+            ({"identifiers": ("doi:10.9/forged",)}, False, "otherwise of the work's identifiers"),
+            ({"chunk_id": "0" * 16}, False, "the chunk 0000000000000000 is not one of the work's"),
+            ({"heading_path": "Forged"}, False, "it stands elsewhere in the work"),
+        ],
+    )
+    def test_what_was_changed_is_told(self, index, style, change, offline, told):
+        pack = index.retrieve("Etale cohomology", cite=style).evidence
+        assert verify(pack, index.store) == verify(pack) == []
+        changed = replace(pack, items=(replace(pack.items[0], **change), *pack.items[1:]))
+        changed = read_pack(json.dumps(pack_json(changed)))
+        assert any(told in problem for problem in verify(changed, index.store))
+        assert any(told in problem for problem in verify(changed)) == offline
+
+    @pytest.mark.parametrize("style", ["bibtex", "csl"])
+    def test_a_changed_bibliography_or_missing_items_are_told(self, index, style):
+        pack = index.retrieve("Etale cohomology", cite=style).evidence
+        (key, *_), entry = pack.bibliography, pack.bibliography["best2015etale"]
+        forged = entry.replace("Bob", "Rob") if style == "bibtex" else entry | {"title": "Forged"}
+        for entries, problem in (
+            ({key: forged}, f"the entry of {key} in the bibliography"),
+            ({"forged": entry}, "the bibliography holds forged, which nothing cites"),
+        ):
+            assert problem in verify(replace(pack, bibliography=entries), index.store)[0]
+        assert "items are missing" in verify(replace(pack, items=(), bibliography={}))[0]
+        empty = index.retrieve("cohomology", sources=["nowhere"]).evidence
+        assert verify(empty, index.store) == []
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("text", None), ("text", 3), ("span", [0]), ("span", ["a", "b"]), ("span", [0.5, 1]), ("key", None),
+            ("authors", "Ann"), ("authors", [1]), ("number", True), ("licence", 3), ("components", []), ("year", "x"),
+            ("withheld", "no"), ("hash", None),
+        ],
+    )  # fmt: skip
+    def test_values_that_cannot_be_are_refused_with_their_place(self, index, name, value):
+        told = pack_json(index.retrieve("etale cohomology").evidence)
+        told["items"][0][name] = value
+        with pytest.raises(InvalidArgument, match=f"this is no evidence pack: the '{name}' of item 1 cannot be"):
+            read_pack(json.dumps(told))
+
     def test_a_pack_that_is_none_is_refused(self):
-        for text in ("", "[]", "{}", '{"items": [{}]}', "no json"):
+        for text in ("", "[]", "{}", '{"items": [{}]}', '{"items": {}}', '{"items": [3]}', "3", "no json"):
             with pytest.raises(InvalidArgument, match="no evidence pack"):
                 read_pack(text)

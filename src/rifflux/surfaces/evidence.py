@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.works.intent import described
@@ -17,6 +17,7 @@ from rifflux.types import Hit
 __all__ = ["pack_json", "read_pack", "retrieval_json"]
 
 _CHANNELS = ("lexical", "semantic", "cited")
+Shape = TypeVar("Shape", Item, EvidencePack)
 
 
 def retrieval_json(found: Retrieval) -> dict[str, Any]:
@@ -47,23 +48,77 @@ def pack_json(pack: EvidencePack) -> dict[str, Any]:
 
 
 def read_pack(text: str) -> EvidencePack:
-    """The pack in a JSON text, which may be a whole retrieval. Raises `InvalidArgument`."""
+    """The pack in a JSON text, which may be a whole retrieval. Raises `InvalidArgument`, naming what is wrong."""
     try:
         told = json.loads(text)
-        told = told.get("evidence_pack", told)
-        items = tuple(_item(item) for item in told["items"])
-        names = {each.name for each in fields(EvidencePack)} - {"bibliography"}
-        known = {name: told[name] for name in names} | {"items": items, "notes": tuple(told["notes"])}
-        return EvidencePack(**known, bibliography=told.get("bibliography", {}))
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise InvalidArgument(
-            f"this is no evidence pack ({type(error).__name__}: {error}): save one with --json"
-        ) from None
+    except ValueError as error:
+        raise InvalidArgument(f"this is no evidence pack ({error}): save one with --json") from None
+    told = _mapping(told.get("evidence_pack", told) if isinstance(told, dict) else told, "it")
+    told = {"notes": [], "bibliography": {}, **told}
+    items = [_read(Item, _mapping(item, f"item {place}"), f"item {place}") for place, item in _items(told)]
+    return _read(EvidencePack, {**told, "items": items}, "it")
 
 
-def _item(told: Mapping[str, Any]) -> Item:
-    sequences = {name: tuple(told[name]) for name in ("authors", "identifiers", "span")}
-    return Item(**{each.name: told[each.name] for each in fields(Item)} | sequences)
+def _items(told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+    items = told.get("items")
+    if not isinstance(items, list):
+        raise _none("its items are missing, or no list")
+    yield from enumerate(items, 1)
+
+
+def _mapping(told: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(told, dict):
+        raise _none(f"{where} is no object")
+    return told
+
+
+def _read(shape: type[Shape], told: Mapping[str, Any], where: str) -> Shape:
+    """What JSON tells, each value as its field wants it."""
+    values: dict[str, Any] = {}
+    for each in fields(shape):
+        kind = str(each.type)
+        if each.name not in told:
+            raise _none(f"{where} lacks {each.name!r}")
+        if not _CHECKS[kind](told[each.name]):
+            raise _none(f"the {each.name!r} of {where} cannot be {str(told[each.name])[:40]!r}")
+        values[each.name] = tuple(told[each.name]) if kind.startswith(("tuple", "Span")) else told[each.name]
+    return shape(**values)
+
+
+def _none(why: str) -> InvalidArgument:
+    return InvalidArgument(f"this is no evidence pack: {why}; save one with --json")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_list(value: Any, of: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(of, value))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+#: What JSON must hold for the fields of packs and items, by their types.
+_CHECKS: Mapping[str, Callable[[Any], bool]] = {
+    "int": _is_whole,
+    "float": _is_number,
+    "str": _is_text,
+    "bool": lambda value: isinstance(value, bool),
+    "int | None": lambda value: value is None or _is_whole(value),
+    "str | None": lambda value: value is None or _is_text(value),
+    "tuple[str, ...]": lambda value: _is_list(value, _is_text),
+    "Span": lambda value: _is_list(value, _is_whole) and len(value) == 2,
+    "tuple[Item, ...]": lambda value: isinstance(value, list),
+    "Mapping[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+    "Mapping[str, Any]": lambda value: isinstance(value, dict),
+}
 
 
 def _listed(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +127,7 @@ def _listed(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _candidate(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     scores = {name: why.score for name in _CHANNELS if (why := hit.because(name)) and why.score is not None}
-    told = {"chunk_id": hit.chunk_id, "span": list(hit.span), "snippet": hit.content, "scores": scores}
+    told = {"span": list(hit.span), "snippet": hit.content, "scores": scores}
     return _about(hit, names) | told
 
 
@@ -87,6 +142,8 @@ def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     facts = hit.metadata
     return {
         "work": hit.document,
+        "collection": hit.collection,
+        "chunk_id": hit.chunk_id,
         "title": hit.title,
         "identifiers": list(names.get(hit.chunk_id, ())),
         "authors": list(facts.get("authors", ())),

@@ -3,7 +3,8 @@
 The document's text is the abstract and the passages, one after the other, and its parts say which is which. Title,
 dates, identifiers, tags, links and licence are the document's own; authors, year, venue and sources are in its
 metadata, so that they can be asked for as facets. Among the identifiers is the beginning of the title, to find
-duplicates by.
+duplicates by. Tags are stored in the order of the alphabet; which of them comes first in the work, its primary
+category, is in the metadata.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from typing import Any
 from rifflux.types import Document, Identifier, Link, Part, Tag
 from rifflux.works.titles import TITLE, title_key
 
-__all__ = ["ABSTRACT", "WORK", "Passage", "Work", "document_of", "names_of", "work_of"]
+__all__ = ["ABSTRACT", "PRIMARY", "WORK", "Passage", "Work", "document_of", "names_of", "primary_of", "work_of"]
 
 #: The kind of a document that is a work, unless its source says which kind of work.
 WORK = "work"
 ABSTRACT = "abstract"
 _BETWEEN = "\n\n"
-_FACTS = ("authors", "year", "venue", "sources")
+#: What the primary category is kept under, as `scheme:value`.
+PRIMARY = "primary"
+#: Schemes that sort works into fields, the finest known for it first.
+_CODED = ("arxiv", "msc", "acm", "openalex", "jel", "pacs")
+_FACTS = ("authors", "year", "venue", "sources", PRIMARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ def document_of(work: Work, key: str) -> Document:
         "year": work.year,
         "venue": work.venue,
         "sources": list(work.sources),
+        PRIMARY: f"{tag.scheme}:{tag.value}" if (tag := primary_of(work.tags)) else "",
     }
     title = title_key(work.title)
     names = {*work.identifiers, *([Identifier(TITLE, title)] if title else ())}
@@ -106,7 +112,7 @@ def work_of(document: Document) -> Work:
         year=year if isinstance(year, int) else None,
         venue=str(facts.get("venue", "")),
         identifiers=names_of(document.identifiers),
-        tags=tuple(document.tags),
+        tags=tuple(sorted(document.tags, key=lambda tag: f"{tag.scheme}:{tag.value}" != facts.get(PRIMARY))),
         passages=tuple(each for each in passages if each.kind != ABSTRACT),
         citations=tuple(document.links),
         licence=document.licence,
@@ -121,6 +127,12 @@ def work_of(document: Document) -> Work:
 def names_of(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
     """The identifiers that name a work, without what its title is looked for by."""
     return tuple(each for each in identifiers if each.scheme != TITLE)
+
+
+def primary_of(tags: Iterable[Tag]) -> Tag | None:
+    """The first code of a work whose tags come in the order that its source has, None without codes."""
+    coded = (tag for tag in tags if tag.scheme in _CODED)
+    return min(coded, key=lambda tag: _CODED.index(tag.scheme), default=None)
 
 
 def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from rifflux.text.analyser import fold
 from rifflux.text.math import plain_math
 
-__all__ = ["TITLE", "alike", "family_names", "plain", "title_key"]
+__all__ = ["TITLE", "alike", "family_names", "person", "plain", "title_key"]
 
 #: The scheme that the beginning of a title is stored under, to look for duplicates among few works.
 TITLE = "title"
@@ -16,6 +16,7 @@ _KEY_LENGTH = 24
 #: Shorter titles, such as `Errata`, name too many works.
 _SHORTEST_KEY = 10
 _ALIKE = 0.92
+_SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
 
 
 def plain(text: str) -> str:
@@ -42,3 +43,13 @@ def alike(one: str, other: str) -> bool:
 def family_names(authors: tuple[str, ...]) -> set[str]:
     """The plain last names of people written `Given Family`."""
     return {words[-1] for name in authors if (words := plain(name).split())}
+
+
+def person(name: str) -> str:
+    """Who is meant by a name, as lists spell it: `J.-P. Serre`, `Serre, Jean-Pierre` and `JP Serre` are `serre j`."""
+    family, comma, given = name.partition(",")
+    last, first = plain(family).split(), plain(given).split()
+    if not comma:
+        last = [word for word in last if word not in _SUFFIXES] or last
+        last, first = last[-1:], last[:-1]
+    return " ".join([*last[-1:], *(word[0] for word in first[:1])])

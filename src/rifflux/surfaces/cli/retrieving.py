@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rifflux.errors import NotFound
-from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli import show, show_works
 from rifflux.surfaces.cli.commands import Db, Json, app
 from rifflux.surfaces.config import load
 from rifflux.surfaces.opening import open_configured, view_of
@@ -48,17 +48,21 @@ def retrieve(
             budget=budget,
             cite=cite,
         )
-    show.retrieval(found, as_json=json)
+        show_works.retrieval(found, index.analyser, as_json=json)
 
 
 @app.command(epilog="Example: rifflux verify evidence.json")
 def verify(
     pack: Annotated[Path, typer.Argument(help="A pack, as 'rifflux retrieve --json' prints it.")],
-    offline: Annotated[bool, typer.Option("--offline", help="Check hashes only, without the index.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Check it by itself, without the index.")] = False,
+    user: Annotated[str, typer.Option(help="Whose works they are.  [default: those of nobody in particular]")] = "",
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Check every passage of an evidence pack against its hash and its work. Exit status 1 if one is not as it was."""
+    """Check every passage of an evidence pack against its hash and its work, and what is told of the work.
+
+    Exit status 1 if something is not as it was.
+    """
     from rifflux.retrieve.works.verify import verify as check
     from rifflux.surfaces.evidence import read_pack
 
@@ -69,8 +73,9 @@ def verify(
         problems = check(evidence)
     else:
         with open_configured(load(db=db)) as index:
-            problems = check(evidence, index.store)
-    told = "\n".join(problems) or f"{len(evidence.items)} passages are as they were"
-    show.outcome(told, {"sound": not problems, "items": len(evidence.items), "problems": problems}, as_json=json)
+            problems = check(evidence, view_of(index, user).store)
+    count = len(evidence.items)
+    told = "\n".join(problems) or (f"{count} passages are as they were" if count else "it holds no passages to check")
+    show.outcome(told, {"sound": not problems, "items": count, "problems": problems}, as_json=json)
     if problems:
         raise typer.Exit(1)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rifflux.index import Status
     from rifflux.keeping import Copied, Repaired, Switched
     from rifflux.models.registry import KnownModel
-    from rifflux.scholar import Retrieval
     from rifflux.store.base import ModelInfo, Problem
     from rifflux.store.generations import Generation
     from rifflux.surfaces.config import Settings
@@ -43,7 +42,6 @@ __all__ = [
     "repaired",
     "report",
     "results",
-    "retrieval",
     "secret",
     "status",
     "switched",
@@ -409,37 +407,3 @@ def degraded(trace: Trace, *, as_json: bool) -> None:
     """What was missing from a search, to people; programs are told in the answer."""
     for reason in () if as_json else trace.degraded:
         _console(error=True).print(f"note: {_safe(reason)}", style="yellow")
-
-
-def retrieval(found: Retrieval, *, as_json: bool) -> None:
-    """Works in their order, each with what its score is made of, and the evidence to cite."""
-    from rifflux.retrieve.works.licences import WITHHELD, is_withheld
-    from rifflux.surfaces.evidence import retrieval_json
-
-    if as_json:
-        _json(retrieval_json(found))
-        return
-    console, evidence = _console(), found.evidence
-    console.print(f"{found.asked.intent.name}: {_safe(found.asked.reason)}", style="dim")
-    for rank, hit in enumerate(found.reranked, 1):
-        known = found.identifiers.get(hit.chunk_id, ())
-        if not is_withheld(hit.collection, hit.licence):
-            authors = map(str, list(hit.metadata.get("authors", ()))[:3])
-            known = (", ".join(authors), str(hit.metadata.get("year", "")))
-        console.print(f"{rank:2}. {_safe(hit.title)}", style="bold")
-        why = hit.because("works")
-        parts = sorted(why.detail.items(), key=lambda part: -part[1]) if why else []
-        made = " + ".join(f"{value:.2f} {name}" for name, value in parts if value >= 0.005)
-        console.print(_safe(f"    {' '.join(known)}  {hit.score:.2f} = {made}"), style="dim")
-    if evidence.items:
-        console.print(f"\nEvidence ({evidence.tokens:,} of {evidence.budget:,} tokens)", style="bold")
-    for item in evidence.items:
-        text = WITHHELD if item.withheld else " ".join(item.text.split())
-        console.print(_safe(f"[{item.citation_key}] {text[:EXCERPT]}"))
-    for entry in evidence.bibliography.values():
-        console.print("")
-        for line in (entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)).split("\n"):
-            console.print(_safe(line))
-    if evidence.uncertain:
-        _console(error=True).print("note: little speaks for these: treat them as a guess", style="yellow")
-    degraded(found.trace, as_json=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import Field
 
+from rifflux.surfaces._works_shapes import Evidence, RankedWork, RetrievalDiagnostics, WorkCandidate
 from rifflux.surfaces.evidence import retrieval_json
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Name, Reply, Request, Text
@@ -50,10 +51,10 @@ class RetrieveOut(Reply):
 
     query: str
     mode: str
-    candidates: list[dict[str, Any]]
-    reranked: list[dict[str, Any]]
-    evidence_pack: dict[str, Any]
-    diagnostics: dict[str, Any]
+    candidates: list[WorkCandidate]
+    reranked: list[RankedWork]
+    evidence_pack: Evidence
+    diagnostics: RetrievalDiagnostics
 
 
 @router.post("/retrieve", summary="Find works, and evidence to cite")
@@ -71,4 +72,4 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> RetrieveOut:
     )
     service.asked(caller, asked.query)
     service.metrics.retrieved(found)
-    return RetrieveOut(**retrieval_json(found))
+    return RetrieveOut.model_validate(retrieval_json(found))

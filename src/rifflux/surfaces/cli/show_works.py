@@ -1,0 +1,151 @@
+"""How works that were retrieved, and the evidence taken from them, are printed for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rifflux.retrieve.works.licences import WITHHELD, is_withheld
+from rifflux.retrieve.works.pack import TITLE_ONLY, Item
+from rifflux.surfaces.cli.show import EXCERPT, _console, _json, _safe
+from rifflux.surfaces.evidence import retrieval_json
+from rifflux.text.highlight import matches, stretch
+from rifflux.types import Hit
+from rifflux.works.schemes import STRONG
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from rifflux.scholar import Retrieval
+    from rifflux.text.analyser import Analyser
+
+__all__ = ["retrieval"]
+
+#: Names of people and of works that are printed before it says how many more there are.
+MOST_AUTHORS, MOST_IDENTIFIERS = 3, 3
+#: Parts of a score that are less are not worth a word.
+LEAST_PART = 0.005
+
+
+def retrieval(found: Retrieval, analyser: Analyser, *, as_json: bool) -> None:
+    """Works in their order, each with what its score is made of, then the evidence to cite, then notes."""
+    if as_json:
+        _json(retrieval_json(found))
+        return
+    console, evidence = _console(), found.evidence
+    intent = f"{found.asked.intent.name}: {found.asked.reason}"
+    console.print(_safe(intent), style="dim")
+    for rank, hit in enumerate(found.reranked, 1):
+        _work(console, rank, hit, found.identifiers.get(hit.chunk_id, ()))
+    if evidence.items:
+        works = len({item.citation_key for item in evidence.items})
+        told = f"{_counted(len(evidence.items), 'passage')} of {_counted(works, 'work')}"
+        spent = f"{evidence.tokens:,} of {evidence.budget:,} tokens"
+        console.print(f"\nEvidence: {told}, {spent}", style="bold")
+    for item in evidence.items:
+        _evidence(console, item, analyser.terms(found.query), analyser)
+    for entry in evidence.bibliography.values():
+        console.print(_safe("\n" + (entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False))))
+    _notes(found, intent)
+
+
+def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
+    """A work: its title, who published it when and where, what it is called, and what its score is made of."""
+    from rich.text import Text
+
+    console.print()
+    _indented(console, Text.assemble((f"{rank:>2}  ", "bold"), (_safe(hit.title), "bold cyan")))
+    if published := _published(hit):
+        _indented(console, Text(f"    {_safe(published)}"))
+    if names:
+        _indented(console, Text(f"    {_safe(_few(_telling(names), MOST_IDENTIFIERS))}"))
+    if is_withheld(hit.collection, hit.licence):
+        _indented(console, Text(f"    {WITHHELD}", "dim"))
+    _indented(console, Text("    " + _score(hit), "dim"))
+
+
+def _published(hit: Hit) -> str:
+    facts = hit.metadata
+    authors = _few([str(name) for name in facts.get("authors", ())], MOST_AUTHORS)
+    return " · ".join(filter(None, (authors, str(facts.get("year") or ""), str(facts.get("venue") or ""))))
+
+
+def _few(values: Sequence[str], most: int) -> str:
+    more = [f"and {len(values) - most} more"] if len(values) > most else []
+    return ", ".join([*values[:most], *more])
+
+
+def _telling(names: Sequence[str]) -> list[str]:
+    """Identifiers with those first that mean the same everywhere."""
+    order = {scheme: place for place, scheme in enumerate(STRONG)}
+    return sorted(names, key=lambda name: order.get(name.partition(":")[0], len(order)))
+
+
+def _score(hit: Hit) -> str:
+    """The score and the parts that make it, the greatest first."""
+    why = hit.because("works")
+    parts = {name: value for name, value in why.detail.items() if isinstance(value, float)} if why else {}
+    made = [
+        f"{value:.2f} {name.replace('_', ' ')}"
+        for name, value in sorted(parts.items(), key=lambda part: -part[1])
+        if value >= LEAST_PART
+    ]
+    rated = f"  {hit.quality} {hit.relevance:.2f}" if hit.relevance is not None else ""
+    return f"{hit.score:.2f}{' = ' if made else ''}{' + '.join(made)}{rated}"
+
+
+def _evidence(console: Console, item: Item, terms: Sequence[str], analyser: Analyser) -> None:
+    """A passage under what it is cited by, with the words of the question in bold."""
+    from rich.text import Text
+
+    console.print()
+    head = Text.assemble((f"[{item.number}] {item.citation_key}", "bold cyan"), f"  {_safe(item.title)}")
+    _indented(console, head)
+    if item.heading_path:
+        _indented(console, Text(f"    {_safe(item.heading_path)}", "cyan"))
+    if not item.text:
+        _indented(console, Text(f"    {WITHHELD if item.withheld else TITLE_ONLY}", "dim"))
+        return
+    text = " ".join(item.text.split())
+    spans = matches(text, terms, analyser)
+    start, end = stretch(text, spans, EXCERPT)
+    excerpt = Text(_safe(text[start:end]))
+    for first, last in spans:
+        if start <= first and last <= end:
+            excerpt.stylize("bold yellow", first - start, last - start)
+    lead, trail = "…" if start else "", " …" if end < len(text) else ""
+    _indented(console, Text.assemble(f"    {lead}", excerpt, trail))
+
+
+def _indented(console: Console, line: Text) -> None:
+    """A line, and on a terminal what does not fit beneath it, as far in as its text is."""
+    from rich.padding import Padding
+
+    if not console.is_terminal:
+        console.print(line)
+        return
+    told = Padding(line[4:], (0, 0, 0, 4), expand=False) if line.plain.startswith("    ") else line
+    console.print(told, soft_wrap=False)
+
+
+def _notes(found: Retrieval, intent: str) -> None:
+    """What is to be known about the answer, on stderr."""
+    errors = _console(error=True)
+    if not found.reranked:
+        errors.print("nothing found", style="yellow")
+    elif found.evidence.uncertain:
+        errors.print("note: little speaks for these: treat them as a guess", style="yellow")
+    for reason in found.trace.degraded:
+        errors.print(f"note: {_safe(reason)}", style="yellow")
+    for note in _others([*found.evidence.notes, *found.trace.notes], {intent, *found.trace.degraded}):
+        errors.print(f"note: {_safe(note)}", style="dim")
+
+
+def _others(notes: Sequence[str], told: set[Any]) -> Iterator[str]:
+    return (note for note in dict.fromkeys(notes) if note not in told)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
