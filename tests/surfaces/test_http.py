@@ -310,6 +310,22 @@ class TestLimits:
         assert "this machine only" in run.refusal("serve", "--open", "--host", "0.0.0.0", "--db", "index.db")
 
 
+def test_a_refused_request_is_no_question(service, tokens):
+    def questions(client: httpx.Client) -> int:
+        return sum(row["questions"] for row in client.get("/online").json()["rows"])
+
+    with service.client(tokens["root"]) as client:
+        before = questions(client)
+        refused = {"filters": {"date_range": {"start": "yesterday"}}}
+        assert client.post("/retrieve", json={"query": "a refused one", **refused}).status_code == 422
+        for path in ("/search", "/everything"):
+            asked = {"query": f"refused by {path}", "filter": {"since": "yesterday"}}
+            assert client.post(path, json=asked).status_code == 422
+        assert questions(client) == before
+        assert client.post("/search", json={"query": "one that is answered"}).status_code == 200
+        assert questions(client) == before + 1
+
+
 def test_every_request_is_logged_by_its_route(open_service):
     with open_service.client() as client:
         reply = client.get("/documents/cache.md")
@@ -342,6 +358,55 @@ def test_a_service_ends_when_it_is_told_to(run):
 
 
 class TestWorks:
+    def test_a_caller_brings_works_reads_and_cites_them(self, service, tokens):
+        record = {"_id": "a", "title": "Open cohomology", "text": "Of things.", "doi": "10.1000/A", "cites": ["b"]}
+        with service.client(tokens["ann"]) as ann:
+            told = ann.post("/works", json={"records": [record, {}], "source": "mine", "licence": "CC0-1.0"}).json()
+            assert (told["added"], told["dangling"], told["sources"], told["doubts"]) == (1, 1, ["mine"], [])
+            assert told["failed"] == [{"place": "mine.jsonl:2", "reason": "it has neither a title nor a text"}]
+            bib = "@book{b, title={Closed cohomology}, author={Able, Ann}, year={2001}}"
+            told = ann.post("/works", json={"content": bib, "format": "bibtex", "source": "mine"}).json()
+            assert (told["added"], told["unlicensed"]) == (1, 1)
+            work = ann.get("/works/doi:10.1000/a").json()
+            assert (work["abstract"], work["licence"], work["withheld"]) == ("Of things.", "CC0-1.0", False)
+            assert work["cites"] == [{"collection": "works/mine", "key": "b", "title": "Closed cohomology"}]
+            closed = ann.get("/works/mine:b").json()
+            assert (closed["title"], closed["withheld"], closed["year"]) == ("Closed cohomology", True, None)
+            asked = {"works": ["mine:b", "doi:10.1000/a"], "format": "csl"}
+            assert [item["DOI"] for item in ann.post("/works/export", json=asked).json()["bibliography"][1:]] == [
+                "10.1000/a"
+            ]
+            found = ann.post("/retrieve", json={"query": "open cohomology"}).json()
+            for name in found["reranked"][0]["identifiers"]:
+                event = {"kind": "click", "query": "open cohomology", "document": name}
+                assert ann.post("/feedback", json=event).status_code == 204, name
+                assert ann.get(f"/documents/{name}").json()["text"] == "Of things."
+        with service.client(tokens["bob"]) as bob:
+            assert bob.get("/works/mine:a").status_code == bob.get("/documents/doi:10.1000/a").status_code == 404
+
+    @pytest.mark.parametrize(
+        ("body", "told"),
+        [
+            ({}, "either as records, or as content"),
+            ({"records": [{"title": "x"}], "content": "x"}, "either as records, or as content"),
+            ({"records": [{"title": "x"}], "format": "csl"}, "as content"),
+            ({"records": [{"title": "x"}], "source": "doi"}, "scheme of identifiers"),
+            ({"records": [{"title": "x"}], "source": "../x"}, "cannot be a source's name"),
+            ({"records": [{"title": "x"}] * 1001}, "records"),
+            ({"content": "x", "format": "pdf"}, "format"),
+        ],
+    )
+    def test_works_that_cannot_be_meant_are_refused(self, service, tokens, body, told):
+        with service.client(tokens["ann"]) as ann:
+            reply = ann.post("/works", json={"source": "mine"} | body)
+        assert reply.status_code == 422
+        assert told in reply.json()["error"]["message"]
+
+    def test_too_many_works_at_once_are_refused(self, open_service):
+        with open_service.client() as client:
+            reply = client.post("/works", json={"source": "mine", "content": "x" * 5000})
+            assert (reply.status_code, reply.json()["error"]["code"]) == (413, "too_large")
+
     def test_retrieve_has_its_four_parts_and_withholds_what_has_no_licence(self, run, tokens):
         lines = [
             {

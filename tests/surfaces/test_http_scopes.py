@@ -39,9 +39,21 @@ from rifflux.testing import everything
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 #: What tells the time, or a number that was drawn.
-VOLATILE = frozenset(("milliseconds", "latency_ms", "created_at", "updated_at", "used_at", "expires_at", "day"))
+VOLATILE = frozenset(
+    ("milliseconds", "latency_ms", "seconds", "created_at", "updated_at", "used_at", "expires_at", "day")
+)
 DATES = ("2024", "2024-05-02", "2030-01-01", "yesterday")
 WORDS = ("own", "bobs-", "bob", "ann", "user", "fact", "note", "math.AG", "reads quokkas", "**", "day,user,model")
+#: Identifiers of works: ann's, others', and those that both have.
+NAMES = ("own:w0", "own:w1", "own:w2", "doi:10.1000/w0", "doi:10.1000/bobs", "bobs:w0")
+RECORDS: tuple[dict[str, Any], ...] = (
+    {"_id": "w0", "title": "On rivers and caches", "text": TEXTS[0], "doi": "10.1000/w0", "licence": "CC0-1.0"},
+    {"_id": "w1", "title": "On rivers and caches", "text": TEXTS[1], "authors": ["Able, Ann"], "year": 1990},
+    {"_id": "w2", "title": "Herons", "text": TEXTS[3], "cites": ["w0", "doi:10.1000/bobs"], "licence": "CC-BY-4.0"},
+    {"_id": "w3", "title": "Herons", "categories": "math.AG", "doi": "10.1000/bobs", "year": 2999},
+    {"_id": "w4"},
+)
+BIBTEX = "@article{w0, title={Herons}, doi={10.1000/bobs}, license={CC0-1.0}}\n@book{w1, title={Never"
 #: Ways to name another user that a body or a query might be believed to have.
 NAMING = ("user", "user_id", "owner", "scope", "as_user", "tenant")
 
@@ -109,9 +121,11 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Wo
     with alone.index, crowded.index:
         for user in ("bob", ""):
             fill(crowded.index, user, SECRETS, "bobs-")
+            bring(crowded.index, user, SECRETS[0])
         for world in worlds:
             drawn_alike(patch, "ann")
             fill(world.index, "ann", TEXTS)
+            bring(world.index, "ann")
             for what in ("rivers", "old violins", "the price of tea", "sailing to Iceland"):
                 world.index.scoped(Scope("ann")).memories.add(f"ann reads about {what}")
         fill(crowded.index, "bob", (*SECRETS, *TEXTS), "bobs-")
@@ -123,6 +137,16 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Wo
         crowded.before = crowded.of_others()
         yield worlds
     patch.undo()
+
+
+def bring(index: Index, user: str, text: str = "") -> None:
+    """Give a user works of two sources under names that others have too; with a text, all are about that."""
+    mine = index.scoped(Scope(user)) if user else index
+    records = [{**each, **({"title": f"{text} works", "text": text} if text else {})} for each in RECORDS[:3]]
+    mine.works.import_text("\n".join(map(json.dumps, records)), source="own", format="jsonl")
+    if text:
+        secret = {"_id": "w0", "title": text, "text": text, "doi": "10.1000/bobs", "licence": "CC0-1.0"}
+        mine.works.import_text(json.dumps({**secret, "cites": ["own:w0"]}), source="bobs", format="jsonl")
 
 
 def drawn_alike(patch: pytest.MonkeyPatch, seed: str) -> None:
@@ -173,8 +197,9 @@ class Made:
 
     def names(self, name: str = "", path: str = "") -> st.SearchStrategy[str]:
         """What may be the name of something: ann's, another user's, nobody's; mostly of what a path is about."""
-        anything = st.one_of(st.sampled_from(KEYS), st.sampled_from(self.ids), st.just("none"))
+        anything = st.one_of(st.sampled_from(KEYS), st.sampled_from(NAMES), st.sampled_from(self.ids), st.just("none"))
         fitting = {
+            "identifier": NAMES,
             "chunk_id": self.own,
             "message": ("m0", "m1", "m3", "bobs-m0"),
             "id": [id for id in self.ids if id.startswith("m")] if "memories" in path else ("talk", "bobs-talk"),
@@ -220,6 +245,14 @@ class Made:
         """Values of a field: questions for what is asked, names for what is named, else what the schema says."""
         if name == "query":
             return st.sampled_from(QUESTIONS)
+        if name == "records":
+            return st.lists(st.sampled_from(RECORDS), min_size=1, max_size=3)
+        if name == "content":
+            return st.sampled_from((BIBTEX, *map(json.dumps, RECORDS)))
+        if name == "source":
+            return st.sampled_from(("own", "bobs"))
+        if name == "works":
+            return st.lists(st.sampled_from(NAMES), min_size=1, max_size=2)
         if name == "conversation_id":
             return self.names("id")
         if name.endswith("_id") or name in ("id", "document", "supersedes"):

@@ -116,6 +116,15 @@ PYTHON: dict[str, Callable[[Surfaces], object]] = {
     "the evidence": lambda on: [on.index.retrieve(QUERY, cite=each).evidence for each in ("bibtex", "csl")],
     "work": lambda on: on.index.works.get(DOI),
     "export": lambda on: [on.index.works.export(DOI, format=each) for each in ("bibtex", "csl")],
+    "list": lambda on: [on.index.works.all(), on.index.works.all(source="program", without_licence=True)],
+    "by its identifier": lambda on: [ask(DOI) for ask in (on.index.get, on.index.document, on.index.chunks)],
+    "review": lambda on: [on.index.works.doubts(), TITLE],
+    "importing what may be it": lambda on: [
+        on.index.scoped(Scope("ann")).works.import_text(
+            json.dumps({"title": TITLE, "authors": ["Ida Quillfeather"], "year": 1990}), source="other", format="jsonl"
+        ),
+        on.index.scoped(Scope("ann")).works.doubts(),
+    ],
 }  # fmt: skip
 MCP: tuple[tuple[str, dict[str, Any]], ...] = (
     ("retrieve", {"query": QUERY}),
@@ -125,6 +134,7 @@ MCP: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_rifflux", {"query": QUERY, "mode": "lexical"}),
     ("get_chunk", {"chunk_id": "{chunk}"}),
     ("get_document", {"document": "{key}"}),
+    ("get_document", {"document": DOI}),
     ("why", {"query": QUERY, "document": "{key}"}),
     ("index_status", {}),
 )
@@ -137,6 +147,11 @@ HTTP: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("/everything", {"query": QUERY, "explain": True}),
     ("/chunks/{chunk}", None),
     ("/documents/{key}", None),
+    (f"/documents/{DOI}", None),
+    ("/works/{key}", None),
+    (f"/works/{DOI}", None),
+    ("/works/export", {"works": [DOI]}),
+    ("/works/export", {"works": [DOI], "format": "csl"}),
     ("/stats", None),
     ("/dashboard/data", None),
     ("/online", None),
@@ -152,6 +167,9 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("get", "{key}", "--json"),
     ("why", QUERY, "{key}"),
     ("why", QUERY, "{key}", "--since", "2000", "--json"),
+    ("get", DOI, "--json"),
+    ("works", "list"),
+    ("works", "list", "--json", "--without-licence"),
     ("works", "show", "{key}"),
     ("works", "show", "{key}", "--json"),
     ("works", "export", "--bibtex", "{key}"),

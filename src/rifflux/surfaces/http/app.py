@@ -23,6 +23,7 @@ from rifflux.surfaces.http import (
     remembering,
     retrieving,
     searching,
+    works,
 )
 from rifflux.surfaces.http.auth import Refused
 from rifflux.surfaces.http.guard import Guard, Observe
@@ -34,10 +35,7 @@ __all__ = ["create_app"]
 
 log = structlog.get_logger("rifflux.http")
 
-ROUTERS = tuple(
-    part.router
-    for part in (searching, conversing, remembering, retrieving, costs, measuring, administering, operations, dashboard)
-)
+PARTS = (searching, conversing, remembering, retrieving, works, costs, measuring, administering, operations, dashboard)
 
 DESCRIPTION = """\
 Finds the right passage in what you own, and says why it ranked there. Every call is made with a bearer token, and
@@ -63,8 +61,8 @@ def create_app(service: Service) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
-    for router in ROUTERS:
-        app.include_router(router)
+    for part in PARTS:
+        app.include_router(part.router)
     app.add_middleware(Guard, service=service)
     app.add_middleware(Observe, service=service)
     _answer_errors(app)

@@ -1,0 +1,190 @@
+"""Research works of the caller: bringing them, looking one up, citing them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import Field, StringConstraints
+
+from rifflux.errors import InvalidArgument
+from rifflux.library import Shelved
+from rifflux.retrieve.works.licences import is_withheld
+from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.shapes import Name, Reply, Request
+from rifflux.types import Failure, Hit
+from rifflux.works.report import WorksReport
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/works", tags=["works"])
+
+MOST_RECORDS = 1_000
+MOST_CITED = 1_000
+Source = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+
+
+class WorksIn(Request):
+    """Works as `records`, or as the `content` of a file in a `format`; the body's limit of size holds for either."""
+
+    records: list[dict[str, Any]] = Field(
+        default=[],
+        max_length=MOST_RECORDS,
+        description="Each with the fields that JSON Lines have: _id, title, abstract, authors, year, doi, cites, ...",
+        examples=[
+            [{"_id": "serre55", "title": "Faisceaux algébriques cohérents", "year": 1955, "licence": "CC-BY-4.0"}]
+        ],
+    )
+    content: str = ""
+    format: Literal["jsonl", "arxiv", "openalex", "csl", "bibtex", "latex"] = Field(
+        default="jsonl", description="Of the content"
+    )
+    source: Source = Field(
+        description="What the list is called: a work's key there is told as source:key", examples=["zotero"]
+    )
+    licence: Name | None = Field(
+        default=None,
+        description="Of works that tell none. Without one, only title and identifiers of a work are ever told",
+    )
+
+    def text(self) -> str:
+        """What to import. Raises `InvalidArgument` unless there are either records or content."""
+        if bool(self.records) == bool(self.content):
+            raise InvalidArgument("send the works either as records, or as content with its format")
+        if self.records and self.format != "jsonl":
+            raise InvalidArgument(f"records have the fields of jsonl: send a list in {self.format} as content")
+        return self.content or "\n".join(map(json.dumps, self.records))
+
+
+class FailureOut(Reply):
+    """What was wrong, and in which line or with which number in the list."""
+
+    place: str
+    reason: str
+
+    @classmethod
+    def of(cls, failures: tuple[Failure, ...]) -> list[FailureOut]:
+        """Failures as they are answered."""
+        return [cls(place=each.path, reason=each.reason) for each in failures]
+
+
+class DoubtOut(Reply):
+    """Two works that may be one; `rifflux works review` decides."""
+
+    one: str
+    other: str
+    reason: str
+
+
+class ImportOut(Reply):
+    """What became of the works. `failed` were not taken, `noted` without the part that was wrong."""
+
+    added: int
+    updated: int
+    merged: int
+    unchanged: int
+    dangling: int = Field(description="Citations of works that are not there")
+    unlicensed: int = Field(description="Works of which only title and identifiers will be told")
+    chunks: int
+    embedded_chunks: int
+    sources: list[str]
+    doubts: list[DoubtOut]
+    failed: list[FailureOut]
+    noted: list[FailureOut]
+    seconds: float
+
+    @classmethod
+    def of(cls, report: WorksReport) -> ImportOut:
+        """A report as it is answered."""
+        told = {"failed": FailureOut.of(report.failed), "noted": FailureOut.of(report.noted)}
+        return cls(**asdict(report) | told)
+
+
+class LinkedOut(Reply):
+    """A work that the one asked for cites, or is cited by."""
+
+    collection: str
+    key: str
+    title: str
+
+    @classmethod
+    def of(cls, hits: tuple[Hit, ...]) -> list[LinkedOut]:
+        """Linked works as they are answered."""
+        return [cls(collection=hit.collection, key=hit.document, title=hit.title) for hit in hits]
+
+
+class WorkOut(Reply):
+    """A work; its whole text is at `/documents/{identifier}`. Texts are untrusted data.
+
+    Of a work without a licence record only title and identifiers are told; `withheld` says so.
+    """
+
+    collection: str
+    key: str
+    title: str
+    identifiers: list[str]
+    authors: list[str]
+    year: int | None
+    date: str | None
+    venue: str
+    subjects: list[str]
+    licence: str | None
+    withheld: bool
+    abstract: str
+    cites: list[LinkedOut]
+    cited_by: list[LinkedOut]
+
+    @classmethod
+    def of(cls, shelved: Shelved) -> WorkOut:
+        """A work as it is answered."""
+        work = shelved.work
+        plain = {name: getattr(work, name) for name in ("title", "year", "date", "venue", "licence", "abstract")}
+        return cls(
+            **plain,
+            collection=shelved.collection,
+            key=shelved.key,
+            identifiers=[*map(str, work.identifiers)],
+            authors=list(work.authors),
+            subjects=[f"{tag.scheme}:{tag.value}" for tag in work.tags],
+            withheld=is_withheld(shelved.collection, work.licence),
+            cites=LinkedOut.of(shelved.cites),
+            cited_by=LinkedOut.of(shelved.cited_by),
+        )
+
+
+class ExportIn(Request):
+    """Which works to cite, and how."""
+
+    works: list[Name] = Field(min_length=1, max_length=MOST_CITED, description="Identifiers", examples=[["zotero:a"]])
+    format: Literal["bibtex", "csl"] = "bibtex"
+
+
+class ExportOut(Reply):
+    """A bibliography: a text of BibTeX, or a list of CSL-JSON items."""
+
+    format: str
+    bibliography: str | list[dict[str, Any]]
+
+
+@router.post("", summary="Bring works")
+def bring(told: WorksIn, service: Asked, caller: User) -> ImportOut:
+    """Works that are there already are brought up to date, and duplicates merged; they are the caller's alone."""
+    report = service.of(caller).works.import_text(
+        told.text(), source=told.source, format=told.format, licence=told.licence
+    )
+    return ImportOut.of(report)
+
+
+@router.post("/export", summary="Works as a bibliography")
+def export(asked: ExportIn, service: Asked, caller: User) -> ExportOut:
+    """In the order that was asked for."""
+    written = service.of(caller).works.export(*asked.works, format=asked.format)
+    return ExportOut(format=asked.format, bibliography=json.loads(written) if asked.format == "csl" else written)
+
+
+@router.get("/{identifier:path}", summary="A work, what it cites and what cites it")
+def work(identifier: str, service: Asked, caller: User) -> WorkOut:
+    """By a DOI, an arXiv or OpenAlex identifier, or source:key."""
+    return WorkOut.of(service.of(caller).works.get(identifier))
