@@ -153,7 +153,10 @@ class Asking:
         return self._calibrated[1]
 
     def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
-        """A hybrid search ready to run, with its steps apart: for measuring and tuning them."""
+        """A hybrid search ready to run, with its steps apart: for measuring and tuning them.
+
+        Its hits are for the program itself: unlike those of `search`, they hold what may not be shown to anybody.
+        """
         checked_search(query, top_k, None)
         return self._plan(query, top_k, HYBRID, None, None, filter)
 

@@ -20,6 +20,7 @@ from rifflux.retrieve.works.named import identified
 from rifflux.store.base import Store
 from rifflux.types import Document, Failure, Filter, Hit, Progress, Ranking
 from rifflux.works import Work, work_of
+from rifflux.works.licences import licence_of
 from rifflux.works.report import Doubt, WorksReport
 from rifflux.works.schemes import SCHEMES
 
@@ -103,6 +104,8 @@ class Library:
 
         if format is not None and format not in FORMATS:
             raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
+        if licence is not None and licence_of(licence) is None:
+            raise InvalidArgument(f"{licence!r} names no licence: say which one the works have, or leave it out")
         found = [file for path in paths for file in _files(Path(path).expanduser())]
         if source is not None and len(found) > 1:
             raise InvalidArgument(f"source {source!r} can name one file, not {len(found)}: import them one by one")
@@ -201,7 +204,9 @@ class Library:
             return Shelved(collection, key, work)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = ([edge.chunk for edge in self._store.linked(ids, incoming=way)] for way in (False, True))
-        return Shelved(collection, key, work, self._hits(cites), self._hits(cited_by))
+        # That a work without a licence cites this one is told by that work, and not to be told.
+        citing = tuple(hit for hit in self._hits(cited_by) if not is_withheld(hit.collection, hit.licence))
+        return Shelved(collection, key, work, self._hits(cites), citing)
 
     def all(self, *, source: str | None = None, without_licence: bool = False) -> list[Listed]:
         """The works, in the order of their keys: all, those that a source told of, those without a licence record.

@@ -15,7 +15,9 @@ from places import word
 import rifflux
 from rifflux import Document, Index
 from rifflux.repairing import diagnose
+from rifflux.retrieve.works.licences import WITHHELD
 from rifflux.store.sqlite import neighbours, words
+from rifflux.works import Work
 
 DOCUMENTS = 40
 
@@ -130,6 +132,21 @@ class TestFaults:
             assert (hit.collection, hit.content) == ("recovered", f"The heron {word(2)} stands.")
             assert index.document(hit.document).text == hit.content
             index.add(Document("d2", f"The heron {word(2)} stands."))
+            assert index.check() == []
+
+    def test_what_is_recovered_stays_its_owners_and_as_closed_as_it_was(self, db: Path) -> None:
+        with rifflux.open(db) as index:
+            ann = index.scoped(rifflux.Scope("ann"))
+            ann.add(Document("mine", "A secret kingfisher."))
+            index.works.add(Work("Closed", "A zyzzyva without a licence."))
+        inject(db, "delete from document where key in ('mine', 'Closed')")
+        rifflux.repair(db)
+        with rifflux.open(db) as index:
+            assert index.search("kingfisher", mode="lexical").hits == ()
+            ann = index.scoped(rifflux.Scope("ann"))
+            assert ann.search("kingfisher", mode="lexical")[0].content == "A secret kingfisher."
+            (hit,) = index.search("zyzzyva", mode="lexical")
+            assert (hit.collection, hit.content) == ("works/recovered", WITHHELD)
             assert index.check() == []
 
     def test_named_owners_keep_what_is_theirs(self, db: Path) -> None:

@@ -230,6 +230,18 @@ def test_title_and_identifiers_are_told_and_that_nothing_else_is(surfaces: Surfa
     assert verdict.reason == "lost by the filter: its date does not pass, and is not told, for no licence is recorded"
 
 
+def test_what_it_cites_does_not_tell_so(surfaces: Surfaces) -> None:
+    assert surfaces.index.works.get("doi:10.1/open").cited_by == ()
+    assert "Closed" not in surfaces.run("works", "show", "doi:10.1/open", "--db", "works.db").stdout
+
+
+def test_what_its_score_is_made_of_does_not_tell_the_year(surfaces: Surfaces) -> None:
+    found = surfaces.index.retrieve(f"recent {QUERY}")
+    made = {hit.title: hit.because("works").detail for hit in found.reranked}  # type: ignore[union-attr]
+    assert made[TITLE]["lexical"] > 0 == made[TITLE]["freshness"]
+    assert made["Open things"]["freshness"] > 0
+
+
 def test_a_pack_that_claims_to_quote_it_is_not_told_whether_it_is_right(surfaces: Surfaces) -> None:
     pack = surfaces.agent.ask("retrieve", query=QUERY)["evidence_pack"]
     (item,) = [item for item in pack["items"] if item["title"] == TITLE]

@@ -15,6 +15,7 @@ import rifflux
 from rifflux import Index
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.ingest.works.names import people
+from rifflux.retrieve.works.licences import WITHHELD
 from rifflux.types import Identifier, Link, Scope, Tag
 from rifflux.works import Work, parse_identifier
 from rifflux.works.merge import merged
@@ -101,6 +102,23 @@ class TestRecords:
         index.works.import_files(write("a.jsonl", *records))
         licences = [index.works.get(f"a:{number}").work.licence for number in (1, 2, 3)]
         assert licences == [None, "CC-BY-SA-4.0", None]
+
+    def test_a_work_without_a_title_is_called_by_its_text_only_where_that_may_be_told(
+        self, index: Index, write: Any
+    ) -> None:
+        records = [{"id": 1, "text": "Quokkas.", "licence": "cc0"}, {"id": 2, "text": "Zyzzyvas."}, {"text": "Gnus."}]
+        index.works.import_files(write("a.jsonl", *records))
+        titles = {hit.document: hit.title for hit in index.search("quokkas zyzzyvas gnus", mode="lexical")}
+        assert (titles.pop("1"), titles.pop("2")) == ("Quokkas.", "2")
+        ((key, title),) = titles.items()
+        assert key == title == "text-109df9434299"
+
+    @pytest.mark.parametrize("licence", ["", "  ", "unknown", "None"])
+    def test_a_licence_that_says_nothing_is_none(self, index: Index, write: Any, licence: str) -> None:
+        index.works.add(Work("Said by a program", "A zyzzyva.", licence=licence))
+        assert index.search("zyzzyva", mode="lexical")[0].content == WITHHELD
+        with pytest.raises(InvalidArgument, match="names no licence"):
+            index.works.import_files(write("a.jsonl", {"id": 1, "title": "One"}), licence=licence)
 
     def test_the_year_is_a_date_that_filters_know(self, index: Index, write: Any) -> None:
         index.works.import_files(
@@ -278,7 +296,7 @@ class TestDuplicates:
     @pytest.mark.parametrize(
         ("one", "other", "why"),
         [
-            ({}, {"year": 1999}, "the years are 44 apart"),
+            ({}, {"year": 1999}, "the years differ"),
             ({}, {"authors": ()}, "authors are missing"),
             ({}, {"title": "On coherent sheaves of projective scheme"}, "the titles are similar"),
             ({"identifiers": (Identifier("doi", "10.1000/a"),)}, {"identifiers": (Identifier("doi", "10.1000/b"),)},

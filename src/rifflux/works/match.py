@@ -63,7 +63,7 @@ def _doubt(one: Work, other: Work, titles: str, authors: str) -> Verdict | None:
     reasons = [
         *(["the titles are similar"] if titles == "alike" else []),
         *(["authors are missing"] if authors == "unknown" else []),
-        *([f"the years are {apart} apart"] if apart > YEARS_APART else []),
+        *(["the years differ"] if apart > YEARS_APART else []),
         *([f"they have different {scheme} identifiers" for scheme in _contradicting(one, other)]),
         *(["both are in one source"] if same_source else []),
     ]

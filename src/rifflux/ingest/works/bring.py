@@ -15,6 +15,7 @@ from rifflux.ingest.works.terms import DEFINITION, defined_terms
 from rifflux.store.base import Store
 from rifflux.types import Block, Document, Failure, Identifier, Tag
 from rifflux.works import Work, document_of
+from rifflux.works.licences import licence_of
 from rifflux.works.merge import merged
 from rifflux.works.report import Doubt
 from rifflux.works.stored import dump
@@ -25,6 +26,8 @@ __all__ = ["Bring", "Tally", "blocks_of_parts"]
 GROUP = 256
 #: Of more failures of one sort than this, only the number is told.
 MOST_TOLD = 20
+#: Characters of a text that a work without a title is called by.
+OPENING = 100
 
 
 @dataclass(slots=True)
@@ -90,8 +93,12 @@ class Bring:
             self.tally.noted.append(Failure(entry.place, "it cites itself: that citation is left out"))
         terms = defined_terms(work.abstract) if work.kind == DEFINITION else ()
         tags = (*work.tags, *(Tag("term", term) for term in terms))
-        licence = work.licence or self.licence
-        return replace(work, identifiers=identifiers, citations=cited, tags=tags, licence=licence, sources=(source,))
+        licence = licence_of(work.licence) or licence_of(self.licence)
+        # How a text begins is text: without a licence, a work that has no title is called by its key.
+        title = work.title or (licence and work.abstract[:OPENING]) or entry.key
+        return replace(
+            work, title=title, identifiers=identifiers, citations=cited, tags=tags, licence=licence, sources=(source,)
+        )
 
     def put(self, place: Place, records: Mapping[str, Work], replaced: Iterable[Place]) -> None:
         """Store at `place` what all records tell of one work, instead of the documents at `replaced`."""

@@ -22,6 +22,7 @@ kept as metadata.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from hashlib import blake2b
 from typing import Any
 
 from rifflux.ingest.works.base import Entry, Notes, Record, Source, local_link
@@ -74,11 +75,11 @@ def work_entry(source: Source, placed: Placed) -> Entry | Failure:
     fields: Record = {**metadata, **record}
     notes = Notes()
     abstract = _text(fields, *_ABSTRACT)
-    title = _text(fields, "title") or abstract[:100]
-    if not title:
+    title = _text(fields, "title")
+    if not (title or abstract):
         return Failure(place, "it has neither a title nor a text")
     identifiers = tuple(_identifiers(fields, notes))
-    key = str(_first(fields, *_KEY) or (identifiers[0] if identifiers else title))
+    key = str(_first(fields, *_KEY) or (identifiers[0] if identifiers else title or _mark(abstract)))
     year = notes.year(_first(fields, *_YEAR))
     date = notes.date(_first(fields, *_DATE)) or _month(year, fields.get("month"))
     work = Work(
@@ -98,6 +99,11 @@ def work_entry(source: Source, placed: Placed) -> Entry | Failure:
         metadata={name: value for name, value in fields.items() if name not in _KNOWN and _is_plain(value)},
     )
     return Entry(place, key, work, tuple(notes))
+
+
+def _mark(text: str) -> str:
+    """What a text is known by that has no name."""
+    return f"text-{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
 def _first(fields: Record, *names: str) -> Any:

@@ -7,7 +7,7 @@
                squared, so that words in common say little and a subject that is the question says all. Of subjects
                that are codes, those that the best candidates have too, for a quarter. Where subjects were asked for,
                how many of those it has
-`freshness`    halved with every `half_life_years` of age; zero without a year
+`freshness`    halved with every `half_life_years` of age; zero without a year, or one that may not be told
 `authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1
 
 Nothing is taken away for age, and what is cited ever so often gets no more than `most_citations` give: an old work that
@@ -25,6 +25,7 @@ import numpy as np
 
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
 from rifflux.retrieve.works.intent import Weights
+from rifflux.retrieve.works.licences import is_withheld
 from rifflux.retrieve.works.settle import share
 from rifflux.store.base import Store
 from rifflux.text.analyser import Analyser, analyser
@@ -111,7 +112,8 @@ class WorkScore:
         return np.array([_overlap(tags, wanted) for tags in codes])
 
     def _freshness(self, hits: Sequence[Hit]) -> Scores:
-        years = [hit.metadata.get("year") for hit in hits]
+        # It is the year in another form, and shown.
+        years = [None if is_withheld(hit.collection, hit.licence) else hit.metadata.get("year") for hit in hits]
         ages = [max(0, self.year - year) if isinstance(year, int) else np.inf for year in years]
         return np.asarray(np.exp2(-np.array(ages, np.float64) / self.half_life_years))
 
