@@ -278,22 +278,28 @@ class Library:
         return document is not None and is_withheld(place[0], document.licence)
 
     def decide(self, one: str, other: str, *, same: bool) -> None:
-        """Say of two works whether they are one: then they are merged, else they are not asked about again.
+        """Say of two works whether they are one: then they are merged, else they are kept apart from now on.
 
-        Raises `NotFound` for an unknown work.
+        Two that were merged before are taken apart again. Raises `NotFound` for an unknown work, and
+        `InvalidArgument` if both names are of one record, which nobody merged.
         """
         from rifflux.ingest.works.bring import Bring, Tally
         from rifflux.ingest.works.doubts import Doubts
         from rifflux.ingest.works.matching import records_of
+        from rifflux.ingest.works.parting import named_records, part
 
         places = [self._place(name) for name in (one, other)]
         doubts = Doubts.of(self._store)
+        bring = Bring(self._store, self._preparer(), Tally())
         with self._store.transaction():
-            doubts.close(one, other, apart=not same)
-            doubts.save()
+            told = [records_of(self._store, place) for place in places]
+            names = [named_records(records, name)[0] for records, name in zip(told, (one, other), strict=True)]
             if same and places[0] != places[1]:
-                records = {name: work for place in places for name, work in records_of(self._store, place).items()}
-                Bring(self._store, self._preparer(), Tally()).put(places[0], records, places)
+                bring.put(places[0], {**told[1], **told[0]}, places)
+            elif not same and places[0] == places[1]:
+                names = list(part(bring, doubts, places[0], one, other))
+            doubts.close(names[0], names[1], apart=not same)
+            doubts.save()
 
 
 def _key(work: Work) -> str:

@@ -7,7 +7,7 @@ from enum import Enum
 
 from rifflux.works.model import Work
 from rifflux.works.schemes import STRONG
-from rifflux.works.titles import alike, family_names, plain
+from rifflux.works.titles import alike, families, plain
 
 __all__ = ["Likeness", "Verdict", "compare"]
 
@@ -15,6 +15,8 @@ __all__ = ["Likeness", "Verdict", "compare"]
 YEARS_APART = 1
 #: Titles of fewer words are given to many works.
 TELLING_WORDS = 4
+#: Titles of fewer letters are given by one author twice: `Errata`.
+SHORT_TITLE = 10
 
 
 class Likeness(Enum):
@@ -63,6 +65,8 @@ def _doubt(one: Work, other: Work, titles: str, authors: str) -> Verdict | None:
     reasons = [
         *(["the titles are similar"] if titles == "alike" else []),
         *(["authors are missing"] if authors == "unknown" else []),
+        *(["the title is short"] if len(plain(one.title)) < SHORT_TITLE else []),
+        *(["the authors share family names alone"] if authors == "alike" else []),
         *(["the years differ"] if apart > YEARS_APART else []),
         *([f"they have different {scheme} identifiers" for scheme in _contradicting(one, other)]),
         *(["both are in one source"] if same_source else []),
@@ -86,7 +90,11 @@ def _titles(one: Work, other: Work) -> str:
 
 
 def _authors(one: Work, other: Work) -> str:
-    first, second = family_names(one.authors), family_names(other.authors)
+    first, second = families(one.authors), families(other.authors)
     if not first or not second:
         return "unknown"
-    return "same" if first & second else "different"
+    shared = first.keys() & second.keys()
+    # Initials are often left out; where they are told and differ, only a family name is shared.
+    if any("" in first[name] | second[name] or first[name] & second[name] for name in shared):
+        return "same"
+    return "alike" if shared else "different"

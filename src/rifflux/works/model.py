@@ -2,9 +2,9 @@
 
 The document's text is the abstract and the passages, one after the other, and its parts say which is which. Title,
 dates, identifiers, tags, links and licence are the document's own; authors, year, venue and sources are in its
-metadata, so that they can be asked for as facets. Among the identifiers is the beginning of the title, to find
-duplicates by. Tags are stored in the order of the alphabet; which of them comes first in the work, its primary
-category, is in the metadata.
+metadata, so that they can be asked for as facets. Among the identifiers are the beginning of the title, and its
+beginning and end with the names of authors, to find duplicates by. Tags are stored in the order of the alphabet; which
+of them comes first in the work, its primary category, is in the metadata.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rifflux.types import Document, Identifier, Link, Part, Tag
-from rifflux.works.titles import TITLE, title_key
+from rifflux.works.titles import TITLE, title_keys
 
 __all__ = ["ABSTRACT", "PRIMARY", "WORK", "Passage", "Work", "document_of", "names_of", "primary_of", "work_of"]
 
@@ -81,8 +81,7 @@ def document_of(work: Work, key: str) -> Document:
         "sources": list(work.sources),
         PRIMARY: f"{tag.scheme}:{tag.value}" if (tag := primary_of(work.tags)) else "",
     }
-    title = title_key(work.title)
-    names = {*work.identifiers, *([Identifier(TITLE, title)] if title else ())}
+    names = {*work.identifiers, *(Identifier(TITLE, key) for key in title_keys(work.title, work.authors))}
     return Document(
         key=key,
         text=text,

@@ -13,19 +13,27 @@ from urllib.parse import unquote
 from rifflux.errors import InvalidArgument
 from rifflux.types import Identifier, Tag
 
-__all__ = ["SCHEMES", "STRONG", "TAG_SCHEMES", "WORDED", "identify", "parse_identifier", "tagged"]
+__all__ = ["SCHEMES", "STRONG", "TAG_SCHEMES", "WORDED", "identify", "mentioned_arxiv", "parse_identifier", "tagged"]
 
 #: Schemes whose identifiers mean the same work wherever they occur, the most telling first. An ISBN does not: chapters
 #: of a book share it.
 STRONG = ("arxiv", "doi", "openalex", "mr", "zbl", "pmid")
 
-_DOI = re.compile(r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
+_DOI = re.compile(r"(?:(?:https?://)?(?:(?:dx|www)\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
+_ARXIV_SITE = r"(?:https?://)?(?:\w+\.)?arxiv\.org/(?:abs|pdf|html|ps|format|e-print)/"
+_ARXIV_NUMBER = r"(\d{4}\.\d{4,5}|[a-z][a-z-]*(?:\.[a-z]{2})?/\d{7})(?:v\d+)?"
 _ARXIV = re.compile(
-    r"(?:(?:https?://)?(?:\w+\.)?arxiv\.org/(?:abs|pdf)/|arxiv:\s*)?"
-    r"(\d{4}\.\d{4,5}|[a-z][a-z-]*(?:\.[a-z]{2})?/\d{7})(?:v\d+)?(?:\.pdf)?(?:\s*\[[\w.-]+\])?",
+    rf"(?:{_ARXIV_SITE}|arxiv:\s*)?{_ARXIV_NUMBER}(?:\.pdf)?/?(?:[?#]\S*)?(?:\s*\[[\w.-]+\])?", re.IGNORECASE
+)
+#: An arXiv number inside of a text, and the words before it that say that it is another work's.
+_MENTIONED = re.compile(rf"(?<!\w)(?:{_ARXIV_SITE}|arxiv:\s*|abs/){_ARXIV_NUMBER}(?![\w.]*\d)", re.IGNORECASE)
+_ANOTHERS = re.compile(
+    r"\b(?:to|see|also|by|of|from|with|and|cf|for|extends|replaces|supersedes|(?<!available )(?<!preprint )on)\W*\Z",
     re.IGNORECASE,
 )
-_OPENALEX = re.compile(r"(?:(?:https?://)?openalex\.org/|openalex:\s*)?(W\d{4,})", re.IGNORECASE)
+_OPENALEX = re.compile(r"(?:(?:https?://)?(?:api\.)?openalex\.org/(?:works/)?|openalex:\s*)?(W\d+)", re.IGNORECASE)
+#: A shorter number alone may be anything's: a source's own key is one, and a name in a program.
+_SHORT_OPENALEX = re.compile(r"W\d{1,3}", re.IGNORECASE)
 #: What arXiv assigns DOIs of its own by: such a DOI is the arXiv identifier in another dress.
 _ARXIV_DOI = "10.48550/arxiv."
 _NAMED = re.compile(r"([A-Za-z][\w.-]*):\s*(\S.*)", re.DOTALL)
@@ -33,7 +41,15 @@ _NAMED = re.compile(r"([A-Za-z][\w.-]*):\s*(\S.*)", re.DOTALL)
 
 def _doi(text: str) -> str | None:
     match = _DOI.fullmatch(unquote(text))
-    return match[1].rstrip(".,;)").lower() if match else None
+    return _unstopped(match[1]).lower() if match else None
+
+
+def _unstopped(doi: str) -> str:
+    """A DOI without the stops of the sentence around it; a bracket that it opens itself, it closes."""
+    doi = doi.rstrip(".,;")
+    while doi.endswith(")") and doi.count(")") > doi.count("("):
+        doi = doi[:-1].rstrip(".,;")
+    return doi
 
 
 def _arxiv(text: str) -> str | None:
@@ -99,7 +115,7 @@ def parse_identifier(text: str) -> Identifier | None:
     """
     text = text.strip()
     for scheme in _GUESSED:
-        if _NORMAL[scheme](text):
+        if _NORMAL[scheme](text) and not _SHORT_OPENALEX.fullmatch(text):
             return identify(scheme, text)
     match = _NAMED.fullmatch(text)
     if match is None or match[2].startswith("//"):
@@ -108,6 +124,17 @@ def parse_identifier(text: str) -> Identifier | None:
         return identify(match[1], match[2])
     except InvalidArgument:
         return None
+
+
+def mentioned_arxiv(text: str) -> Identifier | None:
+    """The arXiv paper that a text about a work says it to be: `arXiv preprint arXiv:1906.01234`, `CoRR abs/1706.03762`.
+
+    None if the text names none, several, or says that it is another work: `see also arXiv:…`, `Comment on arXiv:…`.
+    """
+    found = list(_MENTIONED.finditer(text))
+    if len({match[1].lower() for match in found}) != 1 or any(_ANOTHERS.search(text[: each.start()]) for each in found):
+        return None
+    return identify("arxiv", found[0][1])
 
 
 _MSC = re.compile(r"\d\d(?:-\d\d|-XX|[A-Z](?:xx|XX|\d\d))?")

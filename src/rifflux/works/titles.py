@@ -3,46 +3,94 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from rifflux.text.analyser import fold
-from rifflux.text.math import plain_math
+from rifflux.text.notation import one_notation
 
-__all__ = ["TITLE", "alike", "family_names", "person", "plain", "title_key"]
+__all__ = ["TITLE", "alike", "families", "person", "plain", "title_keys"]
 
-#: The scheme that the beginning of a title is stored under, to look for duplicates among few works.
+#: The scheme that parts of a title are stored under, to look for duplicates among few works.
 TITLE = "title"
 _KEY_LENGTH = 24
-#: Shorter titles, such as `Errata`, name too many works.
+#: Shorter titles, such as `Errata`, name too many works, unless their author is known.
 _SHORTEST_KEY = 10
+#: How much of a title's beginning and of its end is looked for with an author's name: a slip spoils one of them.
+_EDGE_LENGTH = 8
+#: So many authors of a work are looked for.
+_MOST_AUTHORS = 3
 _ALIKE = 0.92
-_SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
+_ARTICLES = frozenset(("a", "an", "the", "der", "die", "das", "le", "la", "les"))
+_NUMBER = re.compile(r"\d+|[ivx]+")
+#: Letters that are no other letter with an accent, and what is written where they are missing.
+_LETTERS = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ß": "ss", "ı": "i", "ħ": "h"}
+)
+_SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))
+#: Who is not told: `and others`, `et al.`
+_UNTOLD = frozenset(("others", "al"))
 
 
+@lru_cache(maxsize=4096)
 def plain(text: str) -> str:
     """A text as lower-case words: `{\\'E}tale $K$-theory, II` is `etale k theory ii`."""
-    text = fold(plain_math(text).replace("$", "").replace("'", "").replace("’", ""))
-    return " ".join(re.findall(r"[^\W_]+", text.replace("{", "").replace("}", "")))
+    text = fold(one_notation(text)).translate(_LETTERS)
+    return " ".join(re.findall(r"[^\W_]+", re.sub("[$'’{}]", "", text)))
 
 
-def title_key(title: str) -> str:
-    """How a title begins, in letters and digits alone; empty for one too short to tell works apart."""
-    letters = plain(title).replace(" ", "")
-    return letters[:_KEY_LENGTH] if len(letters) >= _SHORTEST_KEY else ""
+def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
+    """What likely duplicates share: how the title begins, and, with the name of an author, how it begins and ends."""
+    letters = "".join(_telling(plain(title)))
+    names = families(authors[:_MOST_AUTHORS])
+    edges = {f"{name}/{edge}" for name in names for edge in (letters[:_EDGE_LENGTH], letters[-_EDGE_LENGTH:])}
+    return frozenset(
+        ({letters[:_KEY_LENGTH]} if len(letters) >= _SHORTEST_KEY else set()) | (edges if letters else set())
+    )
+
+
+def _telling(title: str) -> list[str]:
+    words = title.split()
+    return [word for word in words if word not in _ARTICLES] or words
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two plain titles differ by a slip of writing, or by a subtitle."""
-    if not one or not other:
+    """Whether plain titles differ by a slip of writing, by articles or by a subtitle. Parts I and II are two works."""
+    first, second = _telling(one), _telling(other)
+    if not first or not second or _numbers(first) != _numbers(second):
         return False
-    if one.startswith(other + " ") or other.startswith(one + " "):
+    shorter, longer = sorted((first, second), key=len)
+    if longer[: len(shorter)] == shorter:
         return True
-    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE
 
 
-def family_names(authors: tuple[str, ...]) -> set[str]:
-    """The plain last names of people written `Given Family`."""
-    return {words[-1] for name in authors if (words := plain(name).split())}
+def _numbers(words: list[str]) -> list[str]:
+    return [word for word in words if _NUMBER.fullmatch(word)]
+
+
+def families(authors: Sequence[str]) -> dict[str, set[str]]:
+    """The plain family names of people written `Given Family`, each with the initials that are given with it."""
+    found: dict[str, set[str]] = {}
+    for name in authors:
+        for family, initial in _spellings(name):
+            found.setdefault(family, set()).add(initial)
+    return found
+
+
+def _spellings(name: str) -> Iterator[tuple[str, str]]:
+    """The family name and the initial of a person, and once more with its umlauts spelt out."""
+    for spelt in dict.fromkeys((name, name.casefold().translate(_SPELT_OUT))):
+        words = [word for word in plain(spelt).split() if word not in _SUFFIXES]
+        if not words or words[-1] in _UNTOLD:
+            continue
+        # `Erdős P.` is written by some as `P. Erdős` is by others.
+        family = next((word for word in reversed(words) if len(word) > 1), words[-1])
+        given = next((word for word in words if word != family), "")
+        yield family, given[:1]
 
 
 def person(name: str) -> str:

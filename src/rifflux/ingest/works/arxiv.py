@@ -10,23 +10,31 @@ import re
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
-from rifflux.ingest.works.base import Entry, Notes, Record, Source
+from rifflux.ingest.works.base import Entry, Notes, Record, Source, codes
 from rifflux.ingest.works.names import people
+from rifflux.ingest.works.readable import readable
 from rifflux.ingest.works.records import Placed, records
 from rifflux.types import Failure, Identifier, Tag
-from rifflux.works import Work
+from rifflux.works import Work, parse_identifier
 from rifflux.works.licences import licence_of
 
 __all__ = ["entry", "read", "shows"]
 
 _AUTHORS = re.compile(r"\s*,\s*and\s+|\s*,\s*|\s+and\s+")
 _AFFILIATION = re.compile(r"\s*\([^()]*\)")
-_CLASSES = re.compile(r"[\s,;()]+|primary|secondary", re.IGNORECASE)
+#: What a record says that has these fields of another sort, too.
+_OTHERS = frozenset(
+    ("text", "cites", "references", "passages", "sections", "licence", "metadata", "tags", "identifiers")
+)
 
 
 def shows(record: Record) -> bool:
     """Whether a record has the fields that only arXiv's have."""
-    return "id" in record and "categories" in record and ("authors_parsed" in record or "versions" in record)
+    if "id" not in record or "categories" not in record:
+        return False
+    named = parse_identifier(str(record["id"]))
+    is_paper = named is not None and named.scheme == "arxiv" and not _OTHERS & record.keys()
+    return "authors_parsed" in record or "versions" in record or is_paper
 
 
 def read(source: Source) -> Iterator[Entry | Failure]:
@@ -39,7 +47,7 @@ def entry(placed: Placed) -> Entry | Failure:
     """The work of a record, or why it is none."""
     place, record = placed
     notes = Notes()
-    title = _line(record.get("title"))
+    title = readable(_line(record.get("title")))
     own = notes.identifier("arxiv", record.get("id"))
     if not title or not own:
         return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no arXiv identifier")
@@ -47,9 +55,9 @@ def entry(placed: Placed) -> Entry | Failure:
     work = Work(
         title=title,
         abstract=str(record.get("abstract") or "").strip(),
-        authors=people(record.get("authors_parsed") or _listed(_line(record.get("authors")))),
+        authors=tuple(map(readable, people(record.get("authors_parsed") or _listed(_line(record.get("authors")))))),
         year=int(date[:4]) if date else None,
-        venue=_line(record.get("journal-ref")),
+        venue=readable(_line(record.get("journal-ref"))),
         identifiers=(*own, *_dois(record, notes)),
         tags=tuple(_tags(record, notes)),
         licence=licence_of(record.get("license")),
@@ -78,8 +86,7 @@ def _dois(record: Record, notes: Notes) -> Iterator[Identifier]:
 def _tags(record: Record, notes: Notes) -> Iterator[Tag]:
     yield from notes.tags("arxiv", _line(record.get("categories")).split())
     for scheme in ("msc", "acm"):
-        classes = _CLASSES.split(_line(record.get(f"{scheme}-class")))
-        yield from notes.tags(scheme, [each for each in classes if each])
+        yield from notes.tags(scheme, codes(_line(record.get(f"{scheme}-class"))))
 
 
 def _first_version(record: Record) -> str | None:

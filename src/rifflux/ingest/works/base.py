@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,16 @@ from rifflux.text.dates import parse_time
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, identify, tagged
 
-__all__ = ["LARGEST", "Entry", "Notes", "Reader", "Record", "Source", "content", "local_link"]
+__all__ = ["LARGEST", "Entry", "Notes", "Reader", "Record", "Source", "codes", "content", "local_link"]
 
 Record = Mapping[str, Any]
 #: Works announced for next year are printed with its number already.
 YEARS_AHEAD = 1
+#: The day that an issue is dated to may lie so far ahead.
+AHEAD = timedelta(days=366)
 EARLIEST_YEAR = 1000
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_CODES = re.compile(r"(?:[\s,;()]|\b(?:primary|secondary|msc|(?:19|20)\d\d)\b(?!-):?)+", re.IGNORECASE)
 #: A file that is read as a whole may have so many bytes; JSON Lines may have any number.
 LARGEST = 100 * 2**20
 
@@ -75,33 +80,48 @@ class Notes(list[str]):
         return tuple(found)
 
     def year(self, value: object) -> int | None:
-        """A year that can be, from a number or from the start of a text."""
+        """A year that can be, from a number or a text that names one: `1955`, `c. 1900`, `May 2020`."""
         if value in (None, ""):
             return None
-        try:
-            year = int(str(value).strip()[:4])
-        except ValueError:
-            self.append(f"its year {value!r} is not a number")
+        named = _YEAR.search(str(value))
+        if named is None:
+            self.append(f"its year {value!r} is no year of four digits")
             return None
-        return year if self._can_be(year, value) else None
+        year = int(named[0])
+        return year if self._can_be(_moment(named[0]), value) else None
 
     def date(self, value: object) -> str | None:
-        """A date that can be, as ISO 8601."""
+        """A date that can be, as ISO 8601; of one whose day or month cannot, what is left of it."""
         if value in (None, ""):
             return None
         text = str(value).strip()
-        try:
-            moment = parse_time(text)
-        except InvalidArgument as error:
-            self.append(str(error))
-            return None
-        return text if self._can_be(moment.year, value) else None
+        if moment := _moment(text):
+            return text if self._can_be(moment, value) else None
+        year = _YEAR.search(text)
+        kept = next((each for each in (text[:7], year[0] if year else "") if _moment(each)), None)
+        self.append(f"its date {text!r} is no date: {f'{kept} is kept of it' if kept else 'write it as 2024-05-01'}")
+        return kept if kept and self._can_be(_moment(kept), value) else None
 
-    def _can_be(self, year: int, told: object) -> bool:
-        if EARLIEST_YEAR <= year <= datetime.now(UTC).year + YEARS_AHEAD:
+    def _can_be(self, moment: datetime | None, told: object) -> bool:
+        """Whether a year, told as such or as a day, has come or is about to."""
+        now = datetime.now(UTC)
+        is_year = moment and (moment.month, moment.day) == (1, 1)
+        if moment and EARLIEST_YEAR <= moment.year <= now.year + YEARS_AHEAD and (is_year or moment <= now + AHEAD):
             return True
         self.append(f"its date {str(told)!r} lies in the future, or before {EARLIEST_YEAR}: left out")
         return False
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return parse_time(text)
+    except (InvalidArgument, OverflowError):
+        return None
+
+
+def codes(text: str) -> list[str]:
+    """The codes in a text of a subject classification: `14F05 (14A15 18G40)`, `Primary: 14F05; secondary: 14A15`."""
+    return [code for code in _CODES.split(text) if code]
 
 
 def content(path: Path) -> bytes:

@@ -74,8 +74,12 @@ class Bring:
         if isinstance(entry, Failure):
             self.tally.failed.append(entry)
             return
-        self.tally.noted += [Failure(entry.place, note) for note in entry.notes]
         name = f"{source}:{entry.key}"
+        if former := citations.place(name):
+            reason = f"{entry.key!r} is what the work at {former} is called already: give each a key of its own"
+            self.tally.failed.append(Failure(entry.place, reason))
+            return
+        self.tally.noted += [Failure(entry.place, note) for note in entry.notes]
         work = self._own(source, entry)
         citations.add(entry.place, name, work)
         same, doubtful = matcher(name, work)

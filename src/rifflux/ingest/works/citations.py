@@ -24,10 +24,16 @@ class Citations:
     source: str
     _places: dict[str, str] = field(default_factory=dict)
     _cited: dict[str, list[str]] = field(default_factory=dict)
+    _named: dict[str, str] = field(default_factory=dict)
+
+    def place(self, name: str) -> str | None:
+        """Where the work that the source calls `name` stood, if it came already."""
+        return self._places.get(name)
 
     def add(self, place: str, name: str, work: Work) -> None:
-        """Note the citations of a work that the source calls `name` (`source:key`)."""
+        """Note the citations of a work that the source calls `name` (`source:key`), and what else it is called."""
         self._places[name] = place
+        self._named.update((str(each), name) for each in work.identifiers)
         if cited := [link.key for link in work.citations if link.kind == "cites"]:
             self._cited[name] = cited
 
@@ -46,7 +52,8 @@ class Citations:
 
     def circles(self) -> Iterator[Failure]:
         """A failure for each circle: works that cite each other, directly or through others."""
-        for circle in circles(self._cited):
+        cited = {name: [self._named.get(key, key) for key in keys] for name, keys in self._cited.items()}
+        for circle in circles(cited):
             shown = " → ".join(name.partition(":")[2] for name in circle[:MOST_NAMED])
             more = f" and {len(circle) - MOST_NAMED} more" if len(circle) > MOST_NAMED else ""
             yield Failure(self._places[circle[0]], f"they cite each other in a circle: {shown}{more}")

@@ -6,20 +6,19 @@ DOI · ISBN · PMID · arxiv, number, URL or note that name an arXiv paper · ke
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rifflux.ingest.works.base import Entry, Notes, Record, Source
 from rifflux.ingest.works.names import people
+from rifflux.ingest.works.readable import unmarked
 from rifflux.ingest.works.records import Placed, records
 from rifflux.types import Failure, Identifier
 from rifflux.works import Work, parse_identifier
 from rifflux.works.licences import licence_of
 from rifflux.works.model import WORK
+from rifflux.works.schemes import mentioned_arxiv
 
 __all__ = ["entry", "read", "shows"]
-
-_MARKUP = re.compile(r"</?(?:[ib]|sub|sup|span|jats:\w+|p)(?:\s[^<>]*)?>")
 
 
 def shows(record: Record) -> bool:
@@ -64,7 +63,7 @@ def _text(record: Record, name: str) -> str:
     value = record.get(name)
     if isinstance(value, list):
         value = value[0] if value else ""
-    return _MARKUP.sub("", value).strip() if isinstance(value, str) else ""
+    return unmarked(value) if isinstance(value, str) else ""
 
 
 def _identifiers(record: Record, notes: Notes) -> Iterator[Identifier]:
@@ -73,7 +72,8 @@ def _identifiers(record: Record, notes: Notes) -> Iterator[Identifier]:
         for value in str(values or "").split() if scheme == "isbn" else [values]:
             yield from notes.identifier(scheme, value)
     for name in ("number", "URL", "note"):
-        named = parse_identifier(_text(record, name))
+        text = _text(record, name)
+        named = parse_identifier(text) or mentioned_arxiv(text)
         if named and named.scheme == "arxiv":
             yield named
 

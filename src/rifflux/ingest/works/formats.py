@@ -1,15 +1,16 @@
-"""Which importer reads a file: a table by format, found by the file's suffix, or by the fields of its first record."""
+"""Which importer reads a file: a table by format, found by the file's suffix, or by the fields of its records."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 
 from rifflux.errors import InvalidArgument, MissingExtra, Unreadable
-from rifflux.ingest.works import arxiv, csl, openalex
+from rifflux.ingest.works import arxiv, csl, jsonl, openalex
 from rifflux.ingest.works.base import Entry, Reader, Record, Source
-from rifflux.ingest.works.records import records
+from rifflux.ingest.works.records import Placed, records
 from rifflux.types import Failure
 
 __all__ = ["FORMATS", "SUFFIXES", "TEXTS", "is_known", "read_works"]
@@ -23,7 +24,7 @@ FORMATS = {
     "latex": "latex:read",
     "pdf": "pdf:read",
 }
-#: By suffix; JSON is told apart by what it holds.
+#: By suffix; JSON is told apart by what it holds, record by record.
 SUFFIXES = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
     ".bib": "bibtex",
@@ -33,7 +34,10 @@ SUFFIXES = {
 #: The suffix of a text in each format that is one.
 TEXTS = {"jsonl": ".jsonl", "arxiv": ".json", "openalex": ".json", "csl": ".json", "bibtex": ".bib", "latex": ".tex"}
 
-#: By which fields a record shows its format, the most telling first; other records are `jsonl`.
+#: So many records of a file are looked at for the format of those that do not show theirs.
+LOOKED_AT = 200
+
+#: By which fields a record shows its format, the most telling first; a record of a file in which none does is `jsonl`.
 _SHAPES: Mapping[str, Callable[[Record], bool]] = {"openalex": openalex.shows, "arxiv": arxiv.shows, "csl": csl.shows}
 
 
@@ -63,16 +67,30 @@ def _format_of(path: Path) -> str:
     known = SUFFIXES.get(_suffix(path))
     if known is None:
         raise Unreadable(f"is no list of works: give one of {', '.join(SUFFIXES)}, or name its format")
-    return _shape(path) if known == "json" else known
+    return known
 
 
-def _shape(path: Path) -> str:
-    """The format of a JSON file, by its first record."""
-    first = next((each for each in records(path) if not isinstance(each, Failure)), None)
-    return next((name for name, shows in _SHAPES.items() if first and shows(first[1])), "jsonl")
+def _read_json(source: Source) -> Iterator[Entry | Failure]:
+    """The works of a JSON file, each record by the fields it has, or as the others of its file are."""
+    looked_at = islice((each for each in records(source.path) if not isinstance(each, Failure)), LOOKED_AT)
+    usual = next((shape for _, record in looked_at if (shape := _shape(record))), "jsonl")
+    entries: Mapping[str, Callable[[Placed], Entry | Failure]] = {
+        "openalex": openalex.entry,
+        "arxiv": arxiv.entry,
+        "csl": csl.entry,
+        "jsonl": lambda placed: jsonl.work_entry(source, placed),
+    }
+    for each in records(source.path):
+        yield each if isinstance(each, Failure) else entries[_shape(each[1]) or usual](each)
+
+
+def _shape(record: Record) -> str | None:
+    return next((name for name, shows in _SHAPES.items() if shows(record)), None)
 
 
 def _reader(format: str) -> Reader:
+    if format == "json":
+        return _read_json
     module, _, name = FORMATS[format].partition(":")
     reader: Reader = getattr(import_module(f"rifflux.ingest.works.{module}"), name)
     return reader

@@ -4,7 +4,7 @@ A field may stand in the record itself or in its `metadata`:
 
     title                                             the title; a record needs one, or a text
     abstract, text, summary                           the abstract
-    authors, author, creators                         a list of names or of objects with a name, or names with ; between
+    authors, author, creators                         a list of names or of objects with a name, or names in one text
     year, publication_year · month · date, published  when it appeared
     venue, journal, booktitle, publisher              where
     doi, arxiv, openalex, mr, zbl, pmid, isbn, tag, label    identifiers; others as identifiers: {scheme: value}
@@ -15,8 +15,8 @@ A field may stand in the record itself or in its `metadata`:
     cited_by                                          left out: it follows from what the others cite
     proof                                             left out: statements rank worse among proofs; a passage can be one
 
-`_id`, `id` or `key` is what the source calls the work; without one, its first identifier is. Other plain fields are
-kept as metadata.
+`_id`, `id` or `key` is what the source calls the work, and an identifier of it where it has the form of one; without
+one, its first identifier is the key. Other plain fields are kept as metadata.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from rifflux.ingest.works.base import Entry, Notes, Record, Source, local_link
-from rifflux.ingest.works.names import people
+from rifflux.ingest.works.base import Entry, Notes, Record, Source, codes, local_link
+from rifflux.ingest.works.names import listed, people
 from rifflux.ingest.works.records import Placed, records
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Passage, Work, parse_identifier
 from rifflux.works.licences import licence_of
 from rifflux.works.model import WORK
+from rifflux.works.schemes import STRONG
 
 __all__ = ["read", "work_entry"]
 
@@ -85,7 +86,7 @@ def work_entry(source: Source, placed: Placed) -> Entry | Failure:
     work = Work(
         title=title,
         abstract=abstract,
-        authors=people(_first(fields, *_AUTHORS)),
+        authors=_authors(_first(fields, *_AUTHORS)),
         year=year or (int(date[:4]) if date else None),
         venue=_text(fields, *_VENUE),
         identifiers=identifiers,
@@ -122,7 +123,14 @@ def _values(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
+def _authors(told: Any) -> tuple[str, ...]:
+    return people(listed(told) if isinstance(told, str) else told)
+
+
 def _identifiers(fields: Record, notes: Notes) -> Iterator[Identifier]:
+    key = parse_identifier(str(_first(fields, *_KEY) or ""))
+    if key and key.scheme in STRONG:
+        yield key
     for name, scheme in _IDENTIFIERS.items():
         if isinstance(fields.get(name), str | int):
             yield from notes.identifier(scheme, fields[name])
@@ -142,9 +150,9 @@ def _identifiers(fields: Record, notes: Notes) -> Iterator[Identifier]:
 def _tags(fields: Record, notes: Notes) -> Iterator[Tag]:
     for name, scheme in _TAGS.items():
         value = fields.get(name)
-        yield from notes.tags(
-            scheme, value.split() if name == "categories" and isinstance(value, str) else _values(value)
-        )
+        if isinstance(value, str) and scheme in ("arxiv", "msc"):
+            value = codes(value)
+        yield from notes.tags(scheme, _values(value))
     others = fields.get("tags") or {}
     if isinstance(others, Mapping):
         for scheme, values in others.items():

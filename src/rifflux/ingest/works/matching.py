@@ -12,11 +12,11 @@ from rifflux.works.match import Likeness, Verdict, compare
 from rifflux.works.report import Doubt
 from rifflux.works.schemes import STRONG
 from rifflux.works.stored import load
-from rifflux.works.titles import TITLE, title_key
+from rifflux.works.titles import TITLE, title_keys
 
 __all__ = ["COLLECTION", "Matcher", "Place", "records_of"]
 
-#: Of works whose titles begin alike, more than this are a series, and not one work many times.
+#: Of works whose titles begin or end alike, more than this are a series, and not one work many times.
 MOST_CANDIDATES = 12
 
 #: Works live in collections of this name and their source's.
@@ -34,32 +34,41 @@ class Matcher:
     doubts: Doubts
 
     def __call__(self, name: str, work: Work) -> tuple[list[Place], list[Doubt]]:
-        """The documents that are the work its source calls `name` (`source:key`), and the doubts about others."""
+        """The documents that are the work its source calls `name` (`source:key`), and the doubts about others.
+
+        Never two of which somebody said that they are two works, whatever a third record says of them.
+        """
         found, candidates = self._candidates(name, work)
         same, doubtful = dict.fromkeys(found), []
+        joined = {name, *(each for place in found for each in records_of(self.store, place))}
         for place in candidates:
-            known = {each: compare(work, record) for each, record in records_of(self.store, place).items()}
-            told = {each: verdict for each, verdict in known.items() if not self.doubts.are_apart(name, each)}
-            if len(told) == len(known) and _is(Likeness.SAME, told):
+            records = records_of(self.store, place)
+            if any(self.doubts.are_apart(one, other) for one in joined for other in records):
+                continue
+            verdicts = {each: compare(work, record) for each, record in records.items()}
+            if _is(Likeness.SAME, verdicts):
                 same[place] = None
-            elif doubt := next((each for each in told if told[each].likeness is not Likeness.OTHER), None):
-                doubtful.append(Doubt(name, doubt, told[doubt].reason))
+                joined.update(records)
+            elif doubt := next((each for each in verdicts if verdicts[each].likeness is Likeness.DOUBTFUL), None):
+                doubtful.append(Doubt(name, doubt, verdicts[doubt].reason))
         return list(same), doubtful
 
     def _candidates(self, name: str, work: Work) -> tuple[list[Place], list[Place]]:
-        """The documents that the source's name leads to, and others that share an identifier or begin alike."""
+        """The documents that the source's name leads to, and others that share an identifier or have titles like it."""
         strong = [str(each) for each in work.identifiers if each.scheme in STRONG]
-        title = f"{TITLE}:{title_key(work.title)}"
-        found = self.store.identified([name, title, *strong])
-        alike = found.get(title, [])
+        titles = [f"{TITLE}:{key}" for key in title_keys(work.title, work.authors)]
+        found = self.store.identified([name, *titles, *strong])
+        alike = {place for key in titles for place in _few(found.get(key, []))}
         if not work.authors:
             # Without authors, equal titles say nothing within one source: many statements are called alike.
             source = COLLECTION + name.partition(":")[0]
-            alike = [place for place in alike if place[0] != source]
-        others = {place for each in strong for place in found.get(each, ())}
-        others.update(alike if len(alike) <= MOST_CANDIDATES else ())
+            alike = {place for place in alike if place[0] != source}
         own = found.get(name, [])
-        return own, sorted(others - set(own))
+        return own, sorted({place for each in strong for place in found.get(each, ())}.union(alike).difference(own))
+
+
+def _few(places: list[Place]) -> list[Place]:
+    return places if len(places) <= MOST_CANDIDATES else []
 
 
 def records_of(store: Store, place: Place) -> Mapping[str, Work]:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["people", "person"]
+__all__ = ["listed", "people", "person"]
 
 _AND = re.compile(r"\s+and\s+|\s*;\s*")
+#: Who is not told.
+_OTHERS = re.compile(r"\s*\b(?:and\s+)?(?:others|et\.?\s+al)\.?\s*\Z", re.IGNORECASE)
+_INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.[\s-]*|[A-Z]\b[\s-]*)+")
+_SUFFIX = re.compile(r"(?:jr|sr)\.?|I{2,3}|IV", re.IGNORECASE)
+#: A name that begins so goes on: `De Jong, Aise Johan` is one person.
+_PARTICLE = re.compile(
+    r"(?:van|von|vom|zu|de[nrs]?|del|della|di|da|dos|du|la|le|el|al|bin|ben|ter|ten|st\.?)\s", re.IGNORECASE
+)
 
 
 def people(value: Any) -> tuple[str, ...]:
@@ -20,17 +28,47 @@ def people(value: Any) -> tuple[str, ...]:
     return tuple(name for each in value if (name := person(each)))
 
 
+def listed(text: str) -> list[str]:
+    """The names in a text with commas between them, or inside of them: `John Smith, Jane Doe` or `Smith, John`."""
+    return [name for each in _AND.split(text) for name in _taken_apart([part.strip() for part in each.split(",")])]
+
+
+def _taken_apart(parts: list[str]) -> Iterator[str]:
+    parts = [part for part in parts if part]
+    if len(parts) == 2 and not all(map(_is_whole, parts)):
+        yield ", ".join(parts)
+    elif len(parts) > 2 and len(parts) % 2 == 0 and all(map(_INITIALS.fullmatch, parts[1::2])):
+        yield from (f"{family}, {given}" for family, given in zip(parts[::2], parts[1::2], strict=True))
+    elif len(parts) == 3 and any(map(_SUFFIX.fullmatch, parts)):
+        yield ", ".join(parts)
+    else:
+        yield from parts
+
+
+def _is_whole(part: str) -> bool:
+    """Whether a part between commas is a name by itself: a given name and a family name."""
+    return len(part.split()) > 1 and not _INITIALS.fullmatch(part) and not _PARTICLE.match(part)
+
+
 def person(value: Any) -> str:
-    """One name: `Family, Given`, `Given Family`, or an object with `name`, or with `given` and `family`."""
+    """One name: `Family, Given`, `Given Family`, or an object with `name`, or with `given` and `family`.
+
+    Nothing for those who are not told, such as `others`.
+    """
     if isinstance(value, Mapping):
         if isinstance(value.get("literal") or value.get("name"), str):
             return person(value.get("literal") or value["name"])
-        parts = [value.get(name) or "" for name in ("given", "non-dropping-particle", "family", "suffix")]
-        return " ".join(str(part) for part in parts if part)
+        names = ("given", "dropping-particle", "non-dropping-particle", "family", "suffix")
+        return " ".join(str(value[name]) for name in names if value.get(name))
     if isinstance(value, list | tuple):  # arXiv's [family, given, suffix]
         family, *rest = [str(part) for part in value] or [""]
         return " ".join(part for part in [*rest[:1], family, *rest[1:2]] if part)
-    if not isinstance(value, str):
-        return ""
-    family, comma, given = " ".join(value.split()).partition(",")
-    return f"{given.strip()} {family}".strip() if comma else family
+    return _OTHERS.sub("", _spoken(" ".join(value.split()))) if isinstance(value, str) else ""
+
+
+def _spoken(name: str) -> str:
+    """`Family, Given`, `Family, Jr., Given` and `Family, Given, Jr.` in the order in which they are said."""
+    family, *rest = [part.strip() for part in name.split(",")]
+    suffix = next((part for part in rest if _SUFFIX.fullmatch(part)), "")
+    given = [part for part in rest if part != suffix]
+    return " ".join(part for part in [*given, family, suffix] if part)

@@ -11,6 +11,7 @@ from typing import Any
 
 from rifflux.ingest.works.base import Entry, Notes, Record, Source
 from rifflux.ingest.works.names import people
+from rifflux.ingest.works.readable import unmarked
 from rifflux.ingest.works.records import Placed, records
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, parse_identifier
@@ -42,7 +43,7 @@ def entry(placed: Placed) -> Entry | Failure:
     place, record = placed
     notes = Notes()
     own = notes.identifier("openalex", record.get("id"))
-    title = " ".join(str(record.get("display_name") or record.get("title") or "").split())
+    title = unmarked(str(record.get("display_name") or record.get("title") or ""))
     if not own or not title:
         return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no OpenAlex identifier")
     date = notes.date(record.get("publication_date"))
@@ -51,7 +52,7 @@ def entry(placed: Placed) -> Entry | Failure:
         abstract=_abstract(record, notes),
         authors=people([_mapping(each.get("author")).get("display_name") for each in _mappings(record, "authorships")]),
         year=notes.year(record.get("publication_year")) or (int(date[:4]) if date else None),
-        venue=str(_mapping(_mapping(record.get("primary_location")).get("source")).get("display_name") or ""),
+        venue=unmarked(str(_mapping(_mapping(record.get("primary_location")).get("source")).get("display_name") or "")),
         identifiers=tuple(_identifiers(record, own, notes)),
         tags=tuple(_tags(record, notes)),
         citations=tuple(_citations(record, notes)),
@@ -82,7 +83,7 @@ def _abstract(record: Record, notes: Notes) -> str:
     if not all(isinstance(place, int) and 0 <= place < MOST_WORDS for place, _ in placed):
         notes.append("its 'abstract_inverted_index' has positions that cannot be")
         return ""
-    return " ".join(word for _, word in sorted(placed))
+    return unmarked(" ".join(word for _, word in sorted(placed)))
 
 
 def _identifiers(record: Record, own: tuple[Identifier, ...], notes: Notes) -> Iterator[Identifier]:

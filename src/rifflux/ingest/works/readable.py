@@ -1,14 +1,24 @@
-"""LaTeX as people read it: titles, names and venues in Unicode, their formulas as they are."""
+"""LaTeX and HTML as people read it: titles, names and venues in Unicode, their formulas as they are."""
 
 from __future__ import annotations
 
 import logging
+import re
 from functools import cache
+from html.parser import HTMLParser
 from typing import Any
 
 from rifflux.errors import MissingExtra
 
-__all__ = ["needed", "readable"]
+__all__ = ["needed", "readable", "unmarked"]
+
+#: The elements of titles and abstracts as publishers write them: HTML, JATS and MathML.
+_ELEMENT = re.compile(
+    r"[abpiu]|em|strong|su[bp]|span|br|tt|small|scp?|italic|bold|roman|title|sec|inline-formula|(?:jats|mml):[\w-]+"
+    r"|m(?:ath|i|n|o|row|su[bp]|subsup|text|frac|sqrt|over|under|underover|fenced|stretchy|style|space|table|t[rd])"
+)
+#: What stands before the second part of an element, and before its third.
+_SCRIPTS = {"msup": "^", "msub": "_", "msubsup": "_^", "mover": " ", "munder": "_", "munderover": "_^", "mfrac": "/"}
 
 
 def readable(latex: str) -> str:
@@ -20,6 +30,60 @@ def readable(latex: str) -> str:
     except Exception:  # it raises anything at what is no LaTeX; the text itself is better than none
         text = latex
     return " ".join(text.split())
+
+
+def unmarked(text: str) -> str:
+    """A text without HTML, JATS and MathML: `L<sup>2</sup> &amp; <i>p</i>-adic` is `L^2 & p-adic`."""
+    for _ in range(2):  # Some is escaped twice.
+        if not set("<&") & set(text):
+            break
+        text = _Unmarked.of(text)
+    return " ".join(text.split())
+
+
+class _Unmarked(HTMLParser):
+    """Collects the text between the tags it knows; what only looks like a tag, `a<b`, is text."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._pieces: list[str] = []
+        self._open: list[tuple[str, int]] = []
+
+    @classmethod
+    def of(cls, text: str) -> str:
+        parser = cls()
+        parser.feed(text)
+        parser.close()
+        return "".join(parser._pieces)
+
+    def handle_data(self, data: str) -> None:
+        self._pieces.append(data)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if not _ELEMENT.fullmatch(tag) or any(value is None for _, value in attrs):
+            self._pieces.append(self.get_starttag_text() or "")
+            return
+        if self._open:
+            outer, parts = self._open[-1]
+            self._open[-1] = outer, parts + 1
+            self._pieces.append(_SCRIPTS.get(outer, "")[parts - 1 : parts] if parts else "")
+        name = tag.removeprefix("mml:")
+        self._pieces.append(
+            {"sup": "^", "sub": "_", "br": " ", "p": " ", "title": " "}.get(name.removeprefix("jats:"), "")
+        )
+        if name != "br":
+            self._open.append((name, 0))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._pieces.append(" " if _ELEMENT.fullmatch(tag) else self.get_starttag_text() or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        name = tag.removeprefix("mml:")
+        if any(name == each for each, _ in self._open):
+            while self._open.pop()[0] != name:
+                pass
+        elif not _ELEMENT.fullmatch(tag):
+            self._pieces.append(f"</{tag}>")
 
 
 @cache

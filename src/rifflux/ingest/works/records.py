@@ -15,8 +15,10 @@ from rifflux.types import Failure
 
 __all__ = ["LINES", "Placed", "records"]
 
-#: What holds a record a line, whatever its first line looks like.
+#: What holds a record a line, whatever its lines look like.
 LINES = (".jsonl", ".ndjson")
+#: So many lines of another file show whether it does.
+LOOKED_AT = 50
 #: Under which names a JSON object may hold its list of records.
 _LISTS = ("results", "documents", "works", "items", "references")
 
@@ -46,13 +48,18 @@ def _opened(path: Path) -> Iterator[IO[str]]:
 
 
 def _has_lines(path: Path) -> bool:
-    """Whether each line is a record: by the name, or if the first of several lines is an object by itself."""
+    """Whether each line is a record: by the name, or if the first of several or half of them are objects."""
     if any(suffix in LINES for suffix in path.suffixes):
         return True
     with _opened(path) as file:
-        first = list(islice((line for line in file if not line.isspace()), 2))
+        lines = list(islice((line for line in file if not line.isspace()), LOOKED_AT))
+    objects = [_is_object(line) for line in lines]
+    return len(objects) > 1 and (objects[0] or 2 * sum(objects) >= len(objects))
+
+
+def _is_object(line: str) -> bool:
     try:
-        return len(first) == 2 and isinstance(json.loads(first[0]), dict)
+        return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
 
