@@ -8,6 +8,8 @@ import pytest
 from agents import Agent, over_stdio
 
 from rifflux.index import open_index
+from rifflux.surfaces._mcp_works import RetrieveOutput
+from rifflux.surfaces.http.retrieving import RetrieveOut
 from rifflux.types import Identifier, Tag
 from rifflux.works import Passage, Work
 
@@ -64,6 +66,25 @@ def test_filters_and_modes_are_passed_on(agent: Agent) -> None:
     assert agent.ask("retrieve", **asked, sources=["nowhere"])["reranked"] == []
     assert agent.ask("retrieve", query="cohomology", top_k=1)["evidence_pack"]["budget"] == 4000
     assert agent.ask("retrieve", query="cohomology", max_tokens=1)["evidence_pack"]["tokens"] <= 1
+
+
+def test_candidates_are_told_where_they_are_asked_for(agent: Agent) -> None:
+    asked = {"query": "cohomology of open things", "top_k": 1}
+    assert "candidates" not in agent.ask("retrieve", **asked)
+    found = agent.ask("retrieve", **asked, candidates=True)
+    assert {hit["title"] for hit in found["candidates"]} == {"Open cohomology", "Closed cohomology"}
+    assert all(set(hit["scores"]) <= {"lexical", "semantic", "cited"} for hit in found["candidates"])
+    (work,) = found["reranked"]
+    assert work["chunk_id"] in [hit["chunk_id"] for hit in found["candidates"]]
+    assert work["collection"] == found["evidence_pack"]["items"][0]["collection"]
+    assert work["chunk_id"] in agent.read("retrieve", **asked, candidates=True).split("cited works")[0]
+
+
+def test_clients_of_http_are_promised_the_same_parts() -> None:
+    over_http, over_mcp = (shape.model_json_schema()["$defs"] for shape in (RetrieveOut, RetrieveOutput))
+    for part in ("WorkCandidate", "RankedWork", "Evidence", "EvidenceItem", "RetrievalDiagnostics"):
+        assert over_http[part] == over_mcp[part]
+        assert over_http[part]["additionalProperties"] is False
 
 
 def test_passages_stand_in_a_fence(agent: Agent) -> None:

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
+
+import pytest
+import typer
+
+from rifflux.index import open_index
+from rifflux.retrieve.works.licences import WITHHELD
+from rifflux.surfaces.cli import show_works
+from rifflux.surfaces.cli.retrieving import verify
+from rifflux.surfaces.evidence import pack_json
+from rifflux.types import Identifier, Scope
+from rifflux.works import Work
 
 BIB = """@article{serre, title={On coherent sheaves}, author={Serre, J.-P.}, year={1955}, license={cc-by},
   abstract={Why.}}
@@ -99,3 +111,64 @@ def test_a_folder_of_bad_input_is_told_with_its_places_and_the_rest_is_found(run
     found = run.json("retrieve", "sheaves on stacks")
     assert found["evidence_pack"]["items"][0]["title"] == "Sheaves on stacks"
     assert {work["title"] for work in found["reranked"]} >= {"Stacks of sheaves", "Sheaves to come"}
+
+
+def test_evidence_of_a_user_is_verified_as_that_user_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_index("works.db", model="hash", profile="works") as index:
+        index.scoped(Scope("ann")).works.add(Work("On sheaves", "Sheaves are things.", licence="CC0-1.0"))
+        pack = pack_json(index.scoped(Scope("ann")).retrieve("sheaves").evidence)
+    (tmp_path / "pack.json").write_text(json.dumps(pack))
+    verify(Path("pack.json"), user="ann", db="works.db")
+    assert capsys.readouterr().out == "1 passages are as they were\n"
+    with pytest.raises(typer.Exit):
+        verify(Path("pack.json"), user="", db="works.db")
+    assert "is not in the index" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_works_and_evidence_are_laid_out_for_the_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(width))
+    works = (
+        Work(
+            "On the cohomology of sheaves that have a title which is longer than a line of most terminals is wide",
+            "Cohomology of sheaves. " * 40,
+            authors=("Ann Able", "Bo Best", "Cy Cole", "Di Dale"),
+            year=1990,
+            venue="Annals",
+            identifiers=(Identifier("doi", "10.1/open"), Identifier("label", "sheaves")),
+            licence="CC0-1.0",
+        ),
+        Work("Bare cohomology", licence="CC0-1.0"),
+        Work("Closed cohomology", "Cohomology of closed things.", authors=("Ed Ever",), year=1871),
+    )
+    with open_index(":memory:", model="hash", profile="works") as index:
+        index.works.add(*works)
+        found = index.retrieve("cohomology of sheaves", cite="bibtex")
+        show_works.retrieval(found, index.analyser, as_json=False)
+        nothing = index.retrieve("cohomology", sources=["nowhere"])
+        told = capsys.readouterr()
+        show_works.retrieval(nothing, index.analyser, as_json=False)
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told.out.splitlines()]
+    assert max(map(len, lines[: lines.index("@article{able1990cohomology,")])) <= width
+    text = " ".join(" ".join(lines).split())
+    for part in (
+        " 1 On the cohomology of sheaves",
+        "Ann Able, Bo Best, Cy Cole, and 1 more · 1990 · Annals doi:10.1/open, label:sheaves, program:doi:10.1/open",
+        "score ",
+        " lexical",
+        "[1] able1990cohomology On the cohomology",
+        "[title only: the index holds no text of this work]",
+        WITHHELD,
+        "@article{able1990cohomology,",
+    ):
+        assert part in text
+    assert "1871" not in text
+    assert "= \n" not in told.out
+    assert "nothing found" in (end := capsys.readouterr().err)
+    assert "a guess" not in end

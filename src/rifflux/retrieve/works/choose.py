@@ -103,7 +103,7 @@ def choose(query: str, candidates: Sequence[Candidate], packing: Packing, listed
     if len(table.taken) < min(packing.least_works, len(candidates)):
         table.notes.append(f"no more than {len(table.taken)} works have something of their own to say")
     if lower := sum(each.rank > listed for each in table.taken):
-        table.notes.append(f"{lower} of the works rank below the {listed} that are listed")
+        table.notes.append(f"works that rank below the {listed} listed: {lower}")
     return Choice(tuple(table.taken), tuple(dict.fromkeys(table.notes)))
 
 

@@ -25,6 +25,7 @@ __all__ = ["retrieval"]
 
 #: Names of people and of works that are printed before it says how many more there are.
 MOST_AUTHORS, MOST_IDENTIFIERS = 3, 3
+INDENT = " " * 4
 #: Parts of a score that are less are not worth a word.
 LEAST_PART = 0.005
 
@@ -34,9 +35,11 @@ def retrieval(found: Retrieval, analyser: Analyser, *, as_json: bool) -> None:
     if as_json:
         _json(retrieval_json(found))
         return
+    from rich.text import Text
+
     console, evidence = _console(), found.evidence
     intent = f"{found.asked.intent.name}: {found.asked.reason}"
-    console.print(_safe(intent), style="dim")
+    _hanging(console, Text(_safe(intent), "dim"))
     for rank, hit in enumerate(found.reranked, 1):
         _work(console, rank, hit, found.identifiers.get(hit.chunk_id, ()))
     if evidence.items:
@@ -56,14 +59,14 @@ def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
     from rich.text import Text
 
     console.print()
-    _indented(console, Text.assemble((f"{rank:>2}  ", "bold"), (_safe(hit.title), "bold cyan")))
+    _hanging(console, Text.assemble((f"{rank:>2}  ", "bold"), (_safe(hit.title), "bold cyan")))
     if published := _published(hit):
-        _indented(console, Text(f"    {_safe(published)}"))
+        _hanging(console, Text(f"    {_safe(published)}"))
     if names:
-        _indented(console, Text(f"    {_safe(_few(_telling(names), MOST_IDENTIFIERS))}"))
+        _hanging(console, Text(f"    {_safe(_few(_telling(names), MOST_IDENTIFIERS))}"))
     if is_withheld(hit.collection, hit.licence):
-        _indented(console, Text(f"    {WITHHELD}", "dim"))
-    _indented(console, Text("    " + _score(hit), "dim"))
+        _hanging(console, Text(f"    {WITHHELD}", "dim"))
+    _hanging(console, Text("    " + _score(hit), "dim"))
 
 
 def _published(hit: Hit) -> str:
@@ -80,7 +83,7 @@ def _few(values: Sequence[str], most: int) -> str:
 def _telling(names: Sequence[str]) -> list[str]:
     """Identifiers with those first that mean the same everywhere."""
     order = {scheme: place for place, scheme in enumerate(STRONG)}
-    return sorted(names, key=lambda name: order.get(name.partition(":")[0], len(order)))
+    return sorted(names, key=lambda name: (order.get(name.partition(":")[0], len(order)), len(name)))
 
 
 def _score(hit: Hit) -> str:
@@ -92,8 +95,8 @@ def _score(hit: Hit) -> str:
         for name, value in sorted(parts.items(), key=lambda part: -part[1])
         if value >= LEAST_PART
     ]
-    rated = f"  {hit.quality} {hit.relevance:.2f}" if hit.relevance is not None else ""
-    return f"{hit.score:.2f}{' = ' if made else ''}{' + '.join(made)}{rated}"
+    rated = f"{hit.quality} {hit.relevance:.2f} · " if hit.relevance is not None else ""
+    return f"{rated}score {hit.score:.2f}{' = ' if made else ''}{' + '.join(made)}"
 
 
 def _evidence(console: Console, item: Item, terms: Sequence[str], analyser: Analyser) -> None:
@@ -101,12 +104,13 @@ def _evidence(console: Console, item: Item, terms: Sequence[str], analyser: Anal
     from rich.text import Text
 
     console.print()
-    head = Text.assemble((f"[{item.number}] {item.citation_key}", "bold cyan"), f"  {_safe(item.title)}")
-    _indented(console, head)
+    head = Text.assemble((f"[{item.number}] {_safe(item.citation_key)}", "bold cyan"), f"  {_safe(item.title)}")
+    head.append(f"  rank {item.rank}", "dim")
+    _hanging(console, head)
     if item.heading_path:
-        _indented(console, Text(f"    {_safe(item.heading_path)}", "cyan"))
+        _hanging(console, Text(f"    {_safe(item.heading_path)}", "cyan"))
     if not item.text:
-        _indented(console, Text(f"    {WITHHELD if item.withheld else TITLE_ONLY}", "dim"))
+        _hanging(console, Text(f"    {WITHHELD if item.withheld else TITLE_ONLY}", "dim"))
         return
     text = " ".join(item.text.split())
     spans = matches(text, terms, analyser)
@@ -116,18 +120,22 @@ def _evidence(console: Console, item: Item, terms: Sequence[str], analyser: Anal
         if start <= first and last <= end:
             excerpt.stylize("bold yellow", first - start, last - start)
     lead, trail = "…" if start else "", " …" if end < len(text) else ""
-    _indented(console, Text.assemble(f"    {lead}", excerpt, trail))
+    _hanging(console, Text.assemble(f"    {lead}", excerpt, trail))
 
 
-def _indented(console: Console, line: Text) -> None:
-    """A line, and on a terminal what does not fit beneath it, as far in as its text is."""
-    from rich.padding import Padding
+def _hanging(console: Console, line: Text) -> None:
+    """A line; on a terminal what does not fit stands beneath it, as far in as the works' titles are."""
+    from rich.text import Text
 
     if not console.is_terminal:
         console.print(line)
         return
-    told = Padding(line[4:], (0, 0, 0, 4), expand=False) if line.plain.startswith("    ") else line
-    console.print(told, soft_wrap=False)
+    indented = line.plain.startswith(INDENT)
+    rest = line[len(INDENT) :] if indented else line
+    width = max(20, console.width - len(INDENT))
+    for place, part in enumerate(rest.wrap(console, width)):
+        part.rstrip()
+        console.print(part if place == 0 and not indented else Text(INDENT).append_text(part))
 
 
 def _notes(found: Retrieval, intent: str) -> None:
