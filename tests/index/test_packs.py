@@ -278,6 +278,25 @@ class TestNamed:
     def test_is_not_what_is_spoken_of(self, query: str) -> None:
         assert not any(item.exact for item in told(*self.WORKS, query=query).evidence.items)
 
+    @pytest.mark.parametrize(
+        ("query", "heading"),
+        [
+            ("Hahn-Banach theorem", "Theorem 2.1 (Hahn–Banach)"),
+            ("Theorem 2.1", "Theorem 2.1 (Hahn–Banach)"),
+            ("prebase", "Definition 2.2 (base, prebase)"),
+            ("Baire category", "2 Baire category"),
+        ],
+    )
+    def test_may_be_a_passage(self, query: str, heading: str) -> None:
+        headings = ("1 Functionals", "Theorem 2.1 (Hahn–Banach)", "2 Baire category", "Definition 2.2 (base, prebase)")
+        passages = tuple(Passage(f"On what {each} tells.", headings=("2 Spaces", each)) for each in headings)
+        book = Work("Lectures", "On spaces.", passages=passages, licence="CC0-1.0")
+        other = Work("Notes", f"{query}, {query} and {query}.", licence="CC0-1.0")
+        item = told(other, book, query=query).evidence.items[0]
+        assert (item.title, item.heading_path, item.exact) == ("Lectures", f"2 Spaces > {heading}", True)
+        closed = replace(book, licence=None)
+        assert not any(item.exact for item in told(other, closed, query=query).evidence.items)
+
     def test_does_not_tell_who_wrote_what_is_withheld(self) -> None:
         closed = replace(self.WORKS[0], licence=None)
         for who in ("Serre", "Grothendieck"):

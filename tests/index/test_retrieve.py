@@ -306,6 +306,17 @@ class TestEvidence:
             read_pack(json.dumps(told))
 
     def test_a_pack_that_is_none_is_refused(self):
-        for text in ("", "[]", "{}", '{"items": [{}]}', '{"items": {}}', '{"items": [3]}', "3", "no json"):
+        for text in (
+            "[" * 100_000,
+            '{"query": "\\ud800"}',
+            "",
+            "[]",
+            "{}",
+            '{"items": [{}]}',
+            '{"items": {}}',
+            '{"items": [3]}',
+            "3",
+            "no json",
+        ):
             with pytest.raises(InvalidArgument, match="no evidence pack"):
                 read_pack(text)

@@ -75,7 +75,7 @@ class EvidenceItem(_Part):
     score: float
     components: dict[str, float]
     withheld: bool = Field(description=_WITHHELD)
-    exact: bool = Field(description="The question names the work, by its title or an identifier")
+    exact: bool = Field(description="The question names the work, or a passage of it: by identifier, title or heading")
 
 
 class Evidence(_Part):

@@ -51,7 +51,8 @@ def read_pack(text: str) -> EvidencePack:
     """The pack in a JSON text, which may be a whole retrieval. Raises `InvalidArgument`, naming what is wrong."""
     try:
         told = json.loads(text)
-    except ValueError as error:
+        json.dumps(told, ensure_ascii=False).encode()  # no half of a character, which no store takes
+    except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"this is no evidence pack ({error}): save one with --json") from None
     told = _mapping(told.get("evidence_pack", told) if isinstance(told, dict) else told, "it")
     told = {"notes": [], "bibliography": {}, **told}

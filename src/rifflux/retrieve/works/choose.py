@@ -128,7 +128,11 @@ class _Table:
         return [best] if best and self._certainty(best) else []
 
     def _certainty(self, candidate: Candidate) -> int:
-        return self.named_in(candidate.hit.title, candidate.authors, candidate.identifiers)
+        sure = self.named_in(candidate.hit.title, candidate.authors, candidate.identifiers)
+        return sure or int(not candidate.withheld and any(map(self._is_named, candidate.passages)))
+
+    def _is_named(self, passage: Hit) -> bool:
+        return self.named_in.heads(passage.heading_path)
 
     def take(self, candidates: Iterable[Candidate], most: int, *, exempt: bool = False) -> None:
         """Take of the candidates in their order until there are `most` works; those `exempt` beyond all caps."""
@@ -169,13 +173,13 @@ class _Table:
     def _passages(self, candidate: Candidate, document: Document) -> Iterable[tuple[Hit, str]]:
         """The best passages that do not overlap, nor repeat one that was taken; an empty text where none may be shown.
 
-        Of a work that is all title the text is empty, too.
+        What the question names comes first. Of a work that is all title the text is empty, too.
         """
         if is_withheld(candidate.hit.collection, document.licence):
             yield candidate.passages[0], ""
             return
         spans: list[Span] = []
-        for hit in candidate.passages:
+        for hit in sorted(candidate.passages, key=self._is_named, reverse=True):
             start, end = hit.span
             text = document.text[start:end]
             if any(start < other[1] and other[0] < end for other in spans):

@@ -1,4 +1,5 @@
-"""Which works a question names: by an identifier, by the title, alone or in quotes, or by title and author."""
+"""Which works a question names: by an identifier, by the title, alone or in quotes, by title and author, or by what a
+passage is headed: the name or number of a theorem, a term that is defined, a section."""
 
 from __future__ import annotations
 
@@ -20,6 +21,8 @@ _SORTS = frozenset(
 )
 _ARTICLES = frozenset(("a", "an", "the"))
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|``(.+?)\'\'')
+#: The number of a section; that of a theorem stands behind what it is.
+_NUMBER = re.compile(r"^(?:\d+ )+")
 #: Shorter values of identifiers are words as well.
 _SHORTEST_VALUE = 4
 _plain = lru_cache(maxsize=1 << 14)(plain)
@@ -50,6 +53,15 @@ class Named:
         if not self.subject or _bare(told.split(), before=_ARTICLES) != self.subject:
             return 0
         return int(self.people <= {word for name in authors for word in _plain(name).split()})
+
+    def heads(self, heading_path: str) -> bool:
+        """Whether a passage under these headings is meant: `Theorem 2.1 (Hahn–Banach)` is by its name and number."""
+        heading = heading_path.rpartition(" > ")[2]
+        number, _, names = heading.rstrip(")").partition(" (")
+        if any(self.subject == _plain(name) for name in names.split(", ") if self.subject):
+            return True
+        told = _NUMBER.sub("", _plain(number))
+        return " " in told and told in self.titles
 
     def _says(self, identifier: Identifier) -> bool:
         value = identifier.value.casefold()
