@@ -102,7 +102,10 @@ class WorkTools:
 def _text(output: RetrieveOutput) -> str:
     """The works and the evidence for a model that reads only text."""
     pack = output.evidence_pack
-    lead = [quoted(query=output.query, mode=output.mode, uncertain=pack.uncertain), *output.diagnostics.degraded]
+    lead = [
+        quoted(query=output.query, mode=output.mode, uncertain=pack.uncertain),
+        *dict.fromkeys([*output.diagnostics.degraded, *pack.notes]),
+    ]
     works = "\n".join(
         f"{rank}. {quoted(title=work.title, **_published(work), score=round(work.score, 4))}"
         for rank, work in enumerate(output.reranked, 1)
@@ -112,8 +115,8 @@ def _text(output: RetrieveOutput) -> str:
         blocks.append(("candidates", "\n".join(map(_candidate, output.candidates))))
     blocks += [
         (
-            quoted(citation_key=item.citation_key, chunk_id=item.chunk_id, licence=item.licence),
-            f"{quoted(title=item.title, identifiers=item.identifiers)}\n\n"
+            quoted(number=item.number, citation_key=item.citation_key, chunk_id=item.chunk_id),
+            f"{quoted(title=item.title, identifiers=item.identifiers, licence=item.licence)}\n\n"
             + (WITHHELD if item.withheld else item.text or TITLE_ONLY),
         )
         for item in pack.items
@@ -129,8 +132,9 @@ def _candidate(hit: WorkCandidate) -> str:
 
 
 def _published(work: RankedWork) -> dict[str, Any]:
-    """Who published a work and when, or what it is called where that may not be told."""
-    return {"identifiers": work.identifiers} if work.withheld else {"authors": work.authors, "year": work.year}
+    """Who published a work and when, as far as that may be told, and what it is called."""
+    told = {} if work.withheld else {"authors": work.authors, "year": work.year}
+    return told | {"identifiers": work.identifiers}
 
 
 def _entry(entry: Any) -> str:

@@ -56,6 +56,8 @@ class Named:
 
     def heads(self, heading_path: str) -> bool:
         """Whether a passage under these headings is meant: `Theorem 2.1 (Hahn–Banach)` is by its name and number."""
+        if not heading_path:
+            return False
         heading = heading_path.rpartition(" > ")[2]
         number, _, names = heading.rstrip(")").partition(" (")
         if any(self.subject == _plain(name) for name in names.split(", ") if self.subject):
