@@ -82,7 +82,8 @@ class Difference:
         return self.p < SIGNIFICANT
 
     def __str__(self) -> str:
-        return f"{self.mean:+.3f}, p {'< .001' if self.p < 0.001 else f'{self.p:.3f}'}"
+        # Adding zero leaves no -0.000.
+        return f"{round(self.mean, 3) + 0.0:+.3f}, p {'< .001' if self.p < 0.001 else f'{self.p:.3f}'}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
