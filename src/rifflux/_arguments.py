@@ -13,7 +13,7 @@ from typing import Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
-from rifflux.text.dates import parse_time
+from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Bound, Document, Filter, Link
 
 __all__ = [
@@ -21,12 +21,14 @@ __all__ = [
     "HYBRID_RERANK",
     "MODES",
     "MOST_RESULTS",
+    "checked_budget",
     "checked_deadline",
     "checked_document",
     "checked_filter",
     "checked_mode",
     "checked_path",
     "checked_search",
+    "checked_works",
 ]
 
 HYBRID = "hybrid"
@@ -106,6 +108,34 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         not_kinds=_strings("not_kinds", filter.not_kinds),
         tags=_strings("tags", filter.tags),
     )
+
+
+def checked_works(date_range: Any, subjects: Any, sources: Any) -> Filter:
+    """The filter of a retrieval of works: the first and the last date, subjects, names of lists that were imported."""
+    dates = (None, None) if date_range is None else date_range
+    if not isinstance(dates, list | tuple) or len(dates) != 2:
+        raise InvalidArgument(f"date_range must be a pair of the first and the last date or None, not {date_range!r}")
+    since, until = _date("since", dates[0]), _date("until", dates[1])
+    if since and until and parse_time(since).timestamp() > whole_day_end(until):
+        raise InvalidArgument(f"no date is from {since} to {until}: give the earlier one first")
+    lists = _named("sources", sources)
+    return Filter(
+        since=since, until=until, metadata={"sources": list(lists)} if lists else {}, tags=_named("subjects", subjects)
+    )
+
+
+def _named(what: str, value: Any) -> tuple[str, ...]:
+    """Names without what surrounds them, each once; a lone string is one."""
+    names = () if value is None else _strings(what, value)
+    if not all(name.strip() for name in names):
+        raise InvalidArgument(f"filter {what!r} holds an empty name: leave it out")
+    return tuple(dict.fromkeys(name.strip() for name in names))
+
+
+def checked_budget(tokens: int) -> None:
+    """Refuse what is no number of tokens."""
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        raise InvalidArgument(f"the budget must be a whole number of tokens above 0, not {tokens!r}")
 
 
 def _bounds(value: Any) -> tuple[Bound, ...]:

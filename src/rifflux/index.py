@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rifflux.adding import Adding
 from rifflux.embedding import DEFAULT_MODEL, CurrentEmbedder
 from rifflux.errors import InvalidArgument, OutOfScope
+from rifflux.models.workers import Workers
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
 from rifflux.retrieve.candidates import LEXICAL
@@ -178,6 +179,7 @@ class Index(Adding):
     ) -> None:
         super().__init__(store, profile, load, rerankers, synonyms)
         self.path = path
+        self._workers = Workers()
 
     def __enter__(self) -> Index:
         return self
@@ -193,8 +195,27 @@ class Index(Adding):
 
     def using(self, profile: Profile) -> Index:
         """This same index asked through another profile; closing either closes both."""
-        made = Index(self.store, profile, self.path, self._load, self._reranking, self._synonyms)
+        made = self._view(profile=profile)
         made._sampler = self._sampler
+        return made
+
+    def _view(
+        self,
+        store: Store | None = None,
+        profile: Profile | None = None,
+        load: Callable[[], Embedder] | None = None,
+        rerankers: RerankSettings | None = None,
+    ) -> Index:
+        """This index with something else about it. What hangs in one view is counted in all of them."""
+        made = Index(
+            store or self.store,
+            profile or self.profile,
+            self.path,
+            load or self._load,
+            rerankers or self._reranking,
+            self._synonyms,
+        )
+        made._workers = self._workers
         return made
 
     def scoped(self, scope: Scope) -> Index:
@@ -205,21 +226,18 @@ class Index(Adding):
         """
         if not isinstance(scope, Scope):
             raise InvalidArgument(f"a scope is needed, such as Scope('ann'), not {scope!r}")
-        store = self.store.of(scope.user_id)
-        return Index(store, self.profile, self.path, self._load, self._reranking, self._synonyms)
+        return self._view(self.store.of(scope.user_id))
 
     def part(self, name: str, profile: Profile) -> Index:
         """What is kept apart under a name, with statistics of its own, asked through a profile."""
         profile = replace(profile, language=self.profile.language)
-        return Index(self.store.part(name), profile, self.path, self._load, self._reranking, self._synonyms)
+        return self._view(self.store.part(name), profile)
 
     def guarded(self, guard: Guard) -> Index:
         """This same index with every call of a model passing a guard: counted, refused, given up when late."""
         rerankers = replace(self._reranking or _no_rerankers(), guard=guard)
         # Anew at every call: what is loaded changes when the index is switched to another model.
-        return Index(
-            self.store, self.profile, self.path, lambda: _guarded(self._load(), guard), rerankers, self._synonyms
-        )
+        return self._view(load=lambda: _guarded(self._load(), guard), rerankers=rerankers)
 
     def watch(
         self, *, embed: bool = True, finder: Finder | None = None, stop: threading.Event | None = None
@@ -270,7 +288,7 @@ class Index(Adding):
 
         # Its words were analysed so, whatever suits works best.
         asking = self.using(replace(WORKS, language=self.profile.language, mathematics=self.profile.mathematics))
-        return Scholar(asking, intents=adjusted(self.profile.intents))
+        return Scholar(asking, intents=adjusted(self.profile.intents), workers=self._workers)
 
     @property
     def memories(self) -> Memories:
@@ -290,7 +308,7 @@ class Index(Adding):
         from rifflux.profiles.conversations import CONVERSATIONS
 
         load = cache(lambda: AskedOnce(self._load()))
-        once = Index(self.store, self.profile, self.path, load, self._reranking, self._synonyms)
+        once = self._view(load=load)
         if self.scope is None:
             return Everything(once)
         modes = {} if self.policies.get(HYBRID_SEARCH) else {CONVERSATIONS.name: LEXICAL}

@@ -3,45 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 
-from rifflux._arguments import checked_search
+from rifflux._arguments import checked_budget, checked_search, checked_works
 from rifflux.asking import Asking
-from rifflux.errors import InvalidArgument
+from rifflux.errors import RiffluxError
+from rifflux.finding import POOL, SIDES, Finding, Found, Question, place_of, unknown
 from rifflux.models.workers import Late, Workers
-from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.works.about import Meant
 from rifflux.retrieve.works.choose import Candidate
-from rifflux.retrieve.works.cited import Cited
-from rifflux.retrieve.works.intent import INTENTS, Asked, Intent, asked_for
+from rifflux.retrieve.works.cited import Cited, allowed
+from rifflux.retrieve.works.intent import INTENTS, Asked, Expanding, Intent
 from rifflux.retrieve.works.licences import shown
 from rifflux.retrieve.works.pack import EvidencePack, Packer
-from rifflux.retrieve.works.score import WorkScore
-from rifflux.retrieve.works.settle import settled
+from rifflux.retrieve.works.score import SCORED, WorkScore
 from rifflux.store.base import Store
-from rifflux.types import Document, Filter, Hit, Identifier, Ids, Query, Ranking, Trace, Why
+from rifflux.types import Document, Hit, Identifier, Ids, Query, Ranking, Trace, Why
 from rifflux.works.export import style_of
 from rifflux.works.model import names_of
 
 __all__ = ["Retrieval", "Scholar", "ScholarSettings"]
 
-#: Candidates of each channel, and how many of them are looked at.
-POOL = 100
 CITED = "cited"
-#: The stage that tells which side of a comparison a hit answers.
-SIDES = "sides"
-_Place = tuple[str, str]
+NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
 
 
 @dataclass(frozen=True, slots=True)
 class ScholarSettings:
-    """What retrieval may take: neighbours that become candidates, milliseconds to follow citations and to score."""
+    """What retrieval may take: milliseconds to follow citations, and to score. `year` is this year, if not today's."""
 
-    neighbours: int = 30
     expansion_ms: float = 50.0
     rerank_ms: float = 200.0
     year: int | None = None
@@ -74,7 +70,7 @@ class Scholar:
     asking: Asking
     settings: ScholarSettings = field(default_factory=ScholarSettings)
     intents: Mapping[str, Intent] = field(default_factory=lambda: INTENTS)
-    cited: Cited | None = None
+    cited: Callable[[Sequence[Hit], Sequence[str]], Ranking] | None = None
     workers: Workers = field(default_factory=Workers, repr=False, compare=False)
 
     def __call__(
@@ -84,138 +80,143 @@ class Scholar:
         mode: str | None = None,
         top_k: int = 10,
         date_range: tuple[str | None, str | None] = (None, None),
-        subjects: Sequence[str] = (),
-        sources: Sequence[str] = (),
+        subjects: str | Sequence[str] = (),
+        sources: str | Sequence[str] = (),
         budget: int = 4_000,
         cite: str = "",
     ) -> Retrieval:
         """Answer a question with at most `top_k` works and evidence of at most `budget` tokens.
 
         `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `date_range`
-        are the first and the last date, both inclusive; `subjects` are tags, `sources` names of lists that were
-        imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl` (CSL-JSON).
+        are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources` names of
+        lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl` (CSL-JSON).
         Raises `InvalidArgument`.
         """
         checked_search(query, top_k, None)
-        if budget < 1:
-            raise InvalidArgument(f"the budget is a number of tokens above 0, not {budget}")
+        checked_budget(budget)
         if cite:
-            style_of(cite)
-        clock = Stopwatch()
-        asked = asked_for(query, mode, self.asking.classify(query), self.intents, self.asking.analyser)
-        filter = _filter(date_range, subjects, sources)
-        found, question, trace = self._found(query, asked, filter, clock)
-        degraded = list(trace.degraded)
+            style_of(str(cite))
+        filter = checked_works(date_range, subjects, sources)
+        clock, finding = Stopwatch(), Finding(self.asking)
+        with clock("search"):
+            question = finding.understood(query, mode, self.intents)
+            found = finding(question, filter)
+        asked, degraded = question.asked, list(found.trace.degraded)
+        hits = _kept(found.hits, asked.intent)
         with clock("citations"):
-            around = self._around(found, question, asked, filter, degraded)
-        works = _one_a_work([*found, *around.hits])
+            around = self._around(question, found, hits, degraded)
+        candidates = [*hits, *around.hits]
+        works = _one_a_work(candidates)
         with clock("rerank"):
-            ranked = self._ranked(query, works, asked, around.near, subjects, degraded)
-        rated = self.asking.rated(question, ranked[:top_k])
-        candidates = [*found, *around.hits]
+            ranked, reranker = self._ranked(question, works, around.near, filter.tags, degraded)
+        rate = partial(finding.rated, found)
+        rated = rate(ranked[:top_k])
         names = self.asking.store.identifiers_of(np.unique(_ids(candidates)))
         with clock("pack"):
-            packer = self._packer(asked, question, rated, budget, top_k, cite, degraded)
+            packer = self._packer(asked, rate, rated, budget, top_k, cite, degraded)
             pack = packer(query, asked.intent.name, self._citable(ranked[:POOL], candidates, names))
-        counts = dict(trace.counts) | {CITED: len(around.near), "works": len(ranked)}
+        dropped = {"kind": len(found.hits) - len(hits)} if len(hits) < len(found.hits) else {}
+        told = (*question.notes, *around.notes, *unknown(filter, works, self.asking.store))
         trace = replace(
-            trace,
-            reranker="works",
-            milliseconds={**trace.milliseconds, **clock.milliseconds},
-            counts=counts,
+            found.trace,
+            reranker=reranker,
+            milliseconds={**found.trace.milliseconds, **clock.milliseconds},
+            counts={**found.trace.counts, CITED: len(around.near), "works": len(ranked)},
+            dropped={**found.trace.dropped, **dropped},
             degraded=tuple(dict.fromkeys(degraded)),
-            notes=(*trace.notes, f"{asked.intent.name}: {asked.reason}"),
+            notes=(*found.trace.notes, f"{asked.intent.name}: {asked.reason}", *told),
+            understanding=question.understanding,
         )
         identifiers = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()}
-        told = _with_nearness(candidates, around.near)
-        return Retrieval(query, asked, tuple(shown(told)), tuple(shown(rated)), pack, trace, identifiers)
+        shown_candidates = shown(_with_nearness(candidates, around.near))
+        return Retrieval(query, asked, tuple(shown_candidates), tuple(shown(rated)), pack, trace, identifiers)
 
-    # Candidates
+    # What is around the best candidates, and the order of all
 
-    def _found(self, query: str, asked: Asked, filter: Filter, clock: Stopwatch) -> tuple[list[Hit], Query, Trace]:
-        """What words and meaning find; of a comparison, what each side finds has its place among it."""
-        with clock("search"):
-            plan = self.asking.plan(query, top_k=POOL, filter=filter)
-            results = plan(POOL)
-            sides = {side: self.asking.plan(side, top_k=POOL, filter=filter) for side in asked.sides}
-            lists = {side: self._settled(each.query, each(POOL), asked) for side, each in sides.items()}
-            if not asked.sides:
-                return self._settled(plan.query, results, asked), plan.query, results.trace
-        rankings = {name: _ranking(hits) for name, hits in lists.items()}
-        fused = ReciprocalRank()(rankings).head(POOL)
-        # Of what both sides find, the trail of the side that ranks it better.
-        placed = [(rank, side, hit) for side, found in lists.items() for rank, hit in enumerate(found)]
-        hits = {int(hit.chunk_id, 16): (side, hit) for _, side, hit in sorted(placed, key=lambda each: -each[0])}
-        merged = [
-            hits[id][1].moved(SIDES, score, side=hits[id][0])
-            for id, score in zip(fused.ids.tolist(), fused.scores.tolist(), strict=True)
-        ]
-        return merged, plan.query, results.trace
-
-    def _settled(self, query: Query, hits: Iterable[Hit], asked: Asked) -> list[Hit]:
-        return settled(self.asking.store, query, list(hits), self.asking.profile.weights, asked.intent.weights)
-
-    def _around(self, found: Sequence[Hit], query: Query, asked: Asked, filter: Filter, degraded: list[str]) -> _Around:
-        """What the best candidates cite and are cited by, within the filter."""
-        store = self.asking.store
-        cited = self.cited or Cited(store, deadline_ms=self.settings.expansion_ms, workers=self.workers)
-        expansion = cited(_one_a_work(found), asked.intent.follow)
-        if expansion.degraded:
-            degraded.append(expansion.degraded)
-        ranking = expansion.ranking
-        if filter and len(ranking):
-            kept = np.isin(ranking.ids, store.passing(filter, ranking.ids))
-            ranking = Ranking(ranking.ids[kept], ranking.scores[kept])
-        hits = store.hydrate(ranking)
-        near = {_place(hit): hit.score for hit in hits}
-        known = {_place(hit) for hit in found}
+    def _around(self, question: Question, found: Found, hits: Sequence[Hit], degraded: list[str]) -> _Around:
+        """What the best candidates cite and are cited by, or the work that is asked about, as the question allows."""
+        intent, about = question.asked.intent, question.about
+        works, deadline = _one_a_work(hits), time.perf_counter() + self.settings.expansion_ms / 1000
+        try:
+            neighbours, notes = self.workers(
+                lambda: self._neighbours(works, about, intent.expansion, found.query), deadline, "citations"
+            )
+        except Late as late:
+            degraded.append(f"citations were not followed: {late}")
+            return _Around()
+        except Exception as error:  # whatever is wrong with them, words and meaning still answer
+            degraded.append(f"citations were not followed: {_said(error)}")
+            return _Around()
+        kept = [hit for hit in _kept(neighbours, intent) if not about or place_of(hit) != about.place]
+        known = {place_of(hit) for hit in hits}
         new = [
             replace(hit, why=(Why(CITED, rank, hit.score),))
-            for rank, hit in enumerate(hits, 1)
-            if _place(hit) not in known
+            for rank, hit in enumerate(kept, 1)
+            if place_of(hit) not in known
         ]
-        return _Around(self._settled(query, new[: self.settings.neighbours], asked), near)
+        new = found.settled(self.asking, new[: intent.expansion.neighbours], intent.weights)
+        return _Around(new, {place_of(hit): hit.score for hit in kept}, notes)
+
+    def _neighbours(
+        self, works: Sequence[Hit], about: Meant | None, expansion: Expanding, limits: Query
+    ) -> tuple[list[Hit], tuple[str, ...]]:
+        """What citations join with the work that is asked about, else with the best candidates; and a note."""
+        store = self.asking.store
+        cited = self.cited or Cited(store)
+        if about and len(ranking := allowed(store, limits, cited([about.hit], expansion.follow))):
+            return store.hydrate(ranking), ()
+        ranking = allowed(store, limits, cited(works[: expansion.seeds], expansion.follow))
+        return store.hydrate(ranking), (NO_CITATIONS,) if about else ()
 
     def _ranked(
         self,
-        query: str,
+        question: Question,
         works: Sequence[Hit],
-        asked: Asked,
-        near: Mapping[_Place, float],
+        near: Mapping[tuple[str, str], float],
         subjects: Sequence[str],
         degraded: list[str],
-    ) -> list[Hit]:
-        """The works by their scores; in the merged order where scoring is late."""
-        year = self.settings.year or datetime.now(UTC).year
-        analyser = self.asking.analyser
-        words = frozenset(analyser.terms(query))
-        score = WorkScore(self.asking.store, asked.intent.weights, year, near, subjects, words, analyser)
+    ) -> tuple[list[Hit], str | None]:
+        """The works by their scores, and what ordered them; in the merged order where scoring is late or fails."""
+        asked, about, analyser = question.asked, question.about, self.asking.analyser
+        score = WorkScore(
+            self.asking.store,
+            asked.intent.weights,
+            self.settings.year or datetime.now(UTC).year,
+            near,
+            subjects,
+            named={question.first.place} if question.first else (),
+            like=about.tags if about else (),
+            words=frozenset(analyser.terms(about.hit.title if about else question.text)),
+            analyser=analyser,
+        )
         deadline = time.perf_counter() + self.settings.rerank_ms / 1000
         try:
-            ranked = self.workers(lambda: score(works), deadline, "works")
-            return _alternating(ranked) if asked.sides else ranked
+            ranked = self.workers(lambda: score(works), deadline, SCORED)
+            return _alternating(ranked) if asked.sides else ranked, SCORED
         except Late as late:
             degraded.append(f"the merged order was kept: scoring {late}")
-            return list(works)
+        except Exception as error:  # whatever is wrong with the scores, the merged order answers
+            degraded.append(f"the merged order was kept: scoring failed: {_said(error)}")
+        return list(works), None
 
     # Evidence
 
     def _packer(
         self,
         asked: Asked,
-        question: Query,
+        rate: Callable[[Sequence[Hit]], Sequence[Hit]],
         rated: Sequence[Hit],
         budget: int,
         listed: int,
         cite: str,
         degraded: Sequence[str],
     ) -> Packer:
-        """Packs evidence for a question, of which `rated` hits are known to be as relevant as they say."""
+        """Packs evidence; `rate` tells how relevant hits are, and `rated` are some for which that is known."""
         known = {hit.chunk_id: hit for hit in rated}
 
         def relevance(hits: Sequence[Hit]) -> float:
-            unknown = self.asking.rated(question, [hit for hit in hits if hit.chunk_id not in known])
-            told = [*(known[hit.chunk_id] for hit in hits if hit.chunk_id in known), *unknown]
+            others = rate([hit for hit in hits if hit.chunk_id not in known])
+            told = [*(known[hit.chunk_id] for hit in hits if hit.chunk_id in known), *others]
             return max((hit.relevance or 0.0 for hit in told), default=0.0)
 
         return Packer(
@@ -227,13 +228,13 @@ class Scholar:
     ) -> list[Candidate]:
         """The ranked works with all of their passages that were found."""
         store = self.asking.store
-        passages: dict[_Place, list[Hit]] = {}
+        passages: dict[tuple[str, str], list[Hit]] = {}
         for hit in hits:
-            passages.setdefault(_place(hit), []).append(hit)
+            passages.setdefault(place_of(hit), []).append(hit)
         tags = store.tags_of(_ids(ranked))
 
         def candidate(hit: Hit) -> Candidate:
-            place, id = _place(hit), int(hit.chunk_id, 16)
+            place, id = place_of(hit), int(hit.chunk_id, 16)
             return Candidate(hit, passages[place], _reader(store, place), tags.get(id, ()), names.get(id, ()))
 
         return [candidate(hit) for hit in ranked]
@@ -241,20 +242,21 @@ class Scholar:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """New candidates from the graph of citations, and how near every neighbour is."""
+    """New candidates from the graph of citations, how near every neighbour is, and what to tell of it."""
 
-    hits: Sequence[Hit]
-    near: Mapping[_Place, float]
+    hits: Sequence[Hit] = ()
+    near: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
-def _filter(date_range: tuple[str | None, str | None], subjects: Sequence[str], sources: Sequence[str]) -> Filter:
-    since, until = date_range
-    return Filter(
-        since=since,
-        until=until,
-        metadata={"sources": list(sources)} if sources else {},
-        tags=tuple(subjects),
-    )
+def _kept(hits: Sequence[Hit], intent: Intent) -> list[Hit]:
+    """The hits without those of kinds that an intent leaves out."""
+    return [hit for hit in hits if hit.kind.lower() not in intent.leaving.not_kinds]
+
+
+def _said(error: Exception) -> str:
+    """An error as it may be told: the words of one that was not foreseen may hold anything."""
+    return str(error) if isinstance(error, RiffluxError) else type(error).__name__
 
 
 def _alternating(hits: Sequence[Hit]) -> list[Hit]:
@@ -270,11 +272,11 @@ def _alternating(hits: Sequence[Hit]) -> list[Hit]:
     return [group[turn] for turn in range(turns) for group in sides.values() if turn < len(group)] + rest
 
 
-def _with_nearness(hits: Sequence[Hit], near: Mapping[_Place, float]) -> list[Hit]:
+def _with_nearness(hits: Sequence[Hit], near: Mapping[tuple[str, str], float]) -> list[Hit]:
     """The hits, each with how near its work is to the best in the graph of citations where that is known."""
     return [
-        replace(hit, why=(*hit.why, Why(CITED, None, near[_place(hit)])))
-        if _place(hit) in near and not hit.because(CITED)
+        replace(hit, why=(*hit.why, Why(CITED, None, near[place_of(hit)])))
+        if place_of(hit) in near and not hit.because(CITED)
         else hit
         for hit in hits
     ]
@@ -282,23 +284,15 @@ def _with_nearness(hits: Sequence[Hit], near: Mapping[_Place, float]) -> list[Hi
 
 def _one_a_work(hits: Sequence[Hit]) -> list[Hit]:
     """The best hit of each work, in their order."""
-    best: dict[_Place, Hit] = {}
+    best: dict[tuple[str, str], Hit] = {}
     for hit in hits:
-        best.setdefault(_place(hit), hit)
+        best.setdefault(place_of(hit), hit)
     return list(best.values())
-
-
-def _place(hit: Hit) -> _Place:
-    return hit.collection, hit.document
 
 
 def _ids(hits: Sequence[Hit]) -> Ids:
     return np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
 
 
-def _ranking(hits: Sequence[Hit]) -> Ranking:
-    return Ranking(_ids(hits), np.fromiter((hit.score for hit in hits), np.float64, len(hits)))
-
-
-def _reader(store: Store, place: _Place) -> Callable[[], Document | None]:
+def _reader(store: Store, place: tuple[str, str]) -> Callable[[], Document | None]:
     return lambda: store.document(*place)

@@ -117,7 +117,7 @@ class TestWeights:
 
         with open_index(":memory:", model="hash", intents={"generic": {"follow": []}}) as index:
             scoped: Index = index.scoped(Scope("ann"))
-            assert scoped.retrieve.intents["generic"].follow == ()
+            assert scoped.retrieve.intents["generic"].expansion.follow == ()
 
     def test_come_from_the_settings(self, tmp_path: Any, run: Any) -> None:
         (tmp_path / ".rifflux").mkdir()

@@ -121,10 +121,14 @@ class TestRanking:
 
     def test_scores_are_the_sum_of_what_is_shown(self, index):
         for hit in index.retrieve("cohomology").reranked:
-            parts = hit.because("works").detail
+            parts = dict(hit.because("works").detail)
+            values = parts.pop("values")
             assert sum(parts.values()) == pytest.approx(hit.score, abs=1e-9)
             assert set(parts) == {"lexical", "semantic", "citation", "field_match", "freshness", "authority"}
-            assert all(0 <= part <= 1 for part in parts.values())
+            assert values.keys() == parts.keys()
+            assert all(0 <= value <= 1 for value in values.values())
+            shares = INTENTS["keywords"].weights.shares()
+            assert parts == pytest.approx({name: shares[name] * value for name, value in values.items()})
 
     def test_a_subject_that_is_the_question_counts_in_full(self):
         known = {"whole": "adequate functors", "part": "adequate functors of finite type", "none": "sheaves"}
@@ -182,7 +186,7 @@ class TestRanking:
 
         store = index.store.of("")
         store.__class__ = Hanging
-        slow = replace(index.retrieve, cited=Cited(store, deadline_ms=20))
+        slow = replace(index.retrieve, cited=Cited(store), settings=ScholarSettings(expansion_ms=20))
         found = slow("sheaf cohomology")
         assert found.reranked[0].title == "Sheaf cohomology"
         assert any("citations were not followed" in reason for reason in found.trace.degraded)

@@ -1,13 +1,14 @@
 """Work that may take too long: done in a thread of its own, and abandoned when time is up.
 
 Python can't stop a thread. What was abandoned runs on, so there is a bound on how many such threads are put up with;
-once it is reached, nothing new starts until one of them has ended.
+once it is reached, nothing new of that name starts until one of them has ended.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
@@ -24,13 +25,13 @@ class Late(Exception):
 
 @dataclass
 class Workers:
-    """Runs work with a deadline, and refuses while `most_abandoned` earlier pieces still run past theirs.
+    """Runs work with a deadline, and refuses while `most_abandoned` earlier pieces of the same name run past theirs.
 
     The threads are daemons: the interpreter ends without waiting for them. Safe to share between threads.
     """
 
     most_abandoned: int = 4
-    _abandoned: int = field(default=0, init=False, repr=False)
+    _abandoned: Counter[str] = field(default_factory=Counter, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __call__(self, work: Callable[[], T], deadline: float | None, name: str = "work") -> T:
@@ -43,23 +44,23 @@ class Workers:
             return work()
         if time.perf_counter() >= deadline:
             raise Late("no time was left for it")
-        if self._abandoned >= self.most_abandoned:
-            raise Late(f"still busy with {self._abandoned} earlier requests")
+        if (busy := self._abandoned[name]) >= self.most_abandoned:
+            raise Late(f"still busy with {busy} earlier requests")
         future: Future[T] = Future()
         threading.Thread(target=_run, args=(work, future), name=name, daemon=True).start()
         wait([future], timeout=deadline - time.perf_counter())
         if not future.done():
-            self._abandon(future)
+            self._abandon(name, future)
             raise Late("it was not done in time")
         return future.result()
 
-    def _abandon(self, future: Future[T]) -> None:
-        self._count(1)
-        future.add_done_callback(lambda _: self._count(-1))
+    def _abandon(self, name: str, future: Future[T]) -> None:
+        self._count(name, 1)
+        future.add_done_callback(lambda _: self._count(name, -1))
 
-    def _count(self, change: int) -> None:
+    def _count(self, name: str, change: int) -> None:
         with self._lock:
-            self._abandoned += change
+            self._abandoned[name] += change
 
 
 def _run(work: Callable[[], T], future: Future[T]) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from rifflux.text.analyser import Analyser, fold
 from rifflux.types import Clause, Filter, Query
 
-__all__ = ["understand"]
+__all__ = ["parted", "understand"]
 
 _PIECE = re.compile(
     r"""
@@ -31,6 +31,8 @@ _PIECE = re.compile(
     re.VERBOSE,
 )
 
+#: A facet's value that is a number may be stored as one.
+_WHOLE, _DECIMAL = re.compile(r"-?\d{1,18}\Z"), re.compile(r"-?\d{1,15}\.\d{1,15}\Z")
 #: A question without these is plain words.
 _SYNTAX = frozenset('"-:*')
 
@@ -63,6 +65,18 @@ def understand(text: str, analyser: Analyser, facets: Collection[str] = (), filt
         semantic_text=" ".join(" ".join(reading.meaning).split()),
         filter=_narrowed(filter or Filter(), reading.facets),
     )
+
+
+def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
+    """What a question asks for, and its exclusions and facets; each half is read as in the whole."""
+    if _SYNTAX.isdisjoint(text):
+        return text, ""
+    asked: list[str] = []
+    limits: list[str] = []
+    for piece in _PIECE.finditer(text):
+        narrows = piece["minus"] or piece["without"] or piece["field"] in {*facets, "kind", "path"}
+        (limits if narrows else asked).append(piece[0])
+    return " ".join("".join(asked).split()), " ".join(limits)
 
 
 def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clause, ...]:
@@ -109,10 +123,23 @@ def _prefixes(prefixes: list[str], analyser: Analyser) -> Iterator[str]:
 def _narrowed(filter: Filter, facets: dict[str, list[str]]) -> Filter:
     if not facets:
         return filter
-    metadata = {name: values for name, values in facets.items() if name not in ("kind", "path")}
+    metadata = {
+        name: [each for value in values for each in _readings(value)]
+        for name, values in facets.items()
+        if name not in ("kind", "path")
+    }
     return replace(
         filter,
         kinds=(*filter.kinds, *facets.get("kind", ())),
         paths=(*filter.paths, *facets.get("path", ())),
         metadata={**filter.metadata, **metadata},
     )
+
+
+def _readings(value: str) -> Iterator[str | int | float]:
+    """A facet's value as it was typed, and as the number that it may be stored as."""
+    yield value
+    if _WHOLE.match(value):
+        yield int(value)
+    elif _DECIMAL.match(value):
+        yield float(value)

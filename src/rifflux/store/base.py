@@ -366,6 +366,10 @@ class Store(Protocol):
         """Those of the chunks whose document a filter lets through."""
         ...
 
+    def any_passes(self, filter: Filter) -> bool:
+        """Whether a filter lets any document through."""
+        ...
+
     def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
         """The (collection, key) of the documents that each `scheme:value` identifies; unknown ones are left out."""
         ...

@@ -49,6 +49,7 @@ class RankedWork(_OfWork):
 
     score: float
     components: dict[str, float] = Field(description="They add up to the score")
+    values: dict[str, float] = Field(description="The components from 0 to 1, before they are weighed")
     relevance: float | None = Field(description="From 0 to 1, on one scale for all questions")
     quality: str | None
 

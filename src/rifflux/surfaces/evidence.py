@@ -135,7 +135,14 @@ def _candidate(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 def _ranked(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     why = hit.because("works")
     components = dict(why.detail) if why else {}
-    told = {"score": hit.score, "components": components, "relevance": hit.relevance, "quality": hit.quality}
+    values = components.pop("values", {})
+    told = {
+        "score": hit.score,
+        "components": components,
+        "values": values,
+        "relevance": hit.relevance,
+        "quality": hit.quality,
+    }
     return _about(hit, names) | told
 
 

@@ -44,6 +44,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "names": lambda store, ids: dict(store.names(ids)),
     "titled": lambda store, ids: store.titled(("cache",), ids).tolist(),
     "passing": lambda store, ids: store.passing(Filter(since="2024"), ids).tolist(),
+    "any_passes": lambda store, ids: [store.any_passes(Filter(tags=(tag,))) for tag in ("T", "s:t", "none")],
     "identified": lambda store, ids: dict(store.identified(["doi:10.1/a"])),
     "linked": lambda store, ids: [store.linked(ids), store.linked(ids, incoming=True)],
     "citations": lambda store, ids: dict(store.citations(ids)),

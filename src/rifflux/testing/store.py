@@ -419,6 +419,14 @@ class StoreContract:
         assert store.passing(Filter(), ids).tolist() == [1, 2, 3]
         assert store.passing(Filter(kinds=("note",)), ids).tolist() == [1, 2]
         assert store.passing(Filter(since="2024"), ids).tolist() == [3]
+        assert store.any_passes(Filter(kinds=("mail",), since="2024"))
+        assert not store.any_passes(Filter(kinds=("note",), since="2024"))
+
+    def test_subjects_are_filtered_whatever_their_case(self, store: Store) -> None:
+        store.put("c", change("a", "some text", tags=(Tag("arxiv", "math.AG"),)))
+        for name, passes in (("math.ag", True), ("arXiv:math.AG", True), ("msc:math.AG", False), ("math", False)):
+            assert store.any_passes(Filter(tags=(name,))) == passes
+            assert len(store.passing(Filter(tags=(name,)), np.array([1]))) == passes
 
     def test_a_collection_is_read_by_date_and_among_equals_as_added(self, store: Store) -> None:
         for key, date in (("none", None), ("late", "2024-05-02"), ("early", "2024-05-01"), ("early2", "2024-05-01")):

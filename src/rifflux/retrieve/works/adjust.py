@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.works.cited import IN, OUT
-from rifflux.retrieve.works.intent import INTENTS, Intent, Packing, Weights
+from rifflux.retrieve.works.intent import IN, INTENTS, OUT, Expanding, Intent, Leaving, Packing, Weights
 
 __all__ = ["adjusted"]
 
+Part = TypeVar("Part", Leaving, Expanding, Packing)
 _WEIGHTS = tuple(each.name for each in fields(Weights))
 _LIMITS = tuple(each.name for each in fields(Packing) if each.name != "spread")
 
@@ -20,8 +20,9 @@ _LIMITS = tuple(each.name for each in fields(Packing) if each.name != "spread")
 def adjusted(changes: Mapping[str, Any], where: str = "intents") -> Mapping[str, Intent]:
     """The intents with these changes, by intent and by setting; what is not named stays as it is.
 
-    A setting is a component of the score with its weight (only proportions matter), `follow` (any of `out`, `in`),
-    `per_work`, `least_works`, `per_author`, `per_venue` or `spread`. Raises `InvalidArgument`, naming the place, for
+    A setting is a component of the score with its weight (only proportions matter), `not_kinds` (kinds of works that
+    are left out), `follow` (any of `out`, `in`), `seeds`, `neighbours`, `per_work`, `least_works`, `per_author`,
+    `per_venue` or `spread`. Raises `InvalidArgument`, naming the place, for
     what is unknown or cannot be meant; `where` is what the place begins with.
     """
     if not changes:
@@ -40,8 +41,18 @@ def _changed(intent: Intent, changes: Any, where: str) -> Intent:
     weights = replace(intent.weights, **{name: told[name] for name in _WEIGHTS if name in told})
     if not sum(getattr(weights, name) for name in _WEIGHTS):
         raise InvalidArgument(f"{where}: all weights are 0: give one of {', '.join(_WEIGHTS)} more than that")
-    packing = replace(intent.packing, **{name: told[name] for name in (*_LIMITS, "spread") if name in told})
-    return replace(intent, weights=weights, packing=packing, follow=told.get("follow", intent.follow))
+    return replace(
+        intent,
+        weights=weights,
+        leaving=_but(intent.leaving, told),
+        expansion=_but(intent.expansion, told),
+        packing=_but(intent.packing, told),
+    )
+
+
+def _but(part: Part, told: Mapping[str, Any]) -> Part:
+    """A part of an intent with what is told of its settings."""
+    return replace(part, **{each.name: told[each.name] for each in fields(part) if each.name in told})
 
 
 def _weight(value: Any, where: str) -> float:
@@ -70,9 +81,17 @@ def _directions(value: Any, where: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value))
 
 
+def _kinds(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) and each.strip() for each in value):
+        raise InvalidArgument(f"{where} must be a list of kinds of works, such as 'erratum', not {value!r}")
+    return tuple(dict.fromkeys(each.strip().lower() for each in value))
+
+
 _CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(_WEIGHTS, _weight),
+    "not_kinds": _kinds,
+    "follow": _directions,
+    **dict.fromkeys(("seeds", "neighbours"), _limit),
     **dict.fromkeys(_LIMITS, _limit),
     "spread": _switch,
-    "follow": _directions,
 }

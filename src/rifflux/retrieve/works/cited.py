@@ -1,61 +1,37 @@
-"""What stands around the best candidates in the graph of citations: one step, within its own time."""
+"""What stands around the best candidates in the graph of citations: one step."""
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from rifflux.models.workers import Late, Workers
+from rifflux.retrieve.works.intent import IN
 from rifflux.store.base import Store
-from rifflux.types import Hit, Ids, Ranking
+from rifflux.types import Hit, Query, Ranking
 
-__all__ = ["IN", "OUT", "Cited", "Expansion"]
-
-OUT, IN = "out", "in"
-
-
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """The neighbours of the seeds by their first chunk, best first, how near each is, and why there are none.
-
-    `nearness` also tells it of seeds that other seeds cite, by first chunk.
-    """
-
-    ranking: Ranking
-    degraded: str = ""
+__all__ = ["Cited", "allowed"]
 
 
 @dataclass(frozen=True)
 class Cited:
-    """Follows citations one step from the best candidates.
+    """Follows citations one step: the neighbours of seeds by their first chunk, best first, and how near each is.
 
     A neighbour's score is the sum, over the seeds that it is linked with, of 1 / (rank of the seed + 1) times the
     link's confidence, divided by the square root of how many links the seed has: one that cites everything says little.
-    What is not done within `deadline_ms` is left out.
+    Seeds that other seeds cite are among them. At most `most` are told.
     """
 
     store: Store
-    seeds: int = 10
     most: int = 100
-    deadline_ms: float = 50.0
-    workers: Workers = field(default_factory=Workers, repr=False, compare=False)
 
-    def __call__(self, hits: Sequence[Hit], follow: Sequence[str]) -> Expansion:
-        """The neighbours of the first `seeds` hits in the directions of `follow`."""
-        ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits[: self.seeds]), np.int64)
+    def __call__(self, seeds: Sequence[Hit], follow: Sequence[str]) -> Ranking:
+        """The neighbours of seeds, best first, in the directions of `follow`."""
+        ids = np.fromiter((int(hit.chunk_id, 16) for hit in seeds), np.int64)
         if not len(ids) or not follow:
-            return Expansion(Ranking.empty())
-        try:
-            deadline = time.perf_counter() + self.deadline_ms / 1000
-            return Expansion(self.workers(lambda: self._ranked(ids, follow), deadline, "citations"))
-        except Late as late:
-            return Expansion(Ranking.empty(), f"citations were not followed: {late}")
-
-    def _ranked(self, ids: Ids, follow: Sequence[str]) -> Ranking:
+            return Ranking.empty()
         scores: dict[int, float] = defaultdict(float)
         rank = {id: place for place, id in enumerate(ids.tolist(), 1)}
         for direction in follow:
@@ -69,3 +45,19 @@ class Cited:
         values = np.fromiter(scores.values(), np.float64, len(scores))
         order = np.lexsort((found, -values))[: self.most]
         return Ranking(found[order], values[order])
+
+
+def allowed(store: Store, limits: Query, ranking: Ranking) -> Ranking:
+    """What of a ranking a search would let through: what passes the filter, and holds what must and must not be held.
+
+    Each work is judged by the chunk that stands for it, as a search judges chunks.
+    """
+    ids = ranking.ids
+    if limits.filter and len(ids):
+        ids = ids[np.isin(ids, store.passing(limits.filter, ids))]
+    for clause in limits.required if len(ids) else ():
+        ids = ids[np.isin(ids, store.holding(clause, ids))]
+    for clause in limits.excluded if len(ids) else ():
+        ids = ids[~np.isin(ids, store.holding(clause, ids))]
+    kept = np.isin(ranking.ids, ids)
+    return Ranking(ranking.ids[kept], ranking.scores[kept])

@@ -1,21 +1,44 @@
-"""What a question about research works is after, by rules that can be read, each with its reason.
+"""What a question about research works is after, with the reason, and what follows from it.
 
-An intent is a row of `INTENTS`: how the six components are weighed, which citations are followed, and how evidence is
-packed. Nothing else in the code asks which intent it is.
+An intent is a row of `INTENTS`: how the six components are weighed, which works are left out, which citations are
+followed how far, how evidence is packed, and what becomes of a work that the question names. Nothing else in the code
+asks which intent it is. The rules of wording are in `wording`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from rifflux.errors import InvalidArgument
-from rifflux.text.analyser import Analyser, fold
+from rifflux.retrieve.works.sides import comparison_in
+from rifflux.retrieve.works.wording import foundational, is_bare, is_broad, names_one, recent, worded
+from rifflux.text.analyser import Analyser
 from rifflux.text.analyser import analyser as analyser_of
 from rifflux.types import Understanding
 
-__all__ = ["GENERIC", "INTENTS", "MODES", "Asked", "Intent", "Packing", "Weights", "asked_for"]
+__all__ = [
+    "ABOUT",
+    "FIRST",
+    "GENERIC",
+    "IN",
+    "INTENTS",
+    "MODES",
+    "OUT",
+    "Asked",
+    "Expanding",
+    "Intent",
+    "Leaving",
+    "Packing",
+    "Weights",
+    "asked_for",
+    "described",
+]
+
+#: Directions of citations: to what is cited, and to what cites.
+OUT, IN = "out", "in"
+#: What becomes of a work that a question names: it comes first, or what is looked for is like it.
+FIRST, ABOUT = "first", "about"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +60,23 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
+class Leaving:
+    """Which works are left out, besides those that a filter leaves out: those of `not_kinds`, in lower case."""
+
+    not_kinds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expanding:
+    """Which citations are followed: in the directions of `follow`, from so many of the best candidates (`seeds`), and
+    so many `neighbours` become candidates."""
+
+    follow: tuple[str, ...] = (OUT, IN)
+    seeds: int = 10
+    neighbours: int = 30
+
+
+@dataclass(frozen=True, slots=True)
 class Packing:
     """How evidence is chosen: at most so many passages of a work, works of an author and of a venue, at least so many
     works where there are candidates, and whether the works shall be spread over subjects."""
@@ -50,67 +90,60 @@ class Packing:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a sort of question needs. `follow` are directions of citations: `out`, what is cited, `in`, what cites."""
+    """What a sort of question needs. `naming` is what becomes of a work that it names, empty where nothing does."""
 
     name: str
     weights: Weights = field(default_factory=Weights)
-    follow: tuple[str, ...] = ("out", "in")
+    leaving: Leaving = field(default_factory=Leaving)
+    expansion: Expanding = field(default_factory=Expanding)
     packing: Packing = field(default_factory=Packing)
+    naming: str = ""
     both_sides: bool = False
 
 
 GENERIC = "generic"
 #: Words without a sentence, as people type them who know what the text says.
 KEYWORDS = "keywords"
+#: Kinds of publications that nobody learns a field from, as OpenAlex, Crossref and CSL call them.
+NOTICES = Leaving(
+    ("correction", "corrigendum", "editorial", "erratum", "errata", "paratext", "peer-review", "retraction")
+)
 INTENTS: Mapping[str, Intent] = {
     each.name: each
     for each in (
         Intent(GENERIC),
         Intent(KEYWORDS, Weights(lexical=0.5, semantic=0.15, citation=0.0)),
-        Intent("lookup", Weights(lexical=0.6, semantic=0.4, citation=0.0, field_match=0.2, authority=0.05), ()),
+        Intent(
+            "lookup",
+            Weights(lexical=0.6, semantic=0.4, citation=0.0, field_match=0.2, authority=0.05),
+            expansion=Expanding(follow=()),
+            naming=FIRST,
+        ),
         Intent(
             "survey",
             Weights(lexical=0.3, semantic=0.4, citation=0.15, field_match=0.25, authority=0.15),
+            leaving=NOTICES,
             packing=Packing(per_work=1, least_works=6, spread=True),
         ),
-        Intent("compare", packing=Packing(least_works=4), both_sides=True),
-        Intent("prereq", Weights(citation=0.3, authority=0.15), ("out",), Packing(per_work=1, least_works=6)),
-        Intent("related", Weights(lexical=0.25, semantic=0.5, citation=0.25), packing=Packing(per_work=1)),
+        Intent("compare", both_sides=True),
+        Intent(
+            "prereq",
+            Weights(citation=0.3, authority=0.15),
+            leaving=NOTICES,
+            expansion=Expanding(follow=(OUT,)),
+            packing=Packing(per_work=1, least_works=6),
+            naming=ABOUT,
+        ),
+        Intent(
+            "related",
+            Weights(lexical=0.25, semantic=0.5, citation=0.25),
+            packing=Packing(per_work=1),
+            naming=ABOUT,
+        ),
     )
 }
 #: What a caller may ask for by name.
 MODES = tuple(name for name in INTENTS if name not in (GENERIC, KEYWORDS))
-
-_COMPARE = re.compile(
-    r"\b(?:versus|vs\.?|compared? (?:to|with)|in comparison (?:to|with)|or rather)(?=\s)"
-    r"|\bdifferences? between\b|\bcompar(?:e|ison of)\b",
-    re.I,
-)
-_BETWEEN = re.compile(
-    r"\b(?:differences? between|compare|comparison of)\s+(.+?)\s+(?:and|with|to|versus|vs\.?)\s+(.+)", re.I
-)
-_AROUND = re.compile(r"(.+?)\s+(?:versus|vs\.?|compared? (?:to|with)|in comparison (?:to|with)|or rather)\s+(.+)", re.I)
-_PREREQ = re.compile(
-    r"\bprerequisites?\b|\bbackground (?:for|needed|required|reading)\b|\bbefore (?:i )?(?:read|study)(?:ing)?\b"
-    r"|\b(?:what|which) .*\b(?:read|know|learn|study)\b.*\b(?:before|first|to understand)\b|\brequired to understand\b",
-    re.I,
-)
-_RELATED = re.compile(
-    r"\b(?:related|similar) (?:to|works?|papers?|results?)\b|\b(?:papers?|works?|results?) like\b", re.I
-)
-_SURVEY = re.compile(
-    r"\b(?:surveys?|overviews?|introductions? to|state of the art|literature on|reading list|textbooks?)\b"
-    r"|\b(?:references?|papers|works|books) (?:on|about|for)\b",
-    re.I,
-)
-_FOUNDATIONAL = re.compile(
-    r"\b(?:foundational|foundations? of|classic(?:al)? (?:paper|work|reference)s?|seminal|canonical)\b", re.I
-)
-_RECENT = re.compile(r"\b(?:recent|latest|newest|current|this year)\b", re.I)
-_BY = re.compile(r"\b(?:paper|article|book|theorem|lemma|work|result)s? (?:by|of) [^\W\d_a-z]", re.U)
-_THEOREM = re.compile(r"\b(?:theorem|lemma|proposition|corollary|definition|tag)\s+[\d(]?[\w.]*\d", re.I)
-_WORD = re.compile(r"[^\W\d_]+")
-_LEAD = re.compile(r"^(?:what (?:is|are) the |the |compare |comparison of )", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,51 +161,80 @@ def asked_for(
     understanding: Understanding | None = None,
     intents: Mapping[str, Intent] = INTENTS,
     analyser: Analyser | None = None,
+    *,
+    named: str = "",
 ) -> Asked:
     """What a question is after: what `mode` says, else the first rule that holds. Raises `InvalidArgument`.
 
-    `analyser` knows the words that make a sentence; by default those of English.
+    `text` is the question without its filters. `analyser` knows the words that make a sentence; by default those of
+    English. `named` says what the question is where it is the name of a work and nothing else.
     """
-    if mode is not None and mode not in intents:
-        raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}")
-    name, reason = (mode, "asked for by name") if mode else _rule(text, understanding, analyser or analyser_of())
-    intent = intents[name]
-    weights, told = _leaning(text, intent.weights)
-    sides = sides_of(text) if intent.both_sides else ()
-    return Asked(replace(intent, weights=weights), f"{reason}{told}", sides)
+    if mode is not None and mode not in MODES:
+        raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}, or none: the wording decides then")
+    analyser = analyser or analyser_of()
+    name, reason = (mode, "asked for by name") if mode else _rule(text, understanding, analyser, named)
+    intent, leaning = _leaning(text, intents[name])
+    sides, told = _sides(text, intent, by_name=mode is not None)
+    intent, broad = _broadened(text, intent, understanding, analyser)
+    return Asked(intent, f"{reason}{leaning}{told}{broad}", sides)
 
 
-def _rule(text: str, understanding: Understanding | None, analyser: Analyser) -> tuple[str, str]:
-    for name, pattern in (("compare", _COMPARE), ("prereq", _PREREQ), ("related", _RELATED)):
-        if found := pattern.search(text):
-            return name, f"it says {found[0].strip()!r}"
-    if (found := _FOUNDATIONAL.search(text)) or (found := _SURVEY.search(text)):
-        return "survey", f"it says {found[0].strip()!r}"
-    if found := _THEOREM.search(text) or _BY.search(text):
-        return "lookup", f"it names one thing: {found[0].strip()!r}"
+def _rule(text: str, understanding: Understanding | None, analyser: Analyser, named: str) -> tuple[str, str]:
+    """The intent that a question's wording tells, and the reason."""
+    if named:
+        return "lookup", f"it is {named}"
+    if comparison := comparison_in(text):
+        return "compare", f"it says {comparison.says!r}"
+    if found := worded(text):
+        name, words = found
+        return name, f"it names one thing: {words!r}" if name == "lookup" else f"it says {words!r}"
+    if one := names_one(text, analyser):
+        return "lookup", f"it names one thing: {one!r}"
     if understanding and understanding.kind == "identifier":
         return "lookup", "it is an identifier"
-    words = _WORD.findall(text)
-    if words and all(map(analyser.of_word, words)):
+    if is_bare(text, analyser):
         return KEYWORDS, "bare words, no sentence: the words count most"
     return GENERIC, "no rule holds: searched by words, meaning and citations"
 
 
-def _leaning(text: str, weights: Weights) -> tuple[Weights, str]:
+def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
     """Foundational wording wants what is cited and not what is new; wording about time wants what is new."""
-    if found := _FOUNDATIONAL.search(text):
-        more = replace(weights, freshness=0.0, citation=2 * weights.citation, authority=2 * weights.authority)
-        return more, f"; {found[0]!r}: citations count more, and age nothing"
-    if found := _RECENT.search(text):
-        return replace(weights, freshness=0.15), f"; {found[0]!r}: recent works count more"
-    return weights, ""
+    weights, plain = intent.weights, Weights()
+    if words := foundational(text):
+        more = replace(
+            weights,
+            freshness=0.0,
+            citation=2 * (weights.citation or plain.citation),
+            authority=2 * max(weights.authority, plain.authority),
+        )
+        # What nobody follows cannot count.
+        expansion = replace(intent.expansion, follow=intent.expansion.follow or (OUT, IN))
+        told = f"; {words!r}: citations count more, and age nothing"
+        return replace(intent, weights=more, expansion=expansion), told
+    if words := recent(text):
+        return replace(intent, weights=replace(weights, freshness=0.15)), f"; {words!r}: recent works count more"
+    return intent, ""
 
 
-def sides_of(text: str) -> tuple[str, ...]:
-    """The two things that are compared, or none where they cannot be told."""
-    found = _BETWEEN.search(text) or _AROUND.match(text)
-    sides = [_LEAD.sub("", side).strip(" ?.,") for side in found.groups()] if found else []
-    return tuple(sides) if len(sides) == 2 and all(sides) and fold(sides[0]) != fold(sides[1]) else ()
+def _sides(text: str, intent: Intent, *, by_name: bool) -> tuple[tuple[str, ...], str]:
+    """The two sides of a comparison, and how that is told; none where the intent compares nothing."""
+    if not intent.both_sides:
+        return (), ""
+    found = comparison_in(text, by_name=by_name)
+    if not found:
+        return (), "; no two sides were found: searched as one question"
+    return found.sides, f"; searched for {found.sides[0]!r} and for {found.sides[1]!r}"
+
+
+def _broadened(
+    text: str, intent: Intent, understanding: Understanding | None, analyser: Analyser
+) -> tuple[Intent, str]:
+    """A broad question that names nothing wants evidence from several fields."""
+    named = understanding and (understanding.identifiers or understanding.names)
+    if intent.name not in (GENERIC, KEYWORDS) or intent.packing.spread or named or not is_broad(text, analyser):
+        return intent, ""
+    packing = replace(intent.packing, spread=True)
+    return replace(intent, packing=packing), "; so few words are broad: evidence is spread over subjects"
 
 
 def described(asked: Asked) -> Mapping[str, object]:

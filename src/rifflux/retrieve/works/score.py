@@ -10,6 +10,9 @@
 `freshness`    halved with every `half_life_years` of age; zero without a year, or one that may not be told
 `authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1
 
+A work that the question names by its identifier or title has all that words, meaning and subjects can say. Of one
+without a licence record neither year nor citations are told, so freshness and authority say nothing of it.
+
 Nothing is taken away for age, and what is cited ever so often gets no more than `most_citations` give: an old work that
 answers stays where its words and meaning put it.
 """
@@ -17,7 +20,7 @@ answers stays where its words and meaning put it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -45,7 +48,8 @@ class WorkScore:
     """Scores candidates, one hit a work, whose trails have their BM25 and cosine. `year` is this year.
 
     `words` are the terms that `analyser` makes of the question. `near` is how near works are to the best candidates in
-    the graph of citations, by collection and key.
+    the graph of citations, by collection and key. `named` are the works that the question names, `like` the subjects of
+    one that is asked about.
     """
 
     store: Store
@@ -53,6 +57,8 @@ class WorkScore:
     year: int
     near: Mapping[tuple[str, str], float] = field(default_factory=dict)
     subjects: Sequence[str] = ()
+    named: Collection[tuple[str, str]] = ()
+    like: Sequence[Tag] = ()
     words: frozenset[str] = frozenset()
     analyser: Analyser = field(default_factory=analyser)
     leaders: int = 10
@@ -60,27 +66,37 @@ class WorkScore:
     most_citations: int = 100
 
     def __call__(self, hits: Sequence[Hit]) -> list[Hit]:
-        """The hits in the order of their scores, each with what its score is made of; ties by chunk id."""
+        """The hits in the order of their scores, each with what its score is made of; ties by chunk id.
+
+        In the trail, each component stands with its share of the score; `values` are the components before weighing.
+        """
         if not hits:
             return []
         ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
-        components = {
-            "lexical": self._lexical(hits),
-            "semantic": share(np.array([_score(hit, SEMANTIC) for hit in hits])),
-            "citation": share(np.array([self.near.get((hit.collection, hit.document), 0.0) for hit in hits])),
-            "field_match": self._field_match(ids),
-            "freshness": self._freshness(hits),
-            "authority": self._authority(ids),
-        }
-        parts = {name: share * components[name] for name, share in self.weights.shares().items()}
-        scores = np.sum(list(parts.values()), axis=0)
+        components = self.components(hits, ids)
+        shares = self.weights.shares()
+        scores = np.sum([weight * components[name] for name, weight in shares.items()], axis=0)
         order = np.lexsort((ids, -np.round(scores, 12)))
-        return [
-            hits[place].moved(
-                SCORED, float(scores[place]), rank=rank, **{name: float(part[place]) for name, part in parts.items()}
-            )
-            for rank, place in enumerate(order.tolist(), 1)
-        ]
+        ranked = []
+        for rank, place in enumerate(order.tolist(), 1):
+            values = {name: float(component[place]) for name, component in components.items()}
+            parts = {name: weight * values[name] for name, weight in shares.items()}
+            ranked.append(hits[place].moved(SCORED, float(scores[place]), rank=rank, **parts, values=values))
+        return ranked
+
+    def components(self, hits: Sequence[Hit], ids: Ids) -> dict[str, Scores]:
+        """The six components of each hit, in [0, 1]."""
+        places = [(hit.collection, hit.document) for hit in hits]
+        named = np.array([place in self.named for place in places])
+        told = np.array([not is_withheld(hit.collection, hit.licence) for hit in hits])
+        return {
+            "lexical": np.maximum(self._lexical(hits), named),
+            "semantic": np.maximum(share(np.array([_score(hit, SEMANTIC) for hit in hits])), named),
+            "citation": share(np.array([self.near.get(place, 0.0) for place in places])),
+            "field_match": np.maximum(self._field_match(ids), named),
+            "freshness": self._freshness(hits) * told,
+            "authority": self._authority(ids) * told,
+        }
 
     def _lexical(self, hits: Sequence[Hit]) -> Scores:
         scores = np.array([_score(hit, LEXICAL) * _lift(hit) for hit in hits])
@@ -90,7 +106,7 @@ class WorkScore:
         found = self.store.tags_of(ids)
         tags = [found.get(id, ()) for id in ids.tolist()]
         if self.subjects:
-            wanted = dict.fromkeys(self.subjects, 1.0)
+            wanted = {_plain(each): 1.0 for each in self.subjects}
             return share(np.array([_overlap(each, wanted) for each in tags]))
         named = np.array(
             [max((self._likeness(tag) for tag in each if tag.scheme in WORDED), default=0.0) for each in tags]
@@ -104,11 +120,12 @@ class WorkScore:
         return (len(terms & self.words) / (len(terms | self.words) or 1)) ** 2
 
     def _shared(self, codes: Sequence[Sequence[Tag]]) -> Scores:
-        """How much of the best candidates' codes each candidate has."""
+        """How much each candidate has of the codes of the work that is asked about, else of the best candidates."""
         wanted: dict[str, float] = defaultdict(float)
-        for rank, tags in enumerate(codes[: self.leaders], 1):
+        like = [tag for tag in self.like if tag.scheme not in WORDED]
+        for rank, tags in enumerate([like] if like else codes[: self.leaders], 1):
             for tag in tags:
-                wanted[tag.value] += 1.0 / (rank + 1)
+                wanted[_plain(tag.value)] += 1.0 / (rank + 1)
         return np.array([_overlap(tags, wanted) for tags in codes])
 
     def _freshness(self, hits: Sequence[Hit]) -> Scores:
@@ -141,4 +158,11 @@ def _lift(hit: Hit) -> float:
 
 
 def _overlap(tags: Sequence[Tag], wanted: Mapping[str, float]) -> float:
-    return sum(wanted.get(tag.value, 0.0) or wanted.get(f"{tag.scheme}:{tag.value}", 0.0) for tag in tags)
+    return sum(
+        wanted.get(_plain(tag.value), 0.0) or wanted.get(_plain(f"{tag.scheme}:{tag.value}"), 0.0) for tag in tags
+    )
+
+
+def _plain(subject: str) -> str:
+    """A subject as it is compared: case says nothing."""
+    return " ".join(subject.lower().split())

@@ -40,8 +40,9 @@ def _conditions(filter: Filter) -> Iterator[Condition]:
     for number, key in enumerate(filter.without):
         yield f"json_extract(document.metadata, :without{number}) is null", {f"without{number}": _path(key)}
     if filter.tags:
-        value, bound_tags = _any_of("tag.value =", "tag", filter.tags)
-        whole, _ = _any_of("tag.scheme || ':' || tag.value =", "tag", filter.tags)
+        # Subjects are typed as they come: math.ag, arXiv:math.AG.
+        value, bound_tags = _any_of("tag.value collate nocase =", "tag", filter.tags)
+        whole, _ = _any_of("(tag.scheme || ':' || tag.value) collate nocase =", "tag", filter.tags)
         yield f"exists (select 1 from tag where tag.document = document.id and ({value} or {whole}))", bound_tags
     for number, kind in enumerate(filter.not_kinds):
         yield f"document.kind <> :not_kind{number}", {f"not_kind{number}": kind}

@@ -164,6 +164,11 @@ class Reading(View):
         rows = self._rows(statement, bound | {"ids": json.dumps(ids.tolist())})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
+    def any_passes(self, filter: Filter) -> bool:
+        """Whether a filter lets any document through."""
+        condition, bound = where(filter)
+        return bool(self._rows(sql.ANY_PASSES.format(condition=condition or "true"), bound)[0][0])
+
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""
         terms = self._terms()

@@ -43,6 +43,8 @@ PASSING = """
 select chunk.uid from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids)) and {condition}"""
 
+ANY_PASSES = "select exists (select 1 from document where owner = :owner and {condition})"
+
 HOLDING = """
 select chunk.uid from chunk where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))
 and chunk.id in (select rowid from {table} where {table} match :terms)"""
