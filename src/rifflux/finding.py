@@ -83,6 +83,8 @@ class Finding:
         asked = asked_for(text, mode, understanding, intents, asking.analyser, named=alone)
         if asked.intent.naming == ABOUT:
             told = f"it is about {named.told}, which is left out itself" if named else doubt
+            if named and asked.intent.about:
+                asked = replace(asked, intent=replace(asked.intent, weights=asked.intent.about))
             return Question(query, text, limits, asked, understanding, about=named, notes=(told,) if told else ())
         first = named if asked.intent.naming == FIRST else None
         return Question(query, text, limits, asked, understanding, first)

@@ -144,6 +144,9 @@ class TestWeights:
             ({"survey": {"per_work": 1.5}}, "not 1.5"),
             ({"survey": {"spread": 1}}, "spread must be true or false"),
             ({"survey": {"follow": ["up"]}}, "'out' (what is cited)"),
+            ({"survey": {"seeds": 0}}, "intents.survey.seeds must be a whole number of 1 or more, not 0"),
+            ({"survey": {"neighbours": "few"}}, "intents.survey.neighbours must be a whole number"),
+            ({"survey": {"not_kinds": "erratum"}}, "intents.survey.not_kinds must be a list of kinds of works"),
             ({"lookup": dict.fromkeys(("lexical", "semantic", "field_match", "authority"), 0)}, "all weights are 0"),
         ],
     )

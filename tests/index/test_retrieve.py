@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import threading
 from dataclasses import replace
 
 import pytest
@@ -11,7 +13,6 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.index import open_index
-from rifflux.retrieve.works.cited import Cited
 from rifflux.retrieve.works.intent import INTENTS, asked_for
 from rifflux.retrieve.works.pack import digest
 from rifflux.retrieve.works.verify import verify
@@ -75,6 +76,19 @@ class TestIntents:
             ("what to read before studying stacks", "prereq"),
             ("prerequisites for algebraic geometry", "prereq"),
             ("papers similar to Sheaf cohomology", "related"),
+            ("paper Faisceaux algebriques coherents by Serre", "lookup"),
+            ("Faisceaux algebriques coherents by Serre", "lookup"),
+            ("proof of the Hahn-Banach theorem", "lookup"),
+            ("theorem of Riemann-Roch", "lookup"),
+            ("seminal paper by Serre", "lookup"),
+            ("classic text on parsing", "survey"),
+            ("pioneering work on sorting", "survey"),
+            ("garbage collection survey", "survey"),
+            ("LL or LR parsing, which is better?", "compare"),
+            ("how does LL parsing differ from LR parsing", "compare"),
+            ("which papers should I read first to understand stacks", "prereq"),
+            ("work related to Deligne", "related"),
+            ("papers citing EGA", "related"),
             ("finiteness of etale cohomology", "generic"),
             ("etale cohomology finiteness", "keywords"),
             ("42", "generic"),
@@ -85,14 +99,47 @@ class TestIntents:
         assert asked.intent.name == intent
         assert asked.reason
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "canonical divisor of a curve", "canonical bundle formula", "classical groups", "Classical groups",
+            "current algebra", "electric current algebra", "latest common ancestor", "most recent common ancestor",
+            "newest vertex bisection", "related rates", "similar matrices", "matrices similar to a diagonal matrix",
+            "elements related to units", "comparison theorem", "Comparison theorem", "comparison test for series",
+            "comparison isomorphism between etale and de Rham cohomology", "differences between consecutive primes",
+            "finite differences", "survey sampling", "sample surveys", "survey propagation", "fundamental group",
+            "fundamental theorem of algebra", "standard deviation", "reference counting",
+            "an argument that works for rings",
+            "which machines read the tape first", "a theorem proved by induction", "tag system", "Vector bundle",
+        ],
+    )  # fmt: skip
+    def test_terms_of_mathematics_are_no_wishes(self, text):
+        asked = asked_for(text)
+        assert asked.intent.name in ("generic", "keywords"), asked.reason
+        assert asked.intent.weights.freshness == 0
+        assert asked.intent.weights == INTENTS[asked.intent.name].weights
+
+    @pytest.mark.parametrize(
+        "text", ["recent papers on parsing", "latest results on sieves", "current research on stacks"]
+    )
+    def test_what_is_new_counts_where_it_is_asked_for(self, text):
+        assert asked_for(text).intent.weights.freshness > 0
+
+    def test_few_plain_words_are_broad(self):
+        assert asked_for("cohomology").intent.packing.spread
+        assert "spread over subjects" in asked_for("etale cohomology").reason
+        for narrow in ("etale cohomology finiteness", "Hilbert scheme", "H^1", "42"):
+            assert not asked_for(narrow).intent.packing.spread
+
     def test_which_words_make_a_sentence_depends_on_the_language(self):
         for language, intent in (("english", "keywords"), ("german", "generic")):
             assert asked_for("Garben auf Schemata", analyser=analyser(language)).intent.name == intent
 
     def test_a_mode_overrides_and_must_exist(self):
         assert asked_for("quicksort versus heapsort", "survey").intent.name == "survey"
-        with pytest.raises(InvalidArgument, match="prereq"):
-            asked_for("x", "psychic")
+        for mode in ("psychic", "generic", "keywords", "", ["survey"]):
+            with pytest.raises(InvalidArgument, match="prereq"):
+                asked_for("x", mode)
 
     def test_foundational_wording_forgets_age_and_weighs_citations(self):
         plain, leaning = (
@@ -100,6 +147,9 @@ class TestIntents:
         )
         assert leaning.freshness == 0 < leaning.citation
         assert leaning.citation + leaning.authority > plain.citation + plain.authority
+        lookup = asked_for("foundational sheaf cohomology", "lookup").intent
+        assert lookup.weights.citation > 0
+        assert lookup.expansion.follow
 
     def test_both_sides_are_told_apart(self):
         assert asked_for("difference between flat modules and projective modules").sides == (
@@ -107,6 +157,27 @@ class TestIntents:
         )  # fmt: skip
         assert asked_for("quicksort vs. heapsort").sides == ("quicksort", "heapsort")
         assert asked_for("compare").sides == ()
+
+    @pytest.mark.parametrize(
+        ("text", "sides"),
+        [
+            ("approach A vs B for problem P", ("approach A for problem P", "B for problem P")),
+            ("quicksort vs mergesort for external sorting?",
+             ("quicksort for external sorting", "mergesort for external sorting")),
+            ("which is better for typing: LL or LR parsing", ("LL for typing", "LR parsing for typing")),
+            ("parsing of tables versus parsing of trees", ("parsing of tables", "parsing of trees")),
+            ("comparing LL with LR parsing", ("LL", "LR parsing")),
+        ],
+    )  # fmt: skip
+    def test_what_is_compared_for_holds_for_both_sides(self, text, sides):
+        assert asked_for(text).sides == sides
+
+    def test_a_comparison_by_name_has_sides_or_says_that_it_has_none(self):
+        asked = asked_for("LL and LR parsing", "compare")
+        assert asked.sides == ("LL", "LR parsing")
+        assert "'LL' and for 'LR parsing'" in asked.reason
+        assert "no two sides" in asked_for("parsing", "compare").reason
+        assert asked_for("LL and LR parsing").sides == ()
 
     def test_weights_of_every_intent_are_shares(self):
         for intent in INTENTS.values():
@@ -176,26 +247,143 @@ class TestRanking:
         found = index.retrieve("heapsort versus etale cohomology")
         assert set(titles(found.reranked[:2])) == {"Sorting by heaps", "Etale cohomology"}
 
-    def test_a_citation_graph_that_hangs_costs_its_own_time_only(self, index):
-        class Hanging(type(index.store)):
-            def linked(self, ids, *, incoming=False):
-                import time
+    def test_what_a_question_leaves_out_is_left_out_of_what_is_cited_too(self, index):
+        def asked(limits):
+            return titles(index.retrieve(f"resolutions {limits}").reranked)
 
-                time.sleep(1)
-                return []
+        assert "Sur quelques points" in asked("")
+        assert "Sur quelques points" not in asked("-derived")
+        assert set(asked('authors:"Bob Best"')) == {"Etale cohomology"}
+        assert set(asked("year:2015")) == {"Etale cohomology"}
+        sides = index.retrieve("spaces versus schemes year:2015 -heapsort")
+        assert titles(sides.reranked) == ["Etale cohomology"]
+        assert sides.asked.sides == ("spaces", "schemes")
 
-        store = index.store.of("")
-        store.__class__ = Hanging
-        slow = replace(index.retrieve, cited=Cited(store), settings=ScholarSettings(expansion_ms=20))
-        found = slow("sheaf cohomology")
+    @pytest.mark.parametrize("name", ["doi:10.1/sheaves", "Sheaf cohomology", '"Sheaf cohomology"'])
+    def test_a_named_work_is_what_is_looked_for_and_no_answer(self, index, name):
+        found = index.retrieve(f"papers similar to {name}")
+        assert "Sheaf cohomology" not in titles([*found.reranked, *found.candidates])
+        assert titles(found.reranked)[0] == "Etale cohomology"
+        assert any("Sheaf cohomology" in note and "left out" in note for note in found.trace.notes)
+
+    def test_prerequisites_of_a_work_are_what_it_cites(self, index):
+        for asked in (
+            index.retrieve("what to read before studying doi:10.1/etale"),
+            index.retrieve("Etale cohomology", mode="prereq"),
+        ):
+            assert set(titles(asked.reranked[:2])) == {"Sheaf cohomology", "Sur quelques points"}
+            assert asked.asked.intent.weights == INTENTS["prereq"].about
+        nothing = index.retrieve("prerequisites for doi:10.1/sorting")
+        assert any("no citations of it are known" in note for note in nothing.trace.notes)
+
+    def test_a_work_without_licence_can_be_asked_about_and_is_not_told(self, index):
+        found = index.retrieve("papers similar to doi:10.1/closed")
+        assert titles(found.reranked)
+        assert "Closed cohomology notes" in " ".join(found.trace.notes)
+        assert SECRET not in str(found)
+
+    def test_a_work_that_is_looked_up_by_its_identifier_comes_first(self, index):
+        found = index.retrieve("doi:10.1/sorting")
+        assert found.asked.intent.name == "lookup"
+        assert titles(found.reranked)[0] == "Sorting by heaps"
+        assert found.reranked[0].because("works").detail["values"]["lexical"] == 1
+
+    def test_notices_are_no_survey(self):
+        with open_index(":memory:", model="hash", profile="works") as index:
+            index.works.add(work("a", "Parsing", "On parsing."), work("b", "Erratum", "On parsing.", kind="erratum"))
+            assert titles(index.retrieve("parsing", mode="survey").reranked) == ["Parsing"]
+            assert index.retrieve("parsing", mode="survey").trace.dropped["kind"] == 1
+            assert set(titles(index.retrieve("parsing").reranked)) == {"Parsing", "Erratum"}
+        with open_index(":memory:", model="hash", profile="works", intents={"survey": {"not_kinds": []}}) as index:
+            index.works.add(work("b", "Erratum", "On parsing.", kind="erratum"))
+            assert titles(index.retrieve("parsing", mode="survey").reranked) == ["Erratum"]
+
+    @pytest.mark.parametrize(
+        ("wrong", "told"),
+        [
+            ({"date_range": ("1970",)}, "a pair of the first and the last date"),
+            ({"date_range": "1970"}, "a pair of the first and the last date"),
+            ({"date_range": ("1990", "1980")}, "from 1990 to 1980: give the earlier one first"),
+            ({"budget": "100"}, "whole number of tokens above 0, not '100'"),
+            ({"budget": True}, "not True"),
+            ({"subjects": [1]}, "'subjects' must be a string or a sequence of strings"),
+            ({"sources": [""]}, "'sources' holds an empty name"),
+            ({"cite": ["bibtex"]}, "choose bibtex or csl"),
+        ],
+    )
+    def test_what_cannot_be_meant_is_refused(self, index, wrong, told):
+        with pytest.raises(InvalidArgument, match=re.escape(told)):
+            index.retrieve("cohomology", **wrong)
+
+    def test_subjects_are_compared_without_case_and_unknown_ones_are_told(self, index):
+        wanted = index.retrieve("cohomology", subjects=["math.AG"])
+        for spelt in ("MATH.ag", "arXiv:math.AG", ["ARXIV:math.ag"]):
+            assert index.retrieve("cohomology", subjects=spelt).reranked == wanted.reranked
+        assert index.retrieve("cohomology", subjects=None, sources=None, date_range=None).reranked
+        notes = index.retrieve("cohomology", subjects=["math.AG", "math.XX"], sources="nowhere").trace.notes
+        assert {"no work here has the subject 'math.XX'", "no work here is from a source 'nowhere'"} <= set(notes)
+        assert not any("'math.AG'" in note for note in notes)
+
+
+class TestStages:
+    """A stage that hangs or fails costs its own time only, and is named."""
+
+    @pytest.fixture
+    def own(self):
+        """An index whose graph of citations does what `does` says, when it is asked by the named method."""
+        with open_index(":memory:", model="hash", profile="works") as index:
+            index.works.add(*WORKS)
+
+            def broken(method, does):
+                class Broken(type(index.store)):
+                    pass
+
+                def instead(self, *_, **__):
+                    return does()
+
+                setattr(Broken, method, instead)
+                index.store.__class__ = Broken
+                return index
+
+            yield broken
+
+    STAGES = (("linked", "citations were not followed", "works"), ("citations", "the merged order was kept", None))
+
+    @pytest.mark.parametrize(("method", "told", "reranker"), STAGES)
+    def test_that_hangs(self, own, method, told, reranker):
+        ended = threading.Event()
+        index = own(method, ended.wait)
+        quick = ScholarSettings(expansion_ms=20, rerank_ms=20)
+        if reranker:
+            quick = replace(quick, rerank_ms=5_000)
+        try:
+            reasons = []
+            for _ in range(6):
+                # Each request asks anew, as a service does: what hangs is counted over all of them.
+                found = replace(index.retrieve, settings=quick)("sheaf cohomology")
+                assert found.reranked[0].title == "Sheaf cohomology"
+                assert found.trace.reranker == reranker
+                reasons += [reason for reason in found.trace.degraded if told in reason]
+                assert set(found.trace.degraded) <= set(found.evidence.notes)
+            assert ["not done in time" in reason for reason in reasons] == [True] * 4 + [False] * 2
+            assert "still busy with 4 earlier requests" in reasons[-1]
+            scoped = replace(index.using(index.profile).retrieve, settings=quick)
+            assert any("still busy" in reason for reason in scoped("sheaf cohomology").trace.degraded)
+        finally:
+            ended.set()
+
+    @pytest.mark.parametrize(("method", "told", "reranker"), STAGES)
+    def test_that_fails(self, own, method, told, reranker):
+        def fails():
+            raise ZeroDivisionError(SECRET)
+
+        found = own(method, fails).retrieve("sheaf cohomology")
         assert found.reranked[0].title == "Sheaf cohomology"
-        assert any("citations were not followed" in reason for reason in found.trace.degraded)
-
-    def test_a_late_score_leaves_the_merged_order(self, index):
-        late = replace(index.retrieve, settings=ScholarSettings(rerank_ms=1e-6))
-        found = late("sheaf cohomology")
-        assert found.reranked[0].title == "Sheaf cohomology"
-        assert any("merged order" in reason for reason in found.trace.degraded)
+        assert found.trace.reranker == reranker
+        (reason,) = [reason for reason in found.trace.degraded if told in reason]
+        assert "ZeroDivisionError" in reason
+        assert SECRET not in str(found)
+        assert reason in found.evidence.notes
 
 
 @pytest.mark.parametrize("profile", ["files", "works"])

@@ -12,7 +12,7 @@ from rifflux.retrieve.works.intent import IN, INTENTS, OUT, Expanding, Intent, L
 
 __all__ = ["adjusted"]
 
-Part = TypeVar("Part", Leaving, Expanding, Packing)
+Part = TypeVar("Part", Weights, Leaving, Expanding, Packing)
 _WEIGHTS = tuple(each.name for each in fields(Weights))
 _LIMITS = tuple(each.name for each in fields(Packing) if each.name != "spread")
 
@@ -38,12 +38,13 @@ def _changed(intent: Intent, changes: Any, where: str) -> Intent:
     if unknown := sorted(set(changes) - set(_CHECKS)):
         raise InvalidArgument(f"{where}: no setting {unknown[0]!r}; choose from {', '.join(_CHECKS)}")
     told = {name: _CHECKS[name](value, f"{where}.{name}") for name, value in changes.items()}
-    weights = replace(intent.weights, **{name: told[name] for name in _WEIGHTS if name in told})
+    weights = _but(intent.weights, told)
     if not sum(getattr(weights, name) for name in _WEIGHTS):
         raise InvalidArgument(f"{where}: all weights are 0: give one of {', '.join(_WEIGHTS)} more than that")
     return replace(
         intent,
         weights=weights,
+        about=intent.about and _but(intent.about, told),
         leaving=_but(intent.leaving, told),
         expansion=_but(intent.expansion, told),
         packing=_but(intent.packing, told),

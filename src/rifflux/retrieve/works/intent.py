@@ -90,7 +90,10 @@ class Packing:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a sort of question needs. `naming` is what becomes of a work that it names, empty where nothing does."""
+    """What a sort of question needs. `naming` is what becomes of a work that it names, empty where nothing does.
+
+    Where the question is about such a work, `about` are the weights, if there are any.
+    """
 
     name: str
     weights: Weights = field(default_factory=Weights)
@@ -98,6 +101,7 @@ class Intent:
     expansion: Expanding = field(default_factory=Expanding)
     packing: Packing = field(default_factory=Packing)
     naming: str = ""
+    about: Weights | None = None
     both_sides: bool = False
 
 
@@ -133,6 +137,7 @@ INTENTS: Mapping[str, Intent] = {
             expansion=Expanding(follow=(OUT,)),
             packing=Packing(per_work=1, least_works=6),
             naming=ABOUT,
+            about=Weights(lexical=0.15, semantic=0.2, citation=0.6, field_match=0.15, authority=0.15),
         ),
         Intent(
             "related",

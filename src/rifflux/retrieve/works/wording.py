@@ -51,7 +51,7 @@ _SURVEY = re.compile(
     r"(?<!sample )(?<!household )(?<!field )\bsurveys? (?:of|on|about|articles?|papers?)\b|\b(?:a|any|recent) survey\b"
     r"|(?<!sample )(?<!household )(?<!field )(?<=\w )surveys?\W*$"
     r"|\boverviews?\b|\bintroductions? to\b|\bstate of the art\b|\bliterature on\b|\breading list\b|\btextbooks?\b"
-    r"|\b(?:references?|papers|articles|books|publications|works) (?:on|about)\b|\b(?:references?|books) for\b",
+    r"|\b(?:references?|papers|books|works) (?:on|about)\b|\b(?:references?|papers|books) for\b",
     re.I,
 )
 _RECENT = re.compile(
