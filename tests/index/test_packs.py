@@ -345,7 +345,7 @@ class TestDiversity:
         (item,) = [item for item in found.evidence.items if item.title == "Numbers"]
         assert (item.number, item.rank) == (2, 13)
         assert "works that rank below the 5 listed: 1" in found.evidence.notes
-        assert "Numbers" not in titles(told(*works, last, top_k=5).evidence)
+        assert "Numbers" not in titles(told(*works, last, mode="lookup", top_k=5).evidence)
 
     def test_of_works_without_codes_the_chapter_is_the_field(self) -> None:
         works = [

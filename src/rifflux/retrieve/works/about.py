@@ -11,7 +11,7 @@ import numpy as np
 from rifflux.store.base import Store
 from rifflux.types import Hit, Tag
 from rifflux.works import parse_identifier
-from rifflux.works.titles import TITLE, plain, title_key
+from rifflux.works.titles import TITLE, plain, title_keys
 
 __all__ = ["Meant", "meant_in"]
 
@@ -73,8 +73,7 @@ def meant_in(text: str, store: Store) -> tuple[Meant | None, str]:
 def _places(text: str, store: Store) -> Mapping[str, list[tuple[str, str]]]:
     """The works of each name in a question that is one: identifiers and keys before titles."""
     codes = {name: _spellings(name) for name in _codes(text)}
-    titles = {name: key for name in _titles(text) if (key := title_key(name))}
-    keyed = {name: f"{TITLE}:{key}" for name, key in titles.items()}
+    keyed = {name: f"{TITLE}:{key}" for name in _titles(text) for key in title_keys(name, ())}
     spellings = [each for several in codes.values() for each in several]
     known = store.identified(list(dict.fromkeys([*spellings, *keyed.values()])))
     found = {name: known[each] for name, several in codes.items() for each in reversed(several) if each in known}
