@@ -423,7 +423,7 @@ class StoreContract:
         assert not store.any_passes(Filter(kinds=("note",), since="2024"))
 
     def test_subjects_are_filtered_whatever_their_case(self, store: Store) -> None:
-        store.put("c", change("a", "some text", tags=(Tag("arxiv", "math.AG"),)))
+        store.put("c", change("a", "some text", first_id=1, tags=(Tag("arxiv", "math.AG"),)))
         for name, passes in (("math.ag", True), ("arXiv:math.AG", True), ("msc:math.AG", False), ("math", False)):
             assert store.any_passes(Filter(tags=(name,))) == passes
             assert len(store.passing(Filter(tags=(name,)), np.array([1]))) == passes
