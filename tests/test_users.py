@@ -93,6 +93,14 @@ def test_nothing_remains_in_any_table(index: Index) -> None:
             )
 
 
+def test_nothing_remains_in_the_files(index: Index) -> None:
+    folder = Path(index.path).parent
+    index.delete_user("ann")
+    left = [path.name for path in folder.glob("index.db*") if path.is_file() and ANNS.encode() in path.read_bytes()]
+    assert left == []
+    assert any(BOBS.encode() in path.read_bytes() for path in folder.glob("index.db*") if path.is_file())
+
+
 def test_others_keep_all_they_have(index: Index) -> None:
     views = [view for view in index.store.views() if view.owner.partition("\x1f")[0] != "ann"]
     assert len(views) == 7

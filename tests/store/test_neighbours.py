@@ -209,6 +209,20 @@ def test_changed_dropped_and_new_rows_are_followed(store: SqliteStore) -> None:
     assert snapshot(store).packed.stamp.facts["rows"] == 1000
 
 
+def test_what_was_deleted_with_its_user_is_packed_no_more(store: SqliteStore) -> None:
+    ann = store.of("ann")
+    put(store, "kept", vectors(300))
+    put(ann, "gone", vectors(5))
+    store.accelerate()
+    place = store._engine.neighbours.place
+    before = place.stat().st_size
+    store.register.erase("ann")
+    assert snapshot(store).packed.stamp.facts["rows"] == 300
+    assert place.stat().st_size < before
+    put(ann, "again", vectors(2))
+    assert_like_exact(store, Query("", vector=vectors(1)[0]), 20)
+
+
 def test_filters_and_words_narrow_the_scan(store: SqliteStore) -> None:
     for number in range(20):
         put(store, f"d{number}", vectors(150), kind="even" if number % 2 == 0 else "odd")

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-import apsw
 
 from rifflux.store.base import PART
 from rifflux.store.register import Erased
@@ -37,6 +33,10 @@ _TOKENS = "delete from token where user = :user"
 _USAGE = "delete from usage where user = :user"
 _QUESTIONS = "delete from question where user = :user"
 _NAMES = "delete from owner where id in (select value from json_each(:owners))"
+# A negative number of pages begins with all segments at once.
+_MERGE = "insert into owned_terms (owned_terms, rank) values ('merge', ?)"
+#: Pages that a step of merging writes: a few megabytes.
+PAGES = 1000
 _LOG = "delete from touched where what = ?"
 
 
@@ -44,7 +44,7 @@ def erase(engine: Engine, user: str) -> Erased:
     """Delete a user in one transaction, and tell what there was. A part of what somebody has is no user."""
     if PART in user:
         return Erased({})
-    with engine.writing("", content=False) as (connection, _), _overwriting(connection):
+    with engine.writing("", content=False) as (connection, _):
         found: list[Any] = connection.execute(_OWNERS, {"user": user, "part": user + PART}).fetchall()
         owners = [owner for (owner,) in found]
         bound = {"user": user, "owners": json.dumps(owners)}
@@ -66,18 +66,29 @@ def erase(engine: Engine, user: str) -> Erased:
         deleted(_NAMES)
     for owner in owners:
         _sweep(engine, owner)
+    if erased.documents:
+        _merge(engine)
+        if engine.neighbours:
+            engine.neighbours.renew()
     return erased
 
 
-@contextmanager
-def _overwriting(connection: apsw.Connection) -> Iterator[None]:
-    """Overwrite what is deleted, until the block ends: what is free in the file would keep it else."""
-    before = connection.pragma("secure_delete")
-    connection.pragma("secure_delete", "on")
-    try:
-        yield
-    finally:
-        connection.pragma("secure_delete", before)
+def _merge(engine: Engine) -> None:
+    """Merge the segments of the owners' words, which keep what was deleted until then.
+
+    A step at a time, so that others may write between; what an interruption leaves goes with later merges.
+    """
+    pages = -PAGES
+    while True:
+        with engine.writing("", content=False) as (connection, _):
+            before = connection.total_changes()
+            connection.execute(_MERGE, (pages,))
+            if connection.total_changes() - before < 2:
+                break
+        pages = PAGES
+    with engine.lock:
+        # The log of writes holds them too; where somebody reads from it now, it is emptied later.
+        engine.connection.pragma("wal_checkpoint", "truncate")
 
 
 def _sweep(engine: Engine, owner: int) -> None:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rifflux.errors import MissingExtra
 from rifflux.store.sqlite.derived import Stamp, Unfit, current, rebuild
-from rifflux.store.sqlite.packed import Packed
+from rifflux.store.sqlite.packed import GRAPH, Packed
 from rifflux.store.sqlite.scan import FEW, nearest_rows
 from rifflux.types import Ids, Scores, Vectors
 
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAME", "Proximity", "keep", "known", "needed", "verify"]
 
-# What begins like the packed vectors is forgotten with them.
-NAME, FORMAT = "vectors-graph", 1
+NAME, FORMAT = GRAPH, 1
 #: From so many packed rows on there is a graph; fewer are scanned as fast.
 LEAST = 250_000
 #: Links of a node, and the rows that are looked at for them.

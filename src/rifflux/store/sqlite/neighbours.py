@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,9 +14,9 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.store.sqlite.allowed import Allowed
-from rifflux.store.sqlite.derived import Current, Unfit, current, location_of, rebuild, touched, unmoved
+from rifflux.store.sqlite.derived import Current, Unfit, current, forget, location_of, rebuild, touched, unmoved
 from rifflux.store.sqlite.keeper import PAUSE, Keeper
-from rifflux.store.sqlite.packed import FORMAT, NAME, Packed, write
+from rifflux.store.sqlite.packed import FORMAT, GRAPH, NAME, Packed, write
 from rifflux.store.sqlite.scan import nearest_rows
 from rifflux.store.sqlite.vectors import Matrix, best
 from rifflux.types import Ids, Ranking, Vectors
@@ -130,7 +131,7 @@ class Neighbours:
     def __init__(self, location: str, *, read_only: bool = False, way: str = "scan") -> None:
         if way not in WAYS:
             raise InvalidArgument(f"no way to find neighbours is called {way!r}: choose one of {', '.join(WAYS)}")
-        self.place = location_of(location, NAME)
+        self._location, self.place = location, location_of(location, NAME)
         self._graphs: Path | None = None
         if way == "hnsw":
             from rifflux.store.sqlite import hnsw
@@ -139,7 +140,7 @@ class Neighbours:
             self._graphs = location_of(location, hnsw.NAME)
         # The token of the graph that was looked at last.
         self._graph_seen = ""
-        self._closing = False
+        self._closing = self._renewing = False
         self._open: Snapshot | None = None
         self._refused: tuple[str, str] | None = None
         self._changed_at = -QUIET
@@ -222,6 +223,12 @@ class Neighbours:
         while self._keeper and not self._keeper.once():
             time.sleep(PAUSE)
 
+    def renew(self) -> None:
+        """Pack anew what there is, so that nothing that was deleted stays in a file beside the database."""
+        if self._keeper and self.place.exists():
+            self._renewing = True
+            self.build()
+
     def close(self) -> None:
         """End what goes on in the background; what this process changed is packed first, but no graph is waited for."""
         self._changed_at, self._closing = -QUIET, True
@@ -259,15 +266,36 @@ class Neighbours:
     def _keep_packed(self, connection: apsw.Connection) -> bool:
         model = connection.execute(_MODEL).fetchone()
         if model is None or connection.execute(_COUNT, model[:1]).get < LEAST:
+            if self._renewing:
+                self._drop(connection)
             return True
         with unmoved(connection):
             behind, rows = self._behind(connection, model[0])
         quiet = time.monotonic() - self._changed_at >= QUIET
-        if behind <= QUIET_SHARE * rows:
-            return True
-        if not quiet and behind <= min(SHARE * rows, MOST):
-            return False
-        return rebuild(connection, self.place, NAME, FORMAT, lambda path, stamp: write(connection, path, stamp, *model))
+        if not self._renewing:
+            if behind <= QUIET_SHARE * rows:
+                return True
+            if not quiet and behind <= min(SHARE * rows, MOST):
+                return False
+        built = rebuild(
+            connection, self.place, NAME, FORMAT, lambda path, stamp: write(connection, path, stamp, *model)
+        )
+        if built and self._renewing:
+            self._renewing = False
+            self._drop_graph(connection)
+        return built
+
+    def _drop(self, connection: apsw.Connection) -> None:
+        """Do without what is beside the database."""
+        self._renewing = False
+        forget(connection, NAME)
+        self.place.unlink(missing_ok=True)
+        self._drop_graph(connection)
+
+    def _drop_graph(self, connection: apsw.Connection) -> None:
+        """Do without the graph, if there is one, until it is built anew; it holds vectors too."""
+        forget(connection, GRAPH)
+        shutil.rmtree(location_of(self._location, GRAPH), ignore_errors=True)
 
     def _keep_graph(self, connection: apsw.Connection, place: Path) -> bool:
         from rifflux.store.sqlite import hnsw
