@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.index import open_index
-from rifflux.retrieve.works.intent import INTENTS, asked_for
+from rifflux.retrieve.works.intent import INTENTS, MODES, asked_for
 from rifflux.retrieve.works.pack import digest
 from rifflux.retrieve.works.verify import verify
 from rifflux.scholar import ScholarSettings
@@ -23,6 +23,13 @@ from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
 
 SECRET = "zyzzyva"
+
+
+#: What questions may be put together from.
+PIECES = (
+    *("papers similar to", "versus", "compare", "and", "for", "before reading", "by Serre", "Sheaf cohomology", "tag"),
+    *("doi:10.1/etale", "doi:", "10.1/", "authors:", "year:1", "-x", '"', ":", "\ud800", "\ud8001a"),
+)
 
 
 def work(key, title, abstract, *, cites=(), year=1990, authors=("Ann Able",), licence="CC-BY-4.0", **more):
@@ -80,6 +87,8 @@ class TestIntents:
             ("Faisceaux algebriques coherents by Serre", "lookup"),
             ("proof of the Hahn-Banach theorem", "lookup"),
             ("theorem of Riemann-Roch", "lookup"),
+            ("Nakayama's lemma for graded modules", "lookup"),
+            ("reference for Zariski's main theorem", "lookup"),
             ("seminal paper by Serre", "lookup"),
             ("classic text on parsing", "survey"),
             ("pioneering work on sorting", "survey"),
@@ -110,7 +119,9 @@ class TestIntents:
             "finite differences", "survey sampling", "sample surveys", "survey propagation", "fundamental group",
             "fundamental theorem of algebra", "standard deviation", "reference counting",
             "an argument that works for rings",
-            "which machines read the tape first", "a theorem proved by induction", "tag system", "Vector bundle",
+            "which machines read the tape first",
+            "symmetric difference between sets and covers",
+            "a theorem proved by induction", "tag system", "Vector bundle",
         ],
     )  # fmt: skip
     def test_terms_of_mathematics_are_no_wishes(self, text):
@@ -167,6 +178,8 @@ class TestIntents:
             ("which is better for typing: LL or LR parsing", ("LL for typing", "LR parsing for typing")),
             ("parsing of tables versus parsing of trees", ("parsing of tables", "parsing of trees")),
             ("comparing LL with LR parsing", ("LL", "LR parsing")),
+            ("should I use hash tables or B-trees for ranges", ("hash tables for ranges", "B-trees for ranges")),
+            ("advantages of quicksort over heapsort", ("quicksort", "heapsort")),
         ],
     )  # fmt: skip
     def test_what_is_compared_for_holds_for_both_sides(self, text, sides):
@@ -323,6 +336,11 @@ class TestRanking:
         notes = index.retrieve("cohomology", subjects=["math.AG", "math.XX"], sources="nowhere").trace.notes
         assert {"no work here has the subject 'math.XX'", "no work here is from a source 'nowhere'"} <= set(notes)
         assert not any("'math.AG'" in note for note in notes)
+
+    @settings(max_examples=60, deadline=None)
+    @given(words=st.lists(st.sampled_from(PIECES), min_size=1, max_size=7), mode=st.sampled_from([None, *MODES]))
+    def test_no_question_is_an_error(self, index, words, mode):
+        assert index.retrieve(" ".join(words), mode=mode).asked.intent.name in INTENTS
 
 
 class TestStages:

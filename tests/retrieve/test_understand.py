@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.retrieve.understand import understand
+from rifflux.retrieve.understand import parted, understand
 from rifflux.store.base import FieldWeights
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import change
@@ -105,3 +105,32 @@ def test_any_mixture_of_syntax_can_be_asked(text: str) -> None:
 @given(st.lists(st.sampled_from(["cache", "entry", "queue", "ttl"]), min_size=1))
 def test_plain_questions_lose_no_word(asked: list[str]) -> None:
     assert words(read(" ".join(asked))) == set(analyser().terms(" ".join(asked)))
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["sheaves", "A-B", "-banana", '-"two words"', "author:Serre", 'author:"J P"', "year:1955", "doi:10.1/x",
+             '"flat maps"', "sta*", "-", '"', "a:b:c", "kind:note", "–x", "x -", "-1"]
+        ),
+        max_size=8,
+    ),
+    st.sampled_from([" ", "  ", "\t"]),
+)  # fmt: skip
+def test_a_question_comes_apart_into_what_it_asks_and_what_it_leaves_out(pieces: list[str], space: str) -> None:
+    text = space.join(pieces)
+    asked, limits = (understand(half, analyser(), ("author", "year")) for half in parted(text, ("author", "year")))
+    whole = read(text, "author", "year")
+    assert (limits.filter, limits.excluded) == (whole.filter, whole.excluded)
+    assert (asked.clauses, asked.required, asked.prefixes) == (whole.clauses, whole.required, whole.prefixes)
+    assert (asked.filter, asked.excluded) == (Filter(), ())
+    assert (limits.clauses, limits.required, limits.prefixes) == ((), (), ())
+
+
+@pytest.mark.parametrize(("typed", "stored"), [("1955", 1955), ("-3", -3), ("2.5", 2.5), ("1955", "1955")])
+def test_a_facet_finds_a_number_as_it_finds_a_text(typed: str, stored: object) -> None:
+    store = SqliteStore.open(":memory:")
+    store.put("c", change("a", "sheaves", first_id=1, metadata={"year": stored}))
+    store.put("c", change("b", "sheaves", first_id=2, metadata={"year": 7}))
+    found = store.match(read(f"sheaves year:{typed}", "year"), 5, FieldWeights())
+    assert found.ids.tolist() == [1]

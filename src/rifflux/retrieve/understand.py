@@ -51,8 +51,7 @@ class _Reading:
 
 def understand(text: str, analyser: Analyser, facets: Collection[str] = (), filter: Filter | None = None) -> Query:
     """Read a question. `facets` are the metadata fields that may be asked as `field:value`, besides kind and path."""
-    # Half a surrogate pair, as a broken terminal may send, can neither be stored nor compared.
-    text = text.encode("utf-8", "replace").decode()
+    text = _comparable(text)
     reading = _read(text, {*facets, "kind", "path"})
     words, phrases = analyser.terms(" ".join(reading.words)), _clauses(reading.required, analyser)
     mentioned = len(words) > sum(map(len, phrases))
@@ -69,6 +68,7 @@ def understand(text: str, analyser: Analyser, facets: Collection[str] = (), filt
 
 def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
     """What a question asks for, and its exclusions and facets; each half is read as in the whole."""
+    text = _comparable(text)
     if _SYNTAX.isdisjoint(text):
         return text, ""
     asked: list[str] = []
@@ -77,6 +77,11 @@ def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
         narrows = piece["minus"] or piece["without"] or piece["field"] in {*facets, "kind", "path"}
         (limits if narrows else asked).append(piece[0])
     return " ".join("".join(asked).split()), " ".join(limits)
+
+
+def _comparable(text: str) -> str:
+    """A text without halves of surrogate pairs, as a broken terminal may send: nothing can store or compare them."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clause, ...]:

@@ -20,11 +20,14 @@ _BETTER = r"(?:better|worse|faster|slower|simpler|stronger|weaker|cheaper|safer|
 _WORDINGS = tuple(
     re.compile(wording, re.I)
     for wording in (
-        r"\b(?P<says>(?:differences?|distinctions?|contrasts?|comparisons?|trade-?offs?) between"
-        r"|comparisons? of|compar(?:e|ing)|(?:relative )?merits of)\s+(?P<one>.+?)"
+        r"\b(?<!symmetric )(?<!finite )(?<!divided )(?<!phase )"
+        r"(?P<says>(?:differences?|distinctions?|contrasts?|comparisons?|trade-?offs?) between"
+        r"|comparisons? of|compar(?:e|ing)(?: and contrast(?:ing)?)?|(?:relative )?merits of)\s+(?P<one>.+?)"
         r"\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<other>.+)",
         r"\b(?P<says>how (?:does|do|is|are))\s+(?P<one>.+?)\s+differ(?:ent)?\s+from\s+(?P<other>.+)",
         r"\b(?P<says>how do)\s+(?P<one>.+?)\s+and\s+(?P<other>.+?)\s+differ\b",
+        r"\b(?P<says>(?:advantages?|benefits?) of)\s+(?P<one>.+?)\s+over\s+(?P<other>.+)",
+        r"^(?P<says>(?:should|shall) (?:I|we|one) (?:use|choose|prefer|take))\s+(?P<one>.+?)\s+or\s+(?P<other>.+)",
         r"\b(?P<says>what distinguishes)\s+(?P<one>.+?)\s+from\s+(?P<other>.+)",
         rf"\b(?P<says>which (?:one )?is {_BETTER})(?P<tail>\s+for\s[^,:]+)?[,:]?\s+(?P<one>.+?)\s+or\s+(?P<other>.+)",
         rf"^(?P<one>.+?)\s+or\s+(?P<other>.+?)[,:;?]?\s+(?P<says>which (?:one )?is {_BETTER})(?P<tail>\s+for\s.+)?",
@@ -36,7 +39,7 @@ _WORDINGS = tuple(
 )
 #: How two things stand side by side where a comparison is asked for by name.
 _JOINED = re.compile(r"^(?P<one>.+?)(?:\s+(?:and|or|with|to|against)\s+|\s*[,/]\s*)(?P<other>.+)", re.I)
-_LEAD = re.compile(r"^(?:(?:what (?:is|are)|the|a|compare|comparison of|advantages of|use of|should I use)\s+)+", re.I)
+_LEAD = re.compile(r"^(?:(?:what (?:is|are)|the|a|compare|comparison of)\s+)+", re.I)
 _SENTENCE_ENDS = re.compile(r"[?!;]|(?<!\bvs)\.(?=\s|$)", re.I)
 #: What both sides are compared for or in, though only the second says it.
 _TAIL = re.compile(r"\s+(?:for|in|when|under|with (?:respect|regard) to|in terms of)\s+\S.*$", re.I)

@@ -24,7 +24,7 @@ _DONE = r"(?<!proved)(?<!proven)(?<!shown)(?<!given)(?<!implied)(?<!obtained)(?<
 _STUDY = r"(?:read|study|learn|know|understand|master)"
 
 _PREREQ = re.compile(
-    r"\bprerequisites?\b|\bbackground (?:for|needed|required|reading|knowledge|material)\b"
+    r"\bprerequisites?\b|\blearning path\b|\bbackground (?:for|needed|required|reading|knowledge|material)\b"
     r"|^\W*before (?:reading|studying|learning|tackling)\b"
     r"|\b(?:what|which|reading|papers|books)\b.*\bbefore (?:I |we |one )?(?:read|study|learn|tackl)(?:ing)?\b"
     rf"|^\W*(?:what|which|things|topics|papers|books|material)\b.*\b(?:to|should \w+|must \w+|do \w+) {_STUDY}\b"
@@ -38,7 +38,7 @@ _RELATED = re.compile(
     r"|\b(?:results|theorems) similar to\b"
     r"|^\W*(?:(?:what is|anything|something|find|more|show me) )?(?:closely )?(?:related|similar) to"
     r"(?! (?:an?|its|each|some|every|any)\b)"
-    rf"|\b(?:papers?|articles?|books?|preprints?|publications?) like\b|^\W*(?:more|works?|something|anything) like\b"
+    rf"|\b(?:papers?|articles?|books?|preprints?|publications?) like\b|^\W*more like\b|\b(?:who|what) cites\b"
     rf"|\b(?:{_ONE}|{_MANY}) (?:that |which )?(?:cit(?:e|es|ing)|(?:are |is )?cited by)\b",
     re.I,
 )
@@ -51,20 +51,21 @@ _SURVEY = re.compile(
     r"(?<!sample )(?<!household )(?<!field )\bsurveys? (?:of|on|about|articles?|papers?)\b|\b(?:a|any|recent) survey\b"
     r"|(?<!sample )(?<!household )(?<!field )(?<=\w )surveys?\W*$"
     r"|\boverviews?\b|\bintroductions? to\b|\bstate of the art\b|\bliterature on\b|\breading list\b|\btextbooks?\b"
-    r"|\b(?:references?|papers|books|works) (?:on|about)\b|\b(?:references?|papers|books) for\b",
+    r"|\b(?:references?|papers|books|works) (?:on|about)\b|\b(?:references|papers|books) for\b"
+    r"|\bliterature reviews?\b|\breview (?:articles?|papers?)\b",
     re.I,
 )
 _RECENT = re.compile(
     r"\brecent\b(?! common)|\bthis year\b"
     rf"|\b(?:latest|newest|current|new) (?:\w+ )?"
     rf"(?:{_MANY}|results|research|work|advances|developments|progress|trends)\b"
-    r"|\bcurrent state of the art\b",
+    r"|\bcurrent (?:state of the art|state of (?:research|knowledge))\b",
     re.I,
 )
-_NUMBERED = re.compile(rf"\b(?:{_STATEMENT}|tag)\s+[\d(]?[\w.]*\d", re.I)
+_NUMBERED = re.compile(rf"\b(?:{_STATEMENT}|tag)\s+[\d(]?[\w.]*\d|\breference for\b", re.I)
 _BY = re.compile(rf"\b(?i:{_ONE}|{_STATEMENT}|result)\b(?:\s+\S+){{0,12}}?{_DONE}\s+by\s+{_NAME}")
 _MANY_BY = re.compile(rf"\b(?i:{_ONE}|{_MANY}|{_STATEMENT}|results?)\s+(?:by|of)\s+{_NAME}")
-_ENDS_BY = re.compile(rf"\S{_DONE}\s+by\s+{_NAME}(?:(?:\s*,|\s+and|\s+&|,\s+and)?\s+{_NAME})*\W*$")
+_ENDS_BY = re.compile(rf"\S+{_DONE}\s+by\s+{_NAME}(?:(?:\s*,|\s+and|\s+&|,\s+and)?\s+{_NAME})*\W*$")
 
 #: The rules in their order: what holds first decides.
 _RULES = (
@@ -91,6 +92,11 @@ _DESCRIBES = re.compile(
     r"|large|small|fast|slow|real|complex|random|graph|string|search|matrix|data|number|tree|network|cover|word|time)\Z",
     re.I,
 )
+#: Of a result, a version may be asked for by so many words.
+_RESULT = re.compile(
+    r"(?:theorem|lemma|proposition|corollary|conjecture|criterion|inequality|formula|duality)s?\Z", re.I
+)
+_VERSION = 3
 #: So few words that mean something are a broad question.
 _BROAD = 2
 
@@ -109,9 +115,16 @@ def names_one(text: str, analyser: Analyser) -> str:
         first = re.split(r"[\s'’-]", name, maxsplit=1)[0]
         capital = text.lstrip().startswith(name) and _DESCRIBES.match(first) and not re.match(r"\w+[-'’]", name)
         rest = [word for word in _content(text.replace(name, " "), analyser) if word.lower() not in _ASIDE]
-        if not capital and len(rest) <= 1:
+        most = _VERSION if _RESULT.search(name) and _begins(text, name, analyser) else 1
+        if not capital and len(rest) <= most:
             return name
     return ""
+
+
+def _begins(text: str, name: str, analyser: Analyser) -> bool:
+    """Whether nothing that means something stands before a name."""
+    before = _content(text.partition(name)[0], analyser)
+    return all(word.lower() in _ASIDE for word in before)
 
 
 def is_bare(text: str, analyser: Analyser) -> bool:
