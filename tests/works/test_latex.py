@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rifflux import Index
-from rifflux.ingest.works.outline import Outline, theorems
+from rifflux.ingest.works.numbering import numbering
+from rifflux.ingest.works.outline import Outline
 from rifflux.ingest.works.tex import macros_of
 from rifflux.types import Identifier, Link, Tag
 
@@ -155,7 +156,7 @@ def test_numbers_follow_the_counters() -> None:
         r"\chapter{A}\begin{thm}a\end{thm}\begin{cor}b\end{cor}\section{S}\begin{ex}c\end{ex}"
         r"\chapter{B}\begin{cor}d\end{cor}\begin{ex}e\end{ex}\begin{thm*}f\end{thm*}"
     )
-    passages = Outline(body, theorems(preamble), str).passages()
+    passages = Outline(body, numbering(preamble, chapters=True), str).passages()
     assert [passage.headings[-1] for passage in passages] == [
         "Satz 1.1", "Korollar 1.2", "Beispiel 1", "Korollar 2.1", "Beispiel 2", "Satz"
     ]  # fmt: skip
@@ -169,7 +170,94 @@ pieces = st.sampled_from([*edges, *others])
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(pieces, max_size=25).map("".join))
 def test_any_latex_is_taken_apart_and_no_word_is_lost(body: str) -> None:
-    outline = Outline(body, theorems(""), str)
+    outline = Outline(body, numbering(""), str)
     found = "".join(passage.text for passage in outline.passages()) + outline.abstract
     lost = body.count("words") - found.count("words")
     assert lost == 0 or any(mark in body for mark in ("{words", r"\section{", r"\words", "abstract"))
+
+
+NUMBERED = r"""
+\newtheorem{thm}[equation]{Theorem}\newtheorem{lem}[thm]{Lemma}\numberwithin{equation}{section}
+\newtheorem{cor}[subsection]{Corollary}\newtheorem{claim}{Claim}[equation]
+\newtheorem{main}{Main Theorem}\renewcommand{\themain}{\Alph{main}}
+\newaliascnt{prop}{equation}\newtheorem{prop}[prop]{Proposition}
+\declaretheorem[name=Vermutung, numberwithin=section]{verm}\declaretheorem[sibling=verm]{satz}
+"""
+NUMBERED_BODY = r"""
+\begin{main}[Serre, see \cite{x}]\label{m} a \end{main}
+\section{A}\begin{equation} x \end{equation}\begin{thm} b \end{thm}\begin{claim} c \end{claim}
+\begin{align} x \\ y \notag \\ \begin{matrix} 1 \\ 2 \end{matrix} \end{align}
+\begin{lem}[{\cite[Thm 1]{x}}]\label{l} d \end{lem}\begin{prop} p \end{prop}
+\subsection{S}\begin{cor} e \end{cor}
+\begin{verm} f \end{verm}\begin{restatable}[Fermat]{satz}{fermat} g \end{restatable}
+\begin{proof}[\textbf{Proof of Lemma~\ref{l} and \autoref{m}.}] h \end{proof}
+\iffalse \begin{lem} dead \ifx a\b c \fi \end{lem} \fi
+\setcounter{equation}{8}\begin{lem} i \end{lem}
+\appendix\section{Z}\begin{lem} j \end{lem}
+\begin{thebibliography}{9}\bibitem{x} hidden \end{thebibliography}
+"""
+
+
+def test_numbers_and_headings_are_those_that_latex_prints(index: Index, write: Any) -> None:
+    text = rf"{NUMBERED}\begin{{document}}{NUMBERED_BODY}\end{{document}}"
+    index.works.import_files(write("n.tex", text), licence="CC0-1.0", embed=False)
+    passages = index.works.get("n:n").work.passages
+    statements = [passage for passage in passages if passage.kind != "section"]
+    assert [passage.headings[-1] for passage in statements] == [
+        "Main Theorem A (Serre)", "Theorem 1.2", "Claim 1.2.1", "Lemma 1.5", "Proposition 1.6", "Corollary 1.2",
+        "Vermutung 1.1", "Satz 1.2 (Fermat)", "Proof of Lemma 1.5 and Main Theorem A", "Lemma 1.9", "Lemma A.1",
+    ]  # fmt: skip
+    assert [passage.kind for passage in statements[:2]] == ["theorem", "theorem"]
+    assert statements[8].text == "h"
+    everything = "".join(passage.text for passage in passages)
+    assert not any(word in everything for word in ("dead", "hidden", "cite", "appendix"))
+
+
+def test_notes_on_titles_and_names_are_left_out(index: Index, write: Any) -> None:
+    text = r"""\title{On things\thanks{Supported by \emph{NSF}} {\em and styles}\footnote[1]{foot}}
+\author{A. One\inst{1} \and B. Two\textsuperscript{2}, C. Three$^{3}$}
+\begin{document} Text. \end{document}"""
+    index.works.import_files(write("t.tex", text), licence="CC0-1.0", embed=False)
+    work = index.works.get("t:t").work
+    assert (work.title, work.authors) == ("On things and styles", ("A. One", "B. Two", "C. Three"))
+
+
+def test_parts_in_folders_below_are_no_works_of_their_own(index: Index, write: Any) -> None:
+    main = write("tex/main.tex", r"\begin{document}\input{sec/one}\include{sec/two}\end{document}")
+    write("tex/sec/one.tex", r"\section{One} Text. \input sec/deep/three")
+    write("tex/sec/two.tex", r"\section{Two} Text.")
+    write("tex/sec/deep/three.tex", "More of it.")
+    write("tex/sec/own.tex", r"\section{Own} In nothing else.")
+    write("tex/empty.tex", "% nothing")
+    report = index.works.import_files(main.parent, licence="CC0-1.0", embed=False)
+    assert (report.added, report.noted) == (2, ())
+    assert [(failure.path[-9:], failure.reason) for failure in report.failed] == [
+        ("empty.tex", "it has neither a title nor a text")
+    ]
+    assert "More of it." in index.works.get("tex:main").work.passages[0].text
+
+
+def test_citations_find_the_bibliography_that_has_them_or_what_latex_made_of_it(index: Index, write: Any) -> None:
+    write("p/a.bib", "@book{k1, title={First}}")
+    write("p/b.bib", "@book{k2, title={Second}}")
+    write("p/ms.bbl", r"\begin{thebibliography}{1}", r"\bibitem{k3} doi:10.2307/1969915", r"\end{thebibliography}")
+    text = r"\begin{document} A. \cite{k1,k2}" + "\n" + r"\cite{k3} \cite{k4} \bibliography{a,b}\end{document}"
+    report = index.works.import_files(write("p/ms.tex", text), licence="CC0-1.0", embed=False)
+    cited = {Link("a:k1"), Link("b:k2"), Link("doi:10.2307/1969915")}
+    assert set(index.works.get("ms:ms").work.citations) == cited
+    assert [note.reason for note in report.noted] == [
+        r"ms.tex:2: \cite{k4} cites what no bibliography of the document has"
+    ]
+
+
+def test_an_abstract_that_is_never_closed_swallows_nothing(index: Index, write: Any) -> None:
+    text = r"\begin{document}\begin{abstract} Short." + "\n\n" + r"\section{One} Text. \end{document}"
+    end = r"\begin{document}\begin{abstract} Short." + "\n\n" + r"Then more. \begin{lemma} L. \end{lemma}\end{document}"
+    reports = [
+        index.works.import_files(write(name, text), licence="CC0-1.0", embed=False)
+        for name, text in (("a.tex", text), ("b.tex", end))
+    ]
+    assert all("abstract" in report.noted[0].reason for report in reports)
+    one, other = (index.works.get(name).work for name in ("a:a", "b:b"))
+    assert (one.abstract, [passage.text for passage in one.passages]) == ("Short.", ["Text."])
+    assert [passage.kind for passage in other.passages][-1] == "lemma"

@@ -132,9 +132,14 @@ def mentioned_arxiv(text: str) -> Identifier | None:
     None if the text names none, several, or says that it is another work: `see also arXiv:…`, `Comment on arXiv:…`.
     """
     found = list(_MENTIONED.finditer(text))
-    if len({match[1].lower() for match in found}) != 1 or any(_ANOTHERS.search(text[: each.start()]) for each in found):
+    if len({match[1].lower() for match in found}) != 1 or any(map(_is_anothers, found)):
         return None
     return identify("arxiv", found[0][1])
+
+
+def _is_anothers(mention: re.Match[str]) -> bool:
+    before = mention.string[max(0, mention.start() - 40) : mention.start()]
+    return _ANOTHERS.search(before) is not None
 
 
 _MSC = re.compile(r"\d\d(?:-\d\d|-XX|[A-Z](?:xx|XX|\d\d))?")

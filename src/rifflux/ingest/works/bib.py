@@ -33,6 +33,9 @@ _INHERITED = (
     "school",
 )
 
+#: An entry with more slips is no entry.
+MOST_SLIPS = 20
+
 _MARK = re.compile(r"(?<!\\)[{}\"]|#")
 _BLANKS = re.compile(r"\s+")
 #: A field that follows without a comma.
@@ -104,13 +107,14 @@ def _resolved(entry: Any, macros: Mapping[str, str]) -> BibEntry:
 
 
 def _set(entry: BibEntry, name: str, written: str, macros: Mapping[str, str]) -> None:
-    """Resolve a field, and the one that runs on where a comma is missing; the first of equal names holds."""
+    """Resolve a field, and those that run on where a comma is missing; the first of equal names holds."""
     value, wrong = _joined(written, macros)
-    following = _RUN_ON.fullmatch(wrong)
-    if following:
+    while len(entry.notes) < MOST_SLIPS and (following := _RUN_ON.fullmatch(wrong)):
         entry.notes.append(f"a comma is missing after its {name!r}")
-        _set(entry, following[1].lower(), following[2], macros)
-    elif wrong:
+        entry.fields.setdefault(name, value.strip())
+        name = following[1].lower()
+        value, wrong = _joined(following[2], macros)
+    if wrong:
         entry.notes.append(
             f"its {name!r} says {_BLANKS.sub(' ', wrong)[:60]!r}, which is no @string and stands in no braces"
         )

@@ -3,67 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
+from rifflux.ingest.works.numbering import LEVELS, USUAL, Numbering
 from rifflux.ingest.works.readable import readable
 from rifflux.ingest.works.terms import DEFINITION, defined_terms
-from rifflux.ingest.works.tex import argument
+from rifflux.ingest.works.tex import argument, bracketed
 from rifflux.works import Passage
 
-__all__ = ["Outline", "Theorem", "theorems"]
+__all__ = ["Outline"]
 
-#: What statements are called where the document does not say; `proof` has no number.
-_USUAL = (
-    *(
-        "theorem",
-        "lemma",
-        "proposition",
-        "corollary",
-        "definition",
-        "remark",
-        "example",
-        "conjecture",
-        "claim",
-        "notation",
-    ),
-    *("exercise", "question", "problem", "assumption", "axiom", "fact", "observation", "construction", "situation"),
-)
 PROOF = "proof"
-_LEVELS = {"part": -1, "chapter": 0, "section": 1, "subsection": 2, "subsubsection": 3, "paragraph": 4}
+ABSTRACT = "abstract"
 _MARK = re.compile(
     r"\\(?P<edge>begin|end)\s*\{(?P<name>[^{}]*)\}"
     r"|\\(?P<level>part|chapter|section|subsection|subsubsection|paragraph)(?P<star>\*?)\s*(?:\[[^\[\]]*\])?(?=\s*\{)"
+    r"|\\(?P<appendix>appendix)(?![A-Za-z])"
+    r"|\\(?P<count>setcounter|addtocounter)\s*\{(?P<counter>\w+)\}\s*\{(?P<value>-?\d+)\}"
 )
-_NEW_THEOREM = re.compile(
-    r"\\newtheorem(?P<star>\*?)\s*\{(?P<name>[^{}]+)\}\s*(?:\[(?P<shared>[^\[\]]+)\])?\s*\{(?P<shown>[^{}]+)\}"
-    r"\s*(?:\[(?P<within>[^\[\]]+)\])?"
-)
-_OPTION = re.compile(r"\s*\[((?:[^\[\]{}]|\{[^{}]*\})*)\]")
 _LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
+_CITED = re.compile(r"[\s,;(]*(?:\b(?:see|cf\.?)\s*)?\\[cC]ite[a-zA-Z]*\*?\s*(?:\[[^\[\]]*\]\s*){0,2}\{[^{}]*\}")
+_REFERRED = re.compile(r"\\(?:(?:eq)?(?P<bare>ref)|autoref|[cC]ref)\*?\s*\{(?P<label>[^{}]*)\}")
+#: What stands for a reference in a heading until all numbers are known: whether with its kind, and the label.
+_WAITING = re.compile("\u27e6([nk])([^\u27e7]*)\u27e7")
+#: Commands that are no text.
+_SILENT = re.compile(
+    r"\\(?:bibliography|bibliographystyle|addbibresource|setcounter\s*\{\w+\}|addtocounter\s*\{\w+\})\s*\{[^{}]*\}"
+    r"|\\(?:maketitle|tableofcontents|printbibliography|appendix)(?![A-Za-z])"
+)
+#: Environments within environments; TeX itself has no room for more.
+MOST_OPEN = 200
 #: Terms that a heading names.
 MOST_TERMS = 3
 _VERBATIM = ("verbatim", "lstlisting", "comment", "minted")
-
-
-@dataclass(frozen=True, slots=True)
-class Theorem:
-    """An environment for statements: what it is called, whose counter it uses, and what that starts anew with."""
-
-    shown: str
-    counter: str | None = None
-    within: str = ""
-
-
-def theorems(preamble: str) -> Mapping[str, Theorem]:
-    """The environments that a document declares with `\\newtheorem`, besides the usual names."""
-    known = {name: Theorem(name.capitalize(), name) for name in _USUAL}
-    for match in _NEW_THEOREM.finditer(preamble):
-        shared = known.get(match["shared"] or "")
-        counter = None if match["star"] else (shared.counter if shared else match["name"])
-        within = shared.within if shared else match["within"] or ""
-        known[match["name"]] = Theorem(readable(match["shown"]), counter, within)
-    return known
+#: Statements that are told again elsewhere: the environment is their first argument.
+_RESTATED = ("restatable", "thm-restate")
+#: Environments that count equations, one each or one a line.
+_EQUATION, _EQUATIONS = ("equation", "multline"), ("align", "gather", "eqnarray", "alignat", "flalign")
+_INNER = re.compile(r"\\(?P<edge>begin|end)\s*\{[^{}]*\}|(?P<row>\\\\)")
+_UNNUMBERED = re.compile(r"\\(?:notag|nonumber|tag)(?![A-Za-z])")
 
 
 @dataclass
@@ -82,17 +61,20 @@ class Outline:
     """Goes through the body of a document. `place` tells where a character stands, `problems` what does not balance."""
 
     body: str
-    known: Mapping[str, Theorem]
+    numbers: Numbering
     place: Callable[[int], str]
     problems: list[str] = field(default_factory=list)
     abstract: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     _sections: list[tuple[int, str]] = field(default_factory=list)
-    _counts: dict[str, int] = field(default_factory=dict)
+    _names: dict[str, tuple[str, str]] = field(default_factory=dict)
     _open: list[_Open] = field(default_factory=list)
     _passages: list[Passage] = field(default_factory=list)
     _start: int = 0
     _last: str = ""
+    _number: str = ""
+    _heads: str = ""
+    _is_too_deep: bool = False
 
     def passages(self) -> list[Passage]:
         """The passages of the body, in order."""
@@ -103,29 +85,64 @@ class Outline:
                 self._begin(mark)
             elif mark["edge"] == "end":
                 self._end(mark)
-            else:
+            elif mark["level"]:
                 self._section(mark)
+            else:
+                self._count(mark)
         self._close_all(len(self.body), "the document ends")
         self._text(len(self.body))
         self._check_braces()
-        return self._passages
+        self.labels = {label: self._referred(shown) for label, shown in self.labels.items()}
+        return [replace(each, headings=tuple(map(self._referred, each.headings))) for each in self._passages]
 
     # Environments
 
     def _begin(self, mark: re.Match[str]) -> None:
-        name = mark["name"].strip()
-        statement = name.rstrip("*") in self.known or name.rstrip("*") == PROOF
-        if statement and not any(each.kind for each in self._open):
+        name, after = mark["name"].strip(), mark.end()
+        if len(self._open) == MOST_OPEN:
+            if not self._is_too_deep:
+                self.problems.append(f"{self.place(mark.start())}: \\begin{{{name}}} is too deep inside of others")
+            self._is_too_deep = True
+            return
+        option = bracketed(self.body, after)
+        if name in _RESTATED:
+            inner = argument(self.body, option[1] if option else after)
+            called = argument(self.body, inner[1]) if inner else None
+            statement, after = (inner[0].strip() if inner else name), (called[1] if called else after)
+        else:
+            statement = name
+        bare = statement.rstrip("*")
+        if (bare in self.numbers.theorems or bare == PROOF) and self._may_begin(mark):
             self._text(mark.start())
-            option = _OPTION.match(self.body, mark.end())
-            content = option.end() if option else mark.end()
-            kind = self._kind(name)
-            heading = self._heading(name, kind, readable(option[1]) if option else "")
+            kind = self._kind(bare)
+            heading = self._heading(statement, kind, self._option(option[0]) if option else "")
+            content = max(after, option[1]) if option else after
             self._open.append(_Open(name, mark.start(), content, heading, kind))
         else:
-            if name == "abstract":
+            if name in (ABSTRACT, "thebibliography"):
                 self._text(mark.start())
+            elif name == "appendices":
+                self.numbers.appendix()
+            self._equations(name, mark.end())
             self._open.append(_Open(name, mark.start(), mark.end()))
+
+    def _may_begin(self, mark: re.Match[str]) -> bool:
+        """Whether a statement is one here: not in another one, nor in an abstract, unless that was never closed."""
+        if any(each.name == ABSTRACT for each in self._open):
+            if self.body.find(r"\end{abstract}", mark.end()) >= 0:
+                return False
+            self._close_all(mark.start(), "a statement begins")
+        return not any(each.kind for each in self._open)
+
+    def _equations(self, name: str, start: int) -> None:
+        """Count the equations of an environment that has begun."""
+        if name not in (*_EQUATION, *_EQUATIONS):
+            return
+        end = self.body.find(rf"\end{{{name}}}", start)
+        rows = [self.body[start : end if end >= 0 else start]]
+        if name in _EQUATIONS:
+            rows = [row for row in _rows(rows[0]) if row.strip()]
+        self.numbers.step("equation", sum(not _UNNUMBERED.search(row) for row in rows))
 
     def _end(self, mark: re.Match[str]) -> None:
         name = mark["name"].strip()
@@ -147,8 +164,12 @@ class Outline:
         if opened.kind:
             self._add(self.body[opened.content : end], opened.kind, opened.heading)
             self._start = after
-        elif opened.name == "abstract" and not any(each.kind for each in self._open):
-            self.abstract = self.abstract or self.body[opened.content : end].strip()
+        elif any(each.kind for each in self._open):
+            return
+        elif opened.name == ABSTRACT and not self.abstract:
+            self.abstract = self.body[opened.content : end].strip()
+            self._start = max(self._start, after)
+        elif opened.name == "thebibliography":
             self._start = after
 
     def _close_all(self, at: int, why: str) -> None:
@@ -156,62 +177,77 @@ class Outline:
             opened = self._open[-1]
             if opened.name != "document":
                 self.problems.append(f"{self.place(opened.start)}: \\begin{{{opened.name}}} is still open where {why}")
-            self._close(at, at)
+            if opened.name == ABSTRACT and at == len(self.body):
+                # Nothing shows where it was to end: its first paragraph it is.
+                paragraph = self.body.find("\n\n", opened.content + 1)
+                self._close(*(2 * [paragraph if paragraph >= 0 else at]))
+            else:
+                self._close(at, at)
 
     # Headings
 
     def _kind(self, name: str) -> str:
-        """What a statement is, in one word: environments are called `thm` and shown as `Theorem`."""
-        name = name.rstrip("*")
-        return PROOF if name == PROOF else self.known[name].shown.lower().split()[0]
+        """What a statement is, in one word: environments are called `thm` and shown as `Main Theorem`."""
+        if name == PROOF:
+            return PROOF
+        words = self.numbers.theorems[name].shown.lower().split() or [name]
+        return next((word for word in words if word in USUAL), words[0])
 
     def _heading(self, name: str, kind: str, option: str) -> str:
         if kind == PROOF:
             of = f" of {self._last}" if self._last else ""
             return option or f"Proof{of}"
-        theorem = self.known[name.rstrip("*")]
-        numbered = theorem.counter is not None and not name.endswith("*")
-        self._last = f"{theorem.shown} {self._number(theorem)}" if numbered else theorem.shown
+        theorem = self.numbers.theorems[name.rstrip("*")]
+        self._last, self._number = theorem.shown, ""
+        if theorem.counter is not None and not name.endswith("*"):
+            self.numbers.step(theorem.counter)
+            self._number = self.numbers.number(theorem.counter)
+            self._last = f"{theorem.shown} {self._number}"
         return f"{self._last} ({option})" if option else self._last
 
-    def _number(self, theorem: Theorem) -> str:
-        counter = theorem.counter or ""
-        self._counts[counter] = self._counts.get(counter, 0) + 1
-        own = str(self._counts[counter])
-        return f"{self._prefix(theorem.within)}.{own}" if theorem.within in _LEVELS else own
+    def _option(self, text: str) -> str:
+        """What brackets say of a statement, without citations, its references as marks."""
+        marked = _REFERRED.sub(
+            lambda found: f"\u27e6{'n' if found['bare'] else 'k'}{found['label']}\u27e7", _CITED.sub("", text)
+        )
+        return readable(marked).rstrip(" .,")
 
-    def _prefix(self, level: str) -> str:
-        """The number of the section that a counter belongs to: `2.1` for the first subsection of the second section."""
-        first = next((name for name in ("chapter", "section") if self._counts.get(name)), "section")
-        names = [name for name, depth in _LEVELS.items() if _LEVELS[first] <= depth <= _LEVELS[level]]
-        return ".".join(str(self._counts.get(name, 0)) for name in names)
+    def _referred(self, heading: str) -> str:
+        """A heading with the numbers of what it refers to."""
+        if "\u27e6" not in heading:
+            return heading
+        told = _WAITING.sub(lambda mark: self._names.get(mark[2], ("", ""))[mark[1] == "k"], heading)
+        return " ".join(told.split())
 
     def _section(self, mark: re.Match[str]) -> None:
         title = argument(self.body, mark.end())
         if title is None:
             self.problems.append(f"{self.place(mark.start())}: the braces of \\{mark['level']} are not closed")
             return
-        if self._open and any(each.kind for each in self._open):
+        if any(each.kind or each.name == ABSTRACT for each in self._open):
             self._close_all(mark.start(), f"a \\{mark['level']} begins")
         self._text(mark.start())
         self._start = title[1]
-        level = _LEVELS[mark["level"]]
+        level = LEVELS[mark["level"]]
         if not mark["star"]:
-            self._count(mark["level"])
+            self.numbers.step(mark["level"])
         while self._sections and self._sections[-1][0] >= level:
             self._sections.pop()
         shown = readable(_LABEL.sub("", title[0]))
-        number = "" if mark["star"] or level > _LEVELS["subsection"] else f"{self._prefix(mark['level'])} "
-        self._sections.append((level, f"{number}{shown}"))
+        self._heads = "" if mark["star"] else self.numbers.number(mark["level"])
+        numbered = self._heads and level <= LEVELS["subsection"]
+        self._sections.append((level, f"{self._heads} {shown}" if numbered else shown))
+        self._names.update((label, (self._heads, f"Section {self._heads}")) for label in _LABEL.findall(title[0]))
         self._last = ""
 
-    def _count(self, level: str) -> None:
-        """Count a section, and start anew what is counted within it."""
-        self._counts[level] = self._counts.get(level, 0) + 1
-        deeper = {name for name, depth in _LEVELS.items() if depth > _LEVELS[level]}
-        within = {theorem.counter for theorem in self.known.values() if theorem.within in {level, *deeper}}
-        for name in deeper | {each for each in within if each}:
-            self._counts[name] = 0
+    def _count(self, mark: re.Match[str]) -> None:
+        """An appendix begins, or a counter is set."""
+        if mark["appendix"]:
+            self.numbers.appendix()
+        elif mark["count"] == "setcounter":
+            self.numbers.set_to(mark["counter"], int(mark["value"]))
+        else:
+            self.numbers.add(mark["counter"], int(mark["value"]))
 
     # Passages
 
@@ -223,7 +259,8 @@ class Outline:
 
     def _add(self, text: str, kind: str, heading: str) -> None:
         labels = _LABEL.findall(text)
-        bare = _LABEL.sub("", text).strip()
+        self._name(text, kind)
+        bare = _SILENT.sub("", _LABEL.sub("", text)).strip()
         if kind == DEFINITION and not heading.endswith(")"):
             terms = list(defined_terms(bare))[:MOST_TERMS]
             heading += f" ({', '.join(terms)})" if terms else ""
@@ -235,11 +272,33 @@ class Outline:
                 Passage(bare, kind, (*headings, heading) if heading else headings, labels[0] if labels else "")
             )
 
+    def _name(self, text: str, kind: str) -> None:
+        """Note the number that the first label of a statement stands for, or that of the heading before the text."""
+        label = _LABEL.search(text)
+        before = text[: label.start()] if label else ""
+        if label and kind == "section" and not before.strip() and self._heads:
+            self._names.setdefault(label[1], (self._heads, f"Section {self._heads}"))
+        elif label and kind not in ("section", PROOF) and r"\begin" not in before:
+            self._names.setdefault(label[1], (self._number, self._last))
+        self._heads = ""
+
     def _check_braces(self) -> None:
         """Tell the first brace that has no partner."""
         unmatched = next(_unmatched(self.body), None)
         if unmatched is not None:
             self.problems.append(f"{self.place(unmatched)}: a brace {self.body[unmatched]!r} has no partner")
+
+
+def _rows(text: str) -> Iterator[str]:
+    """The lines of an environment that aligns them; those of a matrix inside are none."""
+    depth = start = 0
+    for mark in _INNER.finditer(text):
+        if mark["row"] and depth == 0:
+            yield text[start : mark.start()]
+            start = mark.end()
+        elif not mark["row"]:
+            depth += 1 if mark["edge"] == "begin" else -1
+    yield text[start:]
 
 
 def _unmatched(text: str) -> Iterator[int]:

@@ -1,21 +1,29 @@
-"""The text of a LaTeX document before it is taken apart: inputs, comments, macros, and arguments in braces."""
+"""The text of a LaTeX document before it is taken apart: inputs, comments, macros, and arguments."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.read.decode import decode
 from rifflux.ingest.works.base import content
 
-__all__ = ["Macros", "Manuscript", "argument", "macros_of", "manuscript"]
+__all__ = ["Macros", "Manuscript", "argument", "bracketed", "macros_of", "manuscript", "target"]
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*")
-_INPUT = re.compile(r"\\(?:input|include|subfile)\s*\{([^{}]+)\}")
+#: What is there and not part of the document; a branch of a condition is followed by `\\else` or `\\fi`.
+_HIDING = re.compile(r"\\iffalse(?![A-Za-z])|(\\begin\{comment\})")
+_CONDITION = re.compile(r"\\(if(?!f\b|thenelse|toggle|bool|blank|def\w|str|num)[A-Za-z@]*|else|fi)(?![A-Za-z])")
+_BRACE = re.compile(r"(?<!\\)(?:\\\\)*([{}])")
+_DELIMITER = re.compile(r"(?<!\\)[{}\]]")
+INPUT = re.compile(r"\\(?:input|include|subfile)\s*(?:\{([^{}]+)\}|(?<=input)\s+([^\s{}\\%]+))")
+#: What is in brackets is a heading; so much text never is.
+LONGEST_OPTION = 2000
 #: Files may include files so deep.
 MOST_LEVELS = 8
 #: Macros that use macros are followed so far; a text may grow by them to so many times its length.
@@ -30,18 +38,21 @@ class Manuscript:
     problems: list[str] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)
     _origins: list[tuple[Path, int]] = field(default_factory=list)
+    _breaks: list[int] = field(default_factory=list)
 
     def add(self, path: Path, line: int, text: str) -> None:
         """Append a stretch of a file that begins in `line`."""
         self._starts.append(len(self.text))
         self._origins.append((path, line))
+        self._breaks += [len(self.text) + found.start() for found in re.finditer("\n", text)]
         self.text += text
 
     def place(self, offset: int) -> str:
         """Where a character of the text stands: `paper.tex:12`."""
         number = bisect_right(self._starts, offset) - 1
         path, line = self._origins[max(number, 0)]
-        return f"{path.name}:{line + self.text.count(chr(10), self._starts[max(number, 0)], offset)}"
+        lines = bisect_left(self._breaks, offset) - bisect_left(self._breaks, self._starts[max(number, 0)])
+        return f"{path.name}:{line + lines}"
 
 
 def manuscript(path: Path) -> Manuscript:
@@ -52,27 +63,55 @@ def manuscript(path: Path) -> Manuscript:
 
 
 def _read(path: Path, root: Path, whole: Manuscript, above: tuple[Path, ...]) -> None:
-    text = _COMMENT.sub(r"\1", decode(content(path)))
+    text = _alive(_COMMENT.sub(r"\1", decode(content(path))))
     start = 0
-    for match in _INPUT.finditer(text):
+    for match in INPUT.finditer(text):
         line = text.count("\n", 0, start) + 1
         whole.add(path, line, text[start : match.start()])
         start = match.end()
-        target = _target(match[1].strip(), path, root)
-        if target is None or target in above or len(above) >= MOST_LEVELS:
+        name = match[1] or match[2]
+        found = target(name.strip(), path, root)
+        if found is None or found in above or len(above) >= MOST_LEVELS:
             at = text.count("\n", 0, match.start()) + 1
-            whole.problems.append(
-                f"{path.name}:{at}: the input {match[1]!r} is not there, outside, or goes in a circle"
-            )
+            whole.problems.append(f"{path.name}:{at}: the input {name!r} is not there, outside, or goes in a circle")
             continue
         try:
-            _read(target, root, whole, (*above, path.resolve()))
+            _read(found, root, whole, (*above, path.resolve()))
         except Unreadable as error:
-            whole.problems.append(f"{target.name} {error}")
+            whole.problems.append(f"{found.name} {error}")
     whole.add(path, text.count("\n", 0, start) + 1, text[start:])
 
 
-def _target(name: str, path: Path, root: Path) -> Path | None:
+def _alive(text: str) -> str:
+    """The text without what `\\iffalse` and `comment` hide; its lines stay where they are."""
+    pieces, start = [], 0
+    for hidden in _HIDING.finditer(text):
+        if hidden.start() < start:
+            continue
+        end = _end_of_comment(text, hidden.end()) if hidden[1] else _live_again(text, hidden.end())
+        if end is None:
+            break
+        pieces += [text[start : hidden.start()], "\n" * text.count("\n", hidden.start(), end)]
+        start = end
+    return "".join([*pieces, text[start:]])
+
+
+def _end_of_comment(text: str, start: int) -> int | None:
+    end = text.find(r"\end{comment}", start)
+    return end + len(r"\end{comment}") if end >= 0 else None
+
+
+def _live_again(text: str, start: int) -> int | None:
+    """Where what is hidden from `start` on ends; None if nothing ends it."""
+    depth = 1
+    for mark in _CONDITION.finditer(text, start):
+        depth += 1 if mark[1].startswith("if") else -(mark[1] == "fi" or depth == 1)
+        if depth == 0:
+            return mark.end()
+    return None
+
+
+def target(name: str, path: Path, root: Path) -> Path | None:
     """The file that an input names, if it is one of the document's own."""
     for candidate in (path.parent / name, path.parent / f"{name}.tex", root / name, root / f"{name}.tex"):
         found = candidate.resolve()
@@ -83,17 +122,43 @@ def _target(name: str, path: Path, root: Path) -> Path | None:
 
 def argument(text: str, start: int) -> tuple[str, int] | None:
     """What stands in the braces that open at or after `start` (blanks between), and where they end."""
+    start = _after_blanks(text, start)
+    end = _pairs(text).get(start)
+    return (text[start + 1 : end], end + 1) if end is not None else None
+
+
+def _after_blanks(text: str, start: int) -> int:
     while start < len(text) and text[start].isspace():
         start += 1
-    if text[start : start + 1] != "{":
+    return start
+
+
+@lru_cache(maxsize=8)
+def _pairs(text: str) -> Mapping[int, int]:
+    """Where the braces that are closed open, and where they close; once a text, whatever it asks for."""
+    pairs: dict[int, int] = {}
+    waiting: list[int] = []
+    for brace in _BRACE.finditer(text):
+        if brace[1] == "{":
+            waiting.append(brace.start(1))
+        elif waiting:
+            pairs[waiting.pop()] = brace.start(1)
+    return pairs
+
+
+def bracketed(text: str, start: int) -> tuple[str, int] | None:
+    """What stands in the brackets that open at or after `start` (blanks between), and where they end."""
+    start = _after_blanks(text, start)
+    if text[start : start + 1] != "[":
         return None
     depth = 0
-    for place in range(start, len(text)):
-        char = text[place]
-        if char in "{}" and (place == 0 or text[place - 1] != "\\"):
-            depth += 1 if char == "{" else -1
-            if depth == 0:
-                return text[start + 1 : place], place + 1
+    for mark in _DELIMITER.finditer(text, start + 1, start + LONGEST_OPTION):
+        if mark[0] in "{}":
+            depth += 1 if mark[0] == "{" else -1
+        elif mark[0] == "]" and depth == 0:
+            return text[start + 1 : mark.start()], mark.end()
+        if depth < 0:
+            return None
     return None
 
 
