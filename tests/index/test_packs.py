@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.index import Index, open_index
 from rifflux.retrieve.works.adjust import adjusted
+from rifflux.retrieve.works.fit import fitted
 from rifflux.retrieve.works.intent import INTENTS
 from rifflux.retrieve.works.verify import verify
 from rifflux.surfaces.config import load
@@ -219,6 +222,23 @@ class TestBudget:
         assert pack.tokens <= budget
         if budget == 170:
             assert "the budget of tokens cut 4 passages short" in pack.notes
+
+    @given(
+        sizes=st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=4), max_size=6),
+        budget=st.integers(1, 120),
+        least=st.integers(1, 5),
+    )
+    def test_is_never_exceeded_and_passages_keep_their_places(
+        self, sizes: list[list[int]], budget: int, least: int
+    ) -> None:
+        works = [(f"t{number}", [" ".join(["w"] * size) for size in each]) for number, each in enumerate(sizes)]
+        fit = fitted(works, lambda text: len(text.split()), budget, least)
+        assert fit.tokens == sum(len(text.split()) + 1 for texts in fit.texts for text in texts.values()) <= budget
+        for (_, texts), told in zip(works, fit.texts, strict=True):
+            assert all(texts[place].startswith(text) for place, text in told.items())
+            assert not told or min(told) == 0
+        if budget >= sum(len(texts[0].split()) + 1 for _, texts in works[:least]):
+            assert all(told[0] == texts[0] for (_, texts), told in zip(works[:least], fit.texts, strict=False))
 
     def test_cuts_what_is_named_rather_than_leaving_it_out(self) -> None:
         monads = Work("Monads", " ".join(f"monads{each}" for each in range(300)), licence="CC0-1.0")

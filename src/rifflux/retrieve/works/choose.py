@@ -36,6 +36,11 @@ class Candidate:
     identifiers: Sequence[Identifier] = ()
 
     @property
+    def place(self) -> tuple[str, str]:
+        """What names the work: its collection and its key there."""
+        return self.hit.collection, self.hit.document
+
+    @property
     def withheld(self) -> bool:
         """Whether only title and identifiers may be told: nothing else decides about it then."""
         return is_withheld(self.hit.collection, self.hit.licence)
@@ -89,7 +94,7 @@ def choose(query: str, candidates: Sequence[Candidate], packing: Packing, listed
     one of each field in turn, with some of fields that the list lacks. Only where that gives fewer than `least_works`
     does it go on below the list, and then beyond the caps on authors and venues.
     """
-    table = _Table(packing, named_in(query), {id(each): rank for rank, each in enumerate(candidates, 1)})
+    table = _Table(packing, named_in(query), {each.place: rank for rank, each in enumerate(candidates, 1)})
     most = max(packing.least_works, min(MOST_WORKS, listed))
     within, below = candidates[:listed], candidates[listed:]
     table.take(table.named(candidates), most, exempt=True)
@@ -113,11 +118,11 @@ class _Table:
 
     packing: Packing
     named_in: Named
-    ranks: dict[int, int]
+    ranks: dict[tuple[str, str], int]
     taken: list[Chosen] = field(default_factory=list)
     capped: list[Candidate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    seen: set[int] = field(default_factory=set)
+    seen: set[tuple[str, str]] = field(default_factory=set)
     people: Counter[str] = field(default_factory=Counter)
     venues: Counter[str] = field(default_factory=Counter)
     runs: list[set[tuple[str, ...]]] = field(default_factory=list)
@@ -139,9 +144,9 @@ class _Table:
         for candidate in candidates:
             if len(self.taken) >= most:
                 return
-            if id(candidate) in self.seen and not exempt:
+            if candidate.place in self.seen and not exempt:
                 continue
-            self.seen.add(id(candidate))
+            self.seen.add(candidate.place)
             people = {person(name) for name in candidate.authors}
             if not exempt and self._full(people, candidate.venue):
                 self.capped.append(candidate)
@@ -168,7 +173,7 @@ class _Table:
         if not passages:
             return None
         exact = bool(self._certainty(candidate))
-        return Chosen(candidate, self.ranks[id(candidate)], document, passages, exact)
+        return Chosen(candidate, self.ranks[candidate.place], document, passages, exact)
 
     def _passages(self, candidate: Candidate, document: Document) -> Iterable[tuple[Hit, str]]:
         """The best passages that do not overlap, nor repeat one that was taken; an empty text where none may be shown.

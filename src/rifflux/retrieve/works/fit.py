@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 __all__ = ["Fitted", "fitted"]
@@ -16,9 +16,9 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The passages of each work that fit, whole or cut at their end, and how many tokens they have."""
+    """Of each work the passages that fit, by their places, whole or cut at the end; and how many tokens they have."""
 
-    texts: Sequence[Sequence[str]]
+    texts: Sequence[Mapping[int, str]]
     tokens: int
     notes: tuple[str, ...] = ()
 
@@ -30,31 +30,38 @@ def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], in
     than a fair share is cut. The others, and then second passages, come as they are, where they fit. A title counts
     with each passage.
     """
-    told: list[list[str]] = [[] for _ in works]
-    costs = [count(_quote(title, texts[0])) for title, texts in works]
-    share, sharers = _share(costs[:least], budget)
-    used, cut, left = 0, 0, False
-    for place in range(sharers):
-        title, texts = works[place]
-        text = texts[0] if costs[place] <= share else _cut(title, texts[0], count, share)
-        if text is None:
-            left = True
-            continue
-        cut += text != texts[0]
-        told[place].append(text)
-        used += count(_quote(title, text))
-    for turn in range(max((len(texts) for _, texts in works), default=0)):
-        for place, (title, texts) in enumerate(works):
-            if turn >= len(texts) or (turn == 0 and place < sharers) or (turn and not told[place]):
-                continue
-            tokens = costs[place] if turn == 0 else count(_quote(title, texts[turn]))
-            if used + tokens > budget:
-                left = True
-                continue
-            used += tokens
-            told[place].append(texts[turn])
-    notes = [f"the budget of tokens cut {cut} passage{'s' * (cut > 1)} short"] * bool(cut)
-    return Fitted(told, used, (*notes, *["the budget of tokens left out more"] * left))
+    table = _Table([{} for _ in works], count, budget)
+    share, sharers = _share([count(_quote(title, texts[0])) for title, texts in works[:least]], budget)
+    for told, (title, texts) in zip(table.told, works[:sharers], strict=False):
+        table.put(told, 0, title, _cut(title, texts[0], count, share) or texts[0])
+        table.cut += told.get(0, texts[0]) != texts[0]
+    for place in range(max((len(texts) for _, texts in works), default=0)):
+        for told, (title, texts) in zip(table.told, works, strict=True):
+            if place < len(texts) and (0 in told) == (place > 0):
+                table.put(told, place, title, texts[place])
+    notes = [f"the budget of tokens cut {table.cut} passage{'s' * (table.cut > 1)} short"] * bool(table.cut)
+    return Fitted(table.told, table.used, (*notes, *["the budget of tokens left out more"] * table.left))
+
+
+@dataclass
+class _Table:
+    """What fits so far of each work; `cut` passages of it are not whole, and whether something was left out."""
+
+    told: list[dict[int, str]]
+    count: Callable[[str], int]
+    budget: int
+    used: int = 0
+    cut: int = 0
+    left: bool = False
+
+    def put(self, told: dict[int, str], place: int, title: str, text: str) -> None:
+        """Add a passage to those of its work, if it fits."""
+        tokens = self.count(_quote(title, text))
+        if self.used + tokens > self.budget:
+            self.left = True
+            return
+        told[place] = text
+        self.used += tokens
 
 
 def _quote(title: str, text: str) -> str:
@@ -85,6 +92,8 @@ def _share(costs: Sequence[int], budget: int) -> tuple[int, int]:
 
 def _cut(title: str, text: str, count: Callable[[str], int], most: int) -> str | None:
     """As much of the beginning of a text as has at most `most` tokens with its title; None where nothing does."""
+    if count(_quote(title, text)) <= most:
+        return text
     ends = [match.start() for match in _WORD_END.finditer(text)] or list(range(1, len(text)))
     fit = bisect_right(ends, most, key=lambda end: count(_quote(title, text[:end])))
     return text[: ends[fit - 1]] if fit else None

@@ -100,11 +100,11 @@ class Packer:
         works = [work_of(work.document) for work, _ in packed]
         keys = keys_of(works)
         items = [
-            _item(key, work, hit, text)
+            _item(key, work, work.passages[place][0], text)
             for key, (work, texts) in zip(keys, packed, strict=True)
-            for (hit, _), text in zip(work.passages, texts, strict=False)
+            for place, text in texts.items()
         ]
-        quoted = [work.candidate.hit for work, texts in packed if any(texts)]
+        quoted = [work.candidate.hit for work, texts in packed if any(texts.values())]
         confidence = self.relevance(quoted) if quoted else 0.0
         speechless = ["no text of these works can be quoted"] if packed and not quoted else []
         return EvidencePack(
