@@ -115,6 +115,11 @@ class TestWeights:
         assert found.reranked[0].title == "Cohomology of stacks, part 0"
         assert other.asked.intent == INTENTS["survey"]
 
+    def test_hold_where_a_work_is_named_too(self) -> None:
+        about = adjusted({"prereq": {"citation": 2}})["prereq"].about
+        assert about
+        assert (about.citation, about.lexical) == (2, INTENTS["prereq"].about.lexical)  # type: ignore[union-attr]
+
     def test_hold_for_every_user(self) -> None:
         from rifflux.types import Scope
 

@@ -17,7 +17,7 @@ from rifflux.retrieve.works.intent import INTENTS, MODES, asked_for
 from rifflux.retrieve.works.pack import digest
 from rifflux.retrieve.works.verify import verify
 from rifflux.scholar import ScholarSettings
-from rifflux.surfaces.evidence import pack_json, read_pack
+from rifflux.surfaces.evidence import pack_json, read_pack, retrieval_json
 from rifflux.text.analyser import analyser
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
@@ -213,6 +213,23 @@ class TestRanking:
             assert all(0 <= value <= 1 for value in values.values())
             shares = INTENTS["keywords"].weights.shares()
             assert parts == pytest.approx({name: shares[name] * value for name, value in values.items()})
+
+    def test_components_are_told_before_and_after_weighing(self, index):
+        found = index.retrieve("cohomology")
+        weights = found.asked.intent.weights.shares()
+        for told in retrieval_json(found)["reranked"]:
+            assert told["components"] == pytest.approx({name: weights[name] * told["values"][name] for name in weights})
+            # Of what is not told of a work, no component speaks either.
+            assert (told["values"]["freshness"] == told["values"]["authority"] == 0) == told["withheld"]
+
+    def test_a_long_title_is_a_name_and_a_short_one_a_subject(self):
+        titles = ("The cohomology of closed manifolds", "Sheaf cohomology")
+        with open_index(":memory:", model="hash", profile="works") as index:
+            index.works.add(*(Work(title, "On things.", licence="CC0-1.0") for title in titles))
+            whole, subject = (index.retrieve(title).asked for title in titles)
+        assert whole.intent.name == "lookup"
+        assert "the name of a work here: The cohomology of closed manifolds" in whole.reason
+        assert subject.intent.name == "keywords"
 
     def test_a_subject_that_is_the_question_counts_in_full(self):
         known = {"whole": "adequate functors", "part": "adequate functors of finite type", "none": "sheaves"}

@@ -118,7 +118,7 @@ def _titles(text: str) -> Iterator[str]:
 def _is_alone(text: str, name: str, title: str) -> bool:
     """Whether a question is a name alone: an identifier, or a title long enough to be no subject."""
     words = plain(name).split()
-    return _LEAD.sub("", text) == name and (len(words) >= LEAST_WORDS or plain(name) != plain(title))
+    return name in (text, _LEAD.sub("", text)) and (len(words) >= LEAST_WORDS or plain(name) != plain(title))
 
 
 def _is_titled(store: Store, place: tuple[str, str], name: str) -> bool:
