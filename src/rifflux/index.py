@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from rifflux.adding import Adding
 from rifflux.embedding import DEFAULT_MODEL, CurrentEmbedder
 from rifflux.errors import InvalidArgument, OutOfScope
-from rifflux.models.workers import Workers
 from rifflux.profiles import Profile
 from rifflux.profiles import profile as find_profile
 from rifflux.retrieve.candidates import LEXICAL
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from rifflux.memories import Memories
     from rifflux.models import Embedder
     from rifflux.models.guarded import Guard
+    from rifflux.models.workers import Workers
     from rifflux.policies import Policies
     from rifflux.retrieve.rerank import RerankSettings
     from rifflux.scholar import Scholar
@@ -159,6 +159,13 @@ def _no_rerankers() -> RerankSettings:
     return RerankSettings()
 
 
+def _workers() -> Workers:
+    """What runs the stages that may hang; made when first needed, for a search by words needs none."""
+    from rifflux.models.workers import Workers
+
+    return Workers()
+
+
 def _guarded(embedder: Embedder, guard: Guard) -> Embedder:
     from rifflux.models.guarded import GuardedEmbedder
 
@@ -179,7 +186,7 @@ class Index(Adding):
     ) -> None:
         super().__init__(store, profile, load, rerankers, synonyms)
         self.path = path
-        self._workers = Workers()
+        self._workers = cache(_workers)
 
     def __enter__(self) -> Index:
         return self
@@ -288,7 +295,7 @@ class Index(Adding):
 
         # Its words were analysed so, whatever suits works best.
         asking = self.using(replace(WORKS, language=self.profile.language, mathematics=self.profile.mathematics))
-        return Scholar(asking, intents=adjusted(self.profile.intents), workers=self._workers)
+        return Scholar(asking, intents=adjusted(self.profile.intents), workers=self._workers())
 
     @property
     def memories(self) -> Memories:
