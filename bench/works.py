@@ -19,6 +19,7 @@ import argparse
 import re
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -103,7 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 rows.append(list(_compare(title, read_beir(folder, qrels or "test"), index, asked.k)))
             _print(rows[-1], times=asked.times)
     print("\nWhat does not help:\n")
-    print("\n".join(unhelpful(rows)) or "- nothing: each step is significantly above the one before")
+    lines = list(unhelpful(rows)) or ["nothing: each step is significantly above the one before, and above words"]
+    print("\n".join(textwrap.fill(f"- {line}", 120, subsequent_indent="  ", break_on_hyphens=False) for line in lines))
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -213,7 +215,7 @@ def unhelpful(tables: Sequence[Sequence[Row]]) -> Iterator[str]:
     """One line for each step and each way in which it does not help; `tables` has the same ways on each collection.
 
     A step does not help where it is significantly below the row before or below words, and where it is not
-    significantly above the row before; the default, which is no step, only where it is below. What leaves citations out
+    significantly above them; the default, which is no step, may be as good as the row before. What leaves citations out
     is read the other way round.
     """
     ways = [row.way for row in tables[0]] if tables else []
@@ -228,6 +230,7 @@ def unhelpful(tables: Sequence[Sequence[Row]]) -> Iterator[str]:
             yield from _line(f"**{way}** is below the row before on", _below(before))
             yield from _line(f"**{way}** is below words on", _below(words))
             yield from _line(f"**{way}** cannot be told from the row before on", same if way != DEFAULT else ())
+            yield from _line(f"**{way}** cannot be told from words on", [each for each in words if not each.certain])
 
 
 def _above(differences: Sequence[Difference]) -> list[Difference]:
@@ -240,7 +243,7 @@ def _below(differences: Sequence[Difference]) -> list[Difference]:
 
 def _line(told: str, differences: Sequence[Difference]) -> Iterator[str]:
     if differences:
-        yield f"- {told} {'; '.join(f'{each.collection} ({each})' for each in differences)}"
+        yield f"{told} {'; '.join(f'{each.collection} ({each})' for each in differences)}"
 
 
 if __name__ == "__main__":

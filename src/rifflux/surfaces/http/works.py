@@ -170,7 +170,10 @@ class ExportOut(Reply):
 
 @router.post("", summary="Bring works")
 def bring(told: WorksIn, service: Asked, caller: User) -> ImportOut:
-    """Works that are there already are brought up to date, and duplicates merged; they are the caller's alone."""
+    """Works that are there already are brought up to date, and duplicates merged; they are the caller's alone.
+
+    What takes longer than a request may is finished all the same: sent again, it is unchanged.
+    """
     report = service.of(caller).works.import_text(
         told.text(), source=told.source, format=told.format, licence=told.licence
     )
