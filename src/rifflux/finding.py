@@ -10,6 +10,7 @@ from functools import reduce
 import numpy as np
 
 from rifflux.asking import Asking
+from rifflux.retrieve.calibrate import quality
 from rifflux.retrieve.evidence import StoreEvidence, idf
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Plan
@@ -54,13 +55,14 @@ class Found:
     """Candidates, best first, how they were found, and what they answer.
 
     `query` is what all of them are scored by and must satisfy. `questions` are what they are judged by: one for each
-    side of a comparison, or a single one under an empty name.
+    side of a comparison, or a single one under an empty name. The work at `named` is what the question names.
     """
 
     hits: Sequence[Hit]
     query: Query
     questions: Mapping[str, Query]
     trace: Trace
+    named: tuple[str, str] | None = None
 
     def settled(self, asking: Asking, hits: Sequence[Hit], weights: Weights) -> list[Hit]:
         """Other hits with their scores for the same query."""
@@ -103,6 +105,7 @@ class Finding:
 
     def _with(self, named: Meant, found: Found, weights: Weights) -> Found:
         """What is named is a candidate, whatever the channels say, unless the question leaves it out."""
+        found = replace(found, named=named.place)
         if named.place in map(place_of, found.hits):
             return found
         store, id = self.asking.store, int(named.hit.chunk_id, 16)
@@ -143,13 +146,17 @@ class Finding:
         return Found(hits, query, {"": asked}, results.trace)
 
     def rated(self, found: Found, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """The hits with their relevance for the question; for the side that they answer where there are several."""
+        """The hits with their relevance for the question; for the side that they answer where there are several.
+
+        What is named is what was asked for, whether or not its text says its name.
+        """
         ratings = {side: self.asking.rated(question, hits) for side, question in found.questions.items()}
         rated = []
         for number, hit in enumerate(hits):
             why = hit.because(SIDES)
             sides = [why.detail["side"]] if why else list(ratings)
-            rated.append(max((ratings[side][number] for side in sides), key=lambda each: each.relevance or 0.0))
+            best = max((ratings[side][number] for side in sides), key=lambda each: each.relevance or 0.0)
+            rated.append(best.rated(1.0, quality(1.0)) if place_of(hit) == found.named else best)
         return rated
 
     def _settled(self, query: Query, hits: Iterable[Hit], weights: Weights) -> list[Hit]:

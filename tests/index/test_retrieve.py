@@ -317,6 +317,8 @@ class TestRanking:
         assert found.asked.intent.name == "lookup"
         assert titles(found.reranked)[0] == "Sorting by heaps"
         assert found.reranked[0].because("works").detail["values"]["lexical"] == 1
+        assert found.reranked[0].relevance == 1
+        assert not found.evidence.uncertain
 
     def test_notices_are_no_survey(self):
         with open_index(":memory:", model="hash", profile="works") as index:

@@ -196,7 +196,8 @@ def _rule(text: str, understanding: Understanding | None, analyser: Analyser, na
     if one := names_one(text, analyser):
         return "lookup", f"it names one thing: {one!r}"
     if understanding and understanding.kind == "identifier":
-        return "lookup", "it is an identifier"
+        rare = understanding.names and not understanding.identifiers
+        return "lookup", f"few texts here say {understanding.names[0]!r}" if rare else "it is an identifier"
     if is_bare(text, analyser):
         return KEYWORDS, "bare words, no sentence: the words count most"
     return GENERIC, "no rule holds: searched by words, meaning and citations"
