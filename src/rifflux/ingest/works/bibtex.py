@@ -84,7 +84,7 @@ def _date(fields: Fields, notes: Notes) -> str | None:
     number = int(month) if month.isdigit() else MONTHS.index(month[:3]) + 1 if month[:3] in MONTHS else 0
     if year is None:
         return None
-    return f"{year:04}-{number:02}" if 1 <= number <= 12 else f"{year:04}"
+    return notes.date(f"{year:04}-{number:02}" if 1 <= number <= 12 else f"{year:04}")
 
 
 def _identifiers(fields: Fields, notes: Notes) -> Iterator[Identifier]:

@@ -82,7 +82,7 @@ def work_entry(source: Source, placed: Placed) -> Entry | Failure:
     identifiers = tuple(_identifiers(fields, notes))
     key = str(_first(fields, *_KEY) or (identifiers[0] if identifiers else title or _mark(abstract)))
     year = notes.year(_first(fields, *_YEAR))
-    date = notes.date(_first(fields, *_DATE)) or _month(year, fields.get("month"))
+    date = notes.date(_first(fields, *_DATE)) or notes.date(_month(year, fields.get("month")))
     work = Work(
         title=title,
         abstract=abstract,
@@ -176,12 +176,18 @@ def _passages(fields: Record, notes: Notes) -> Iterator[Passage]:
 def _citations(fields: Record, source: str, notes: Notes) -> Iterator[Link]:
     for name in _CITES:
         for value in _values(fields.get(name)):
-            told = value.get("id") or value.get("key") if isinstance(value, dict) else value
+            told = _told(value) if isinstance(value, dict) else value
             if not isinstance(told, str | int) or told == "":
                 notes.append(f"what it cites, {value!r}, is no identifier")
                 continue
             known = parse_identifier(str(told))
             yield Link(str(known)) if known else local_link(source, str(told))
+
+
+def _told(cited: Record) -> Any:
+    """What an object says that it cites: a key, or an identifier under the name of its scheme."""
+    named = (f"{scheme}:{cited[name]}" for name, scheme in _IDENTIFIERS.items() if cited.get(name))
+    return _first(cited, *_KEY) or next(named, "")
 
 
 def _month(year: int | None, month: object) -> str | None:

@@ -86,7 +86,7 @@ def _identifiers(source: Source, first: str, stamp: re.Match[str] | None, notes:
     elif named and named.scheme == "arxiv":
         yield named
     if doi := _DOI.search(first):
-        yield from notes.identifier("doi", doi[1].rstrip(".,;)"))
+        yield from notes.identifier("doi", doi[1])
 
 
 def _categories(stamp: re.Match[str] | None, notes: Notes) -> tuple[Tag, ...]:
