@@ -419,6 +419,14 @@ def test_a_text_is_imported_as_a_file_is(index: Index, format: str, text: str, n
     assert len(report.failed) == (format in ("jsonl", "csl", "bibtex"))
 
 
+def test_no_source_is_called_like_a_scheme(index: Index, write: Any) -> None:
+    report = index.works.import_files(write("doi.jsonl", {"id": "10.1000/x", "title": "One"}), embed=False)
+    assert report.sources == ("doi-2",)
+    for name in ("doi", "arXiv", "title"):
+        with pytest.raises(InvalidArgument, match="scheme of identifiers"):
+            index.works.import_files(write("other.jsonl", {"id": 1, "title": "Two"}), source=name)
+
+
 def test_a_text_reaches_no_file(index: Index, tmp_path: Path) -> None:
     for name in ("secret.tex", "secret.bib"):
         (tmp_path / name).write_text("@article{one, title={Zyzzyva}}")

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from rifflux.errors import InvalidArgument
 from rifflux.types import Identifier, Tag
+from rifflux.works.titles import TITLE
 
 __all__ = ["SCHEMES", "STRONG", "TAG_SCHEMES", "WORDED", "identify", "mentioned_arxiv", "parse_identifier", "tagged"]
 
@@ -92,8 +93,8 @@ _NORMAL: Mapping[str, Callable[[str], str | None]] = {
     "isbn": _isbn,
 }
 _GUESSED = ("arxiv", "doi", "openalex")
-#: The schemes that are known by name.
-SCHEMES = frozenset(_NORMAL)
+#: The schemes that mean something: no source may be called so.
+SCHEMES = frozenset({*_NORMAL, TITLE})
 
 
 def identify(scheme: str, text: str) -> Identifier:

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from rifflux.store.base import Store
+from rifflux.works.schemes import SCHEMES
 
 __all__ = ["name_source"]
 
@@ -41,9 +42,9 @@ def _spelt(path: Path) -> str:
 
 
 def _free(name: str, known: dict[str, str]) -> str:
-    """The name, numbered if a file that is still there has it; one that was moved takes it along."""
+    """The name, numbered if it is a scheme's or that of a file that is still there; one that moved takes it along."""
     number, free = 1, name
-    while free in known and Path(known[free]).exists():
+    while free in SCHEMES or (free in known and Path(known[free]).exists()):
         number += 1
         free = f"{name}-{number}"
     return free
