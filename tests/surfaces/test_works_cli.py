@@ -61,7 +61,7 @@ def test_a_user_has_works_of_their_own(run: Any, tmp_path: Path) -> None:
     listed = run.json("works", "list", "--source", "zotero", *ann)
     assert [(each["licence"], each["withheld"]) for each in listed] == [("CC-BY", False), (None, True)]
     assert run("works", "show", "zotero:serre").returncode == 2
-    assert "run 'rifflux works import' without --no-embed" in run("retrieve", "sheaves", *ann).stderr
+    assert "run 'rifflux works import PATHS' without --no-embed" in run("retrieve", "sheaves", *ann).stderr
 
 
 def test_wrong_use_is_told_in_one_line(run: Any, tmp_path: Path) -> None:

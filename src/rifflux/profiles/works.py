@@ -8,5 +8,5 @@ WORKS = Profile(
     "works",
     mathematics="notation",
     facets=("authors", "year", "venue", "sources"),
-    command="rifflux works import",
+    command="rifflux works import PATHS",
 )
