@@ -32,6 +32,7 @@ __all__ = ["Retrieval", "Scholar", "ScholarSettings"]
 
 CITED = "cited"
 NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
+NOT_TOLD = "no licence is recorded for it, so its citations are not told: those of the most similar works were followed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +164,11 @@ class Scholar:
         """What citations join with the work that is asked about, else with the best candidates; and a note."""
         store = self.asking.store
         cited = self.cited or Cited(store)
-        if about and len(ranking := allowed(store, limits, cited([about.hit], expansion.follow))):
+        closed = bool(about and about.withheld)
+        if about and not closed and len(ranking := allowed(store, limits, cited([about.hit], expansion.follow))):
             return store.hydrate(ranking), ()
         ranking = allowed(store, limits, cited(works[: expansion.seeds], expansion.follow))
-        return store.hydrate(ranking), (NO_CITATIONS,) if about else ()
+        return store.hydrate(ranking), (NOT_TOLD if closed else NO_CITATIONS,) if about else ()
 
     def _ranked(
         self,

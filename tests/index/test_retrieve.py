@@ -276,6 +276,10 @@ class TestRanking:
     def test_a_comparison_finds_both_sides(self, index):
         found = index.retrieve("heapsort versus etale cohomology")
         assert set(titles(found.reranked[:2])) == {"Sorting by heaps", "Etale cohomology"}
+        sides = [index.retrieve(side).trace for side in found.asked.sides]
+        for channel in ("lexical", "semantic", "fused"):
+            assert found.trace.counts[channel] == sum(side.counts[channel] for side in sides)
+        assert found.trace.understanding.kind == index.classify("heapsort versus etale cohomology").kind
 
     def test_what_a_question_leaves_out_is_left_out_of_what_is_cited_too(self, index):
         def asked(limits):
@@ -311,6 +315,14 @@ class TestRanking:
         assert titles(found.reranked)
         assert "Closed cohomology notes" in " ".join(found.trace.notes)
         assert SECRET not in str(found)
+
+    def test_what_a_work_without_licence_cites_is_not_told(self):
+        cited, closed = work("a", "Apples", "On apples."), work("b", "Pears", "On pears.", cites=("a",), licence=None)
+        with open_index(":memory:", model="hash", profile="works") as index:
+            index.works.add(cited, closed)
+            found = index.retrieve("what to read before doi:10.1/b")
+        assert all(hit.because("works").detail["values"]["citation"] == 0 for hit in found.reranked)
+        assert any("its citations are not told" in note for note in found.trace.notes)
 
     def test_a_work_that_is_looked_up_by_its_identifier_comes_first(self, index):
         found = index.retrieve("doi:10.1/sorting")

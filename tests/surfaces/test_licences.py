@@ -112,6 +112,11 @@ PYTHON: dict[str, Callable[[Surfaces], object]] = {
         )
     ],
     "retrieve": lambda on: [on.index.retrieve(QUERY, mode=mode) for mode in (None, "survey", "related")],
+    "retrieve about it": lambda on: [
+        on.index.retrieve(f"{asked} {name}")
+        for asked in ("papers similar to", "what to read before")
+        for name in (DOI, TITLE)
+    ],
     "retrieve as JSON": lambda on: retrieval_json(on.index.retrieve(QUERY)),
     "the evidence": lambda on: [on.index.retrieve(QUERY, cite=each).evidence for each in ("bibtex", "csl")],
     "work": lambda on: on.index.works.get(DOI),
@@ -141,6 +146,8 @@ MCP: tuple[tuple[str, dict[str, Any]], ...] = (
 HTTP: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("/retrieve", {"query": QUERY}),
     ("/retrieve", {"query": QUERY, "mode": "survey", "cite": "bibtex"}),
+    ("/retrieve", {"query": f"papers similar to {DOI}"}),
+    ("/retrieve", {"query": TITLE, "mode": "prereq"}),
     ("/retrieve", {"query": QUERY, "cite": "csl", "filters": {"date_range": {"end": "1900"}}}),
     ("/search", {"query": QUERY, "explain": True}),
     ("/search", {"query": QUERY, "explain": True, "mode": "lexical", "rerank": "features"}),

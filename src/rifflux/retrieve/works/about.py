@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rifflux.retrieve.works.licences import is_withheld
 from rifflux.store.base import Store
 from rifflux.types import Hit, Tag
 from rifflux.works import parse_identifier
@@ -37,7 +38,7 @@ class Meant:
     """A work by its first chunk, its subjects, and what it is called by in the question.
 
     `alone` says that the question is this name and nothing else, and can hardly be meant otherwise. The hit is as it is
-    stored, whatever its licence.
+    stored, whatever its licence; without one, no subjects of it are told.
     """
 
     hit: Hit
@@ -49,6 +50,11 @@ class Meant:
     def place(self) -> tuple[str, str]:
         """Its collection and key."""
         return self.hit.collection, self.hit.document
+
+    @property
+    def withheld(self) -> bool:
+        """Whether only title and identifiers may be told of it."""
+        return is_withheld(self.hit.collection, self.hit.licence)
 
     @property
     def told(self) -> str:
@@ -65,8 +71,9 @@ def meant_in(text: str, store: Store) -> tuple[Meant | None, str]:
         (place,) = places
         if hits := store.chunks_of(*place):
             id = int(hits[0].chunk_id, 16)
-            tags = store.tags_of(np.array([id], np.int64)).get(id, ())
-            return Meant(hits[0], tags, name, alone=_is_alone(words, name, hits[0].title)), ""
+            meant = Meant(hits[0], (), name, alone=_is_alone(words, name, hits[0].title))
+            tags = () if meant.withheld else store.tags_of(np.array([id], np.int64)).get(id, ())
+            return replace(meant, tags=tags), ""
     return None, ""
 
 
