@@ -156,7 +156,7 @@ def test_numbers_follow_the_counters() -> None:
         r"\chapter{A}\begin{thm}a\end{thm}\begin{cor}b\end{cor}\section{S}\begin{ex}c\end{ex}"
         r"\chapter{B}\begin{cor}d\end{cor}\begin{ex}e\end{ex}\begin{thm*}f\end{thm*}"
     )
-    passages = Outline(body, numbering(preamble, chapters=True), str).passages()
+    passages = Outline(body, numbering(preamble, body), str).passages()
     assert [passage.headings[-1] for passage in passages] == [
         "Satz 1.1", "Korollar 1.2", "Beispiel 1", "Korollar 2.1", "Beispiel 2", "Satz"
     ]  # fmt: skip
@@ -199,7 +199,8 @@ NUMBERED_BODY = r"""
 
 
 def test_numbers_and_headings_are_those_that_latex_prints(index: Index, write: Any) -> None:
-    text = rf"{NUMBERED}\begin{{document}}{NUMBERED_BODY}\end{{document}}"
+    write("own.sty", NUMBERED)
+    text = rf"\documentclass{{amsart}}\usepackage{{amsmath,own}}\begin{{document}}{NUMBERED_BODY}\end{{document}}"
     index.works.import_files(write("n.tex", text), licence="CC0-1.0", embed=False)
     passages = index.works.get("n:n").work.passages
     statements = [passage for passage in passages if passage.kind != "section"]

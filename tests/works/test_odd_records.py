@@ -153,7 +153,8 @@ def test_names_in_one_text(text: str, names: tuple[str, ...]) -> None:
 
 
 def test_a_particle_that_is_dropped_is_part_of_the_name() -> None:
-    assert people([{"given": "Ludwig", "dropping-particle": "van", "family": "Beethoven"}]) == ("Ludwig van Beethoven",)
+    told = [{"given": "Ludwig", "dropping-particle": "van", "family": "Beethoven"}, {"family": "others"}]
+    assert people(told) == ("Ludwig van Beethoven",)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +163,7 @@ def test_a_particle_that_is_dropped_is_part_of_the_name() -> None:
         ("<jats:p>We &lt;i&gt;see&lt;/i&gt; <mml:msup><mml:mi>X</mml:mi><mml:mn>2</mml:mn></mml:msup></jats:p>",
          "We see X^2"),
         ("<msubsup><mi>x</mi><mn>1</mn><mrow><mn>2</mn><mo>+</mo><mi>k</mi></mrow></msubsup>", "x_1^2+k"),
+        ("<math><semantics><mi>x</mi><annotation>\\xi</annotation></semantics></math>", "x"),
         ("a<b and c>d, R<T>, p<0.05", "a<b and c>d, R<T>, p<0.05"),
     ],
 )  # fmt: skip

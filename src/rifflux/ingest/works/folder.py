@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from rifflux.ingest.works.tex import INPUT, target
+from rifflux.ingest.works.tex import INPUT, target, without_comments
 
-__all__ = ["is_part", "labels_of"]
+__all__ = ["is_part", "labels_of", "packages"]
 
 _LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 #: What only a whole document has.
 _WHOLE = re.compile(r"\\begin\s*\{document\}|\\bye\b|\\enddocument\b")
+_PACKAGES = re.compile(r"\\(?:usepackage|RequirePackage|documentclass|LoadClass)\s*(?:\[[^\[\]]*\])?\s*\{([^{}]+)\}")
 #: A part may lie so many folders below its document.
 MOST_LEVELS = 3
 
@@ -41,6 +42,13 @@ def is_part(path: Path) -> bool:
         if any(part in _reached(document, folder, found) for document in found.whole if document != part):
             return True
     return False
+
+
+def packages(preamble: str, folder: Path) -> str:
+    """The text of the packages and of the class that a preamble uses, as far as they lie in the document's folder."""
+    names = [name.strip() for match in _PACKAGES.finditer(preamble) for name in match[1].split(",")]
+    files = [folder / f"{Path(name).name}.{kind}" for name in dict.fromkeys(names) for kind in ("cls", "sty")]
+    return "".join(without_comments(path.read_text("utf-8", "replace")) for path in files if path.is_file())
 
 
 def _reached(document: Path, root: Path, found: _Folder) -> set[Path]:

@@ -14,7 +14,7 @@ from itertools import zip_longest
 
 from rifflux.ingest.read.decode import decode
 from rifflux.ingest.works.base import Entry, Notes, Source, content
-from rifflux.ingest.works.folder import is_part, labels_of
+from rifflux.ingest.works.folder import is_part, labels_of, packages
 from rifflux.ingest.works.numbering import numbering
 from rifflux.ingest.works.outline import Outline
 from rifflux.ingest.works.readable import readable
@@ -53,12 +53,12 @@ def read(source: Source) -> Iterator[Entry | Failure]:
     start = begin.end() if begin else 0
     end = _END.search(whole.text, start)
     preamble, body = whole.text[:start], whole.text[start : end.start() if end else len(whole.text)]
-    numbers = numbering(preamble or body, chapters=r"\chapter" in body)
-    outline = Outline(body, numbers, lambda offset: whole.place(start + offset))
+    declared = preamble if source.alone else packages(preamble, source.path.parent) + preamble
+    outline = Outline(body, numbering(declared, body), lambda offset: whole.place(start + offset))
     passages = outline.passages()
     if begin and not end:
         outline.problems.append(f"{whole.place(len(whole.text))}: \\end{{document}} is missing")
-    yield _Paper(source, whole, preamble, body, macros_of(preamble)).entry(outline, passages)
+    yield _Paper(source, whole, preamble, body, macros_of(declared + body)).entry(outline, passages)
 
 
 class _Paper:

@@ -55,15 +55,19 @@ def person(value: Any) -> str:
 
     Nothing for those who are not told, such as `others`.
     """
+    return _OTHERS.sub("", _name(value))
+
+
+def _name(value: Any) -> str:
     if isinstance(value, Mapping):
         if isinstance(value.get("literal") or value.get("name"), str):
-            return person(value.get("literal") or value["name"])
+            return _name(value.get("literal") or value["name"])
         names = ("given", "dropping-particle", "non-dropping-particle", "family", "suffix")
         return " ".join(str(value[name]) for name in names if value.get(name))
     if isinstance(value, list | tuple):  # arXiv's [family, given, suffix]
         family, *rest = [str(part) for part in value] or [""]
         return " ".join(part for part in [*rest[:1], family, *rest[1:2]] if part)
-    return _OTHERS.sub("", _spoken(" ".join(value.split()))) if isinstance(value, str) else ""
+    return _spoken(" ".join(value.split())) if isinstance(value, str) else ""
 
 
 def _spoken(name: str) -> str:

@@ -113,10 +113,14 @@ def _styled(number: int, style: str) -> str:
     return letter.upper() if style[0].isupper() else letter
 
 
-def numbering(source: str, *, chapters: bool = False) -> Numbering:
-    """The counters and statements that a preamble declares, besides the usual names, with chapters or not."""
+def numbering(preamble: str, body: str = "") -> Numbering:
+    """The counters and statements that a document declares, besides the usual names.
+
+    How counters are shown is read from the preamble alone: what a body says of that, it says from there on.
+    """
+    source = preamble + body
     found = Numbering({name: Theorem(name.capitalize(), name) for name in USUAL})
-    levels = [name for name in LEVELS if name != "part" and (chapters or name != "chapter")]
+    levels = [name for name in LEVELS if name != "part" and (name != "chapter" or r"\chapter" in body)]
     found.within |= dict(zip(levels[1:], levels, strict=False))
     aliases = {match[1]: match[2] for match in _ALIAS.finditer(source)}
 
@@ -128,7 +132,7 @@ def numbering(source: str, *, chapters: bool = False) -> Numbering:
 
     for name, shown, shared, outer, numbered in (*_new_theorems(source), *_declared(source)):
         own = counter(shared) if shared else aliases.get(name, name)
-        found.theorems[name] = Theorem(readable(shown), own if numbered else None)
+        found.theorems[name] = Theorem(readable(shown) or name.capitalize(), own if numbered else None)
         if outer and not shared:
             found.within[own] = counter(outer)
     for match in _WITHIN.finditer(source):
@@ -136,8 +140,8 @@ def numbering(source: str, *, chapters: bool = False) -> Numbering:
         found.within[own] = counter(match[4])
         if match[2] or match[1] == "@addtoreset":
             found.shown.setdefault(own, rf"\arabic{{{own}}}")
-    for match in _SHOWN.finditer(source):
-        if meaning := argument(source, match.end()):
+    for match in _SHOWN.finditer(preamble):
+        if meaning := argument(preamble, match.end()):
             found.shown[counter(match[1])] = meaning[0]
     return found
 

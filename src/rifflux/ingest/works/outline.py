@@ -75,9 +75,11 @@ class Outline:
     _number: str = ""
     _heads: str = ""
     _is_too_deep: bool = False
+    _last_abstract: int = -1
 
     def passages(self) -> list[Passage]:
         """The passages of the body, in order."""
+        self._last_abstract = self.body.rfind(r"\end{abstract}")
         for mark in _MARK.finditer(self.body):
             if self._open and self._open[-1].name in _VERBATIM and mark["name"] != self._open[-1].name:
                 continue
@@ -129,7 +131,7 @@ class Outline:
     def _may_begin(self, mark: re.Match[str]) -> bool:
         """Whether a statement is one here: not in another one, nor in an abstract, unless that was never closed."""
         if any(each.name == ABSTRACT for each in self._open):
-            if self.body.find(r"\end{abstract}", mark.end()) >= 0:
+            if self._last_abstract > mark.start():
                 return False
             self._close_all(mark.start(), "a statement begins")
         return not any(each.kind for each in self._open)

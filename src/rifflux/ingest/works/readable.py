@@ -15,7 +15,7 @@ __all__ = ["needed", "readable", "unmarked"]
 #: The elements of titles and abstracts as publishers write them: HTML, JATS and MathML.
 _ELEMENT = re.compile(
     r"[abpiu]|em|strong|su[bp]|span|br|tt|small|scp?|italic|bold|roman|title|sec|inline-formula|(?:jats|mml):[\w-]+"
-    r"|m(?:ath|i|n|o|row|su[bp]|subsup|text|frac|sqrt|over|under|underover|fenced|stretchy|style|space|table|t[rd])"
+    r"|m(?:ath|i|n|o|row|su[bp]|subsup|text|frac|sqrt|over|under|underover|fenced|stretchy|style|space|table|t[rd])|semantics|annotation(?:-xml)?"
 )
 #: What stands before the second part of an element, and before its third.
 _SCRIPTS = {"msup": "^", "msub": "_", "msubsup": "_^", "mover": " ", "munder": "_", "munderover": "_^", "mfrac": "/"}
@@ -57,7 +57,8 @@ class _Unmarked(HTMLParser):
         return "".join(parser._pieces)
 
     def handle_data(self, data: str) -> None:
-        self._pieces.append(data)
+        if not any(name.startswith("annotation") for name, _ in self._open):
+            self._pieces.append(data)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if not _ELEMENT.fullmatch(tag) or any(value is None for _, value in attrs):

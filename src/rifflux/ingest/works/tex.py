@@ -13,7 +13,7 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.read.decode import decode
 from rifflux.ingest.works.base import content
 
-__all__ = ["Macros", "Manuscript", "argument", "bracketed", "macros_of", "manuscript", "target"]
+__all__ = ["Macros", "Manuscript", "argument", "bracketed", "macros_of", "manuscript", "target", "without_comments"]
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*")
 #: What is there and not part of the document; a branch of a condition is followed by `\\else` or `\\fi`.
@@ -63,7 +63,7 @@ def manuscript(path: Path) -> Manuscript:
 
 
 def _read(path: Path, root: Path, whole: Manuscript, above: tuple[Path, ...]) -> None:
-    text = _alive(_COMMENT.sub(r"\1", decode(content(path))))
+    text = _alive(without_comments(decode(content(path))))
     start = 0
     for match in INPUT.finditer(text):
         line = text.count("\n", 0, start) + 1
@@ -80,6 +80,11 @@ def _read(path: Path, root: Path, whole: Manuscript, above: tuple[Path, ...]) ->
         except Unreadable as error:
             whole.problems.append(f"{found.name} {error}")
     whole.add(path, text.count("\n", 0, start) + 1, text[start:])
+
+
+def without_comments(text: str) -> str:
+    """The text without what `%` hides."""
+    return _COMMENT.sub(r"\1", text)
 
 
 def _alive(text: str) -> str:
