@@ -29,6 +29,7 @@ from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch, reachin
 from rifflux.retrieve.understand import understand
 from rifflux.retrieve.works.licences import shown, shown_document
 from rifflux.store.base import JUDGEMENT, PART, Event, Store
+from rifflux.store.mending import REVISION
 from rifflux.text.analyser import Analyser, analyser
 from rifflux.types import (
     Clause,
@@ -90,6 +91,14 @@ class Asking:
     def analyser(self) -> Analyser:
         """The analyser that made the terms of the index."""
         return analyser(self.profile.language, self.profile.mathematics)
+
+    @property
+    def outdated(self) -> list[str]:
+        """What is to be told of an index whose terms another revision of the analyser made."""
+        revision = self.analyser.revision
+        if revision == 1 or int(self.store.policy(REVISION) or 1) == revision:
+            return []
+        return ["the index was made by another version of the analyser: run 'rifflux doctor --repair'"]
 
     def search(
         self,
@@ -188,6 +197,7 @@ class Asking:
             )
             asked = reaching(asked, fuse, pool)
         asked, channels, degraded, notes = self._channels(asked, mode, clock)
+        degraded += self.outdated
         available = sources(self.store, self.profile.weights)
         pipeline = Pipeline(
             {name: available[name] for name in channels},

@@ -20,7 +20,8 @@ from rifflux.retrieve.expand import Synonyms, known_synonyms
 from rifflux.store import open_store
 from rifflux.store.base import Store
 from rifflux.store.generations import Generation
-from rifflux.text.analyser import analyser
+from rifflux.store.mending import REVISION
+from rifflux.text.analyser import REVISIONS, analyser
 from rifflux.types import Failure, Freshness, IndexReport, Scope
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
         if not store.read_only:
             for name in _ANALYSIS:
                 store.set(name, getattr(profile, name))
+            store.set(REVISION, str(REVISIONS[profile.mathematics]))
         return profile
     known = {name: store.setting(name) or former for name, former in _ANALYSIS.items()}
     for name, value in known.items():
@@ -348,7 +350,7 @@ class Index(Adding):
             unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
             switching=None if self.scope else self.switching(),
             freshness=freshness,
-            degraded=(*_shortcomings(counts, freshness), *self.store.troubles()),
+            degraded=(*self.outdated, *_shortcomings(counts, freshness), *self.store.troubles()),
         )
 
     def declare_facets(self, *names: str) -> None:

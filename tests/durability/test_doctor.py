@@ -54,6 +54,7 @@ FAULTS = {
     "terms left over": ("insert into chunk_terms (rowid, body) values (999, 'stray')", "belong to no chunk"),
     "terms damaged": ("update chunk_terms_data set block = zeroblob(30) where id > 10", "word index is damaged"),
     "terms torn out": ("delete from chunk_terms_data where id > 10", "word index is damaged"),
+    "another analyser": ("insert or replace into setting values ('analysis', '0')", "another version of the analyser"),
     "text changed": ("update chunk set text = 'The osprey dives.' where id = 3", "another text than was indexed"),
     "chunks missing": ("delete from chunk where id = 2", "lacks some of its chunks"),
     "no JSON": ("update document set metadata = '{' where id = 3", "other than JSON"),

@@ -108,6 +108,9 @@ def test_a_folder_of_bad_input_is_told_with_its_places_and_the_rest_is_found(run
         "open.tex:1",
     ):
         assert told in noted, told
+    (tmp_path / "words.txt").write_text("bundles => sheaves\n")
+    found = run.json("retrieve", "bundles", "--synonyms", "words.txt")
+    assert any("synonyms of 'bundles'" in note for note in found["diagnostics"]["notes"])
     found = run.json("retrieve", "sheaves on stacks")
     assert found["evidence_pack"]["items"][0]["title"] == "Sheaves on stacks"
     assert {work["title"] for work in found["reranked"]} >= {"Stacks of sheaves", "Sheaves to come"}

@@ -13,10 +13,28 @@ from rifflux.text.notation import one_notation
 SAME = [
     [r"$\mathcal{O}_X$", r"$\mathcal O_X$", r"${\mathcal O}_{X}$", r"\(\mathcal{O}_{X}\)", "𝒪_X", "𝒪ₓ", "O_X", "O_{X}"],
     ["C*-algebra", "C^*-algebra", "`C^*`-algebra", "$C^*$-algebra", "$C^{*}$-algebra", "C-star algebra", "C⋆-algebra"],
+    ["C*-algebra", "c*-algebra", "C* algebra", "c-star algebra", "C star algebra", "C*–algebra", "C*‑algebra",
+     r"C\*-algebra", "C<sup>*</sup>-algebra", r"$C\sp*$-algebra", r"C\textsuperscript{*}-algebra", "C＊-algebra"],
+    ["AW*-algebra", "AW^*-algebra", "$AW^*$-algebra", "aw*-algebra"],
+    ["JB*-triple", "JB^*-triple", "$JB^*$-triple"],
+    ["*-homomorphism", "$*$-homomorphism", r"$\ast$-homomorphism", "∗-homomorphism", "star-homomorphism"],
+    ["∞-category", r"$\infty$-category", "infinity-category"],
+    ["Lemma 10.3.2", "Lemma~10.3.2", r"Lemma\ 10.3.2"],
+    ["H^1", "H ^ 1", "H^ 1", r"$H\sp 1$", "H<sup>1</sup>"],
+    ["𝒪_X", "𝒪X", "O _ X", r"$\mathcal{O}\sb X$", "O<sub>X</sub>", r"O\_X"],
+    [r"$\overline{M}_{g,n}$", "M̄_{g,n}", "M_{g,n}", "ℳ̄_{g,n}"],
     ["H^1", "H¹", "$H^1$", "$H^{1}$", r"$\mathrm{H}^1$", "H^{1}"],
     ["$H^1_c(X, F)$", "$H_c^1(X,F)$", "H¹_c(X, F)", "H_c^1(X,F)", r"$H^{1}_{c} (X, \mathcal{F})$"],
     ["étale", "etale", r"\'etale", r"\'{e}tale", "e\u0301tale", "Étale"],
-    ["Erdős", "Erdos", r"Erd\H{o}s", "ERDŐS"],
+    ["Erdős", "Erdos", r"Erd\H{o}s", "ERDŐS", r"Erd{\H o}s", r"Erd\H os", r"Erd{\H{o}}s"],
+    ["Čech", "Cech", r"\v{C}ech", r"\v Cech", r"{\v C}ech"],
+    ["Bézout", r"B{\'e}zout", r"B\'ezout", r"B\'{e}zout", r"B{\'{e}}zout"],
+    ["naïve", "naive", r'na\"{\i}ve', r'na\"\i ve'],
+    ["Łojasiewicz", "Lojasiewicz", r"\L ojasiewicz", r"\L{}ojasiewicz", r"{\L}ojasiewicz"],
+    ["Øksendal", "Oksendal", r"\O ksendal", r"{\O}ksendal"],
+    ["Weierstraß", "Weierstrass", r"Weierstra{\ss}", r"Weierstra\ss"],
+    ["Nœther", "Noether", r"N{\oe}ther", r"N\oe ther"],
+    ["Stone–Čech", "Stone-Čech", "Stone--Čech", r"Stone--\v{C}ech", "Stone−Čech"],
     [r"$R^1f_*\mathcal{F}$", "R¹f_*ℱ", "R^1 f_* F", "R^1f_*F", r"$R^{1} f_{*} {\mathcal F}$"],
     [r"$M \otimes_{\mathcal{O}_X} N$", "M ⊗_{𝒪_X} N", r"$M\otimes_{\mathcal O_X}N$", "M (x)_{O_X} N"],
     [r"$k^{-1}$", "k⁻¹", "k^-1", "k^{-1}"],
@@ -54,6 +72,25 @@ def test_all_spellings_of_a_formula_give_equal_terms(spellings: list[str]) -> No
 def test_different_symbols_stay_different(one: str, other: str) -> None:
     read = analyser("english", "notation").terms
     assert read(one) != read(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("it costs $5 and $10", "it costs 5 and 10"),
+        (r"costs $5. The sheaf $\mathcal{O}_X$ and the $C^*$-algebra", "costs 5. The sheaf O_X and the C*-algebra"),
+        (r"US$5 for the sheaf ($\mathcal{O}_X$)", "US 5 for the sheaf (O_X)"),
+        (r"\$5 and $H^1$", "5 and H^1"),
+        ("one $ alone, and $H^1$", "one alone, and H^1"),
+        ("the $ H^1 $ of it", "the H^1 of it"),
+        ("$x_1$$y_1$", "x_1 y_1"),
+        ("$$H^1$$ and $$O_X$$", "H^1 and O_X"),
+        ("cut off $ here\n\n$H^1$ there", "cut off here H^1 there"),
+    ],
+)
+def test_a_dollar_that_begins_no_formula_harms_none(text: str, plain: str) -> None:
+    read = analyser("english", "notation").terms
+    assert read(text) == read(plain)
 
 
 @pytest.mark.parametrize(
@@ -110,3 +147,14 @@ def test_any_text_is_read(text: str) -> None:
 @given(st.text(st.sampled_from("\\{}_^$*ab1 ()-"), max_size=40))
 def test_unbalanced_latex_is_read(text: str) -> None:
     assert not any(mark in one_notation(text) for mark in "\x01\x02")
+
+
+dollars = st.sampled_from(["$", "$$", "5", "x_1", "sheaf", "\\", "-", "\\(", "\\)", "`", "star ", " ", "\n\n"])
+
+
+@settings(deadline=None)
+@given(st.lists(dollars).map("".join))
+def test_dollars_of_any_sort_are_read(text: str) -> None:
+    once = one_notation(text)
+    assert not any(mark in once for mark in "\x01\x02")
+    assert analyser("english", "notation").joined(text) == " ".join(analyser("english", "notation").terms(text))

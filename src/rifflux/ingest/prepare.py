@@ -60,7 +60,9 @@ def _subjects(document: Document) -> tuple[str, ...]:
 
 def analysis_of(analyser: Analyser) -> Analysis:
     """What makes terms and hashes anew of chunks that are stored, the same as when they were stored first."""
-    return Analysis(lambda stored: (analyser.joined(stored.title), *_terms(analyser, stored)), _hash_of)
+    return Analysis(
+        lambda stored: (analyser.joined(stored.title), *_terms(analyser, stored)), _hash_of, analyser.revision
+    )
 
 
 def _terms(analyser: Analyser, stored: StoredChunk) -> tuple[str, str]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from rifflux.text.analyser import Analyser
-from rifflux.text.identifiers import identifiers, named_results
+from rifflux.text.identifiers import labelled
+from rifflux.text.results import named_results, numbered_results
 from rifflux.types import Understanding
 
 __all__ = ["classify"]
@@ -18,6 +19,8 @@ MIXED_SHARE = 0.2
 #: A word in at most this share of the chunks, or in this many, is rare enough to be a name.
 RARE_SHARE, RARE_COUNT = 0.002, 2
 _QUOTED = re.compile(r'"([^"]+)"')
+#: Hahn–Banach is found where Hahn Banach is written, too.
+_DASH = re.compile(r"(?<=[^\W\d_])\s?(?:--?|[‐‑–—−])\s?(?=[^\W\d_])")
 #: Words that ask, and say nothing of what is asked for; the analyser's stop words do the rest.
 _ASKING = frozenset(
     ["tell", "explain", "show", "give", "find", "list", "describe", "please", "want", "know", "look", "search"]
@@ -31,11 +34,9 @@ def classify(text: str, analyser: Analyser, frequencies: Frequencies, documents:
     rest = _QUOTED.sub(" ", text)
     # A single word in quotes is mostly meant ironically or as a word; alone, it is what is looked for.
     quoted = [each for each in _QUOTED.findall(text) if len(analyser.terms(each)) > 1 or not rest.strip()]
-    codes = identifiers(rest)
     # Anchors too, and yet words like others: a theorem is also described without its name.
     results = named_results(rest) if analyser.mathematics == "notation" else []
-    for code in codes:
-        rest = rest.replace(code, " ")
+    codes, rest = _codes(rest, analyser)
     words = [word for word in _words(rest) if analyser.of_word(word)]
     named = [f"{name!r} is a named result or object" for name in results]
     names = _names(words, analyser, frequencies, documents, alone=not codes and not quoted)
@@ -44,10 +45,20 @@ def classify(text: str, analyser: Analyser, frequencies: Frequencies, documents:
     return Understanding(
         kind="identifier" if share > IDENTIFIER_SHARE else "mixed" if share > MIXED_SHARE else "conceptual",
         specificity=share,
-        identifiers=(*codes, *quoted, *results),
+        identifiers=(*codes, *quoted, *(_DASH.sub(" ", name) for name in results)),
         names=tuple(names),
         reasons=(*named, *_reasons(codes, quoted, names, words)),
     )
+
+
+def _codes(text: str, analyser: Analyser) -> tuple[list[str], str]:
+    """The identifiers in a text, each once, and what is left of it without them."""
+    codes = []
+    for find in (numbered_results, labelled) if analyser.mathematics == "notation" else (labelled,):
+        for written, code in list(find(text)):
+            codes.append(code)
+            text = text.replace(written, " ")
+    return list(dict.fromkeys(codes)), text
 
 
 def _words(text: str) -> list[str]:

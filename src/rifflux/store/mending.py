@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["NAMING", "Analysis", "Mended", "StoredChunk"]
+__all__ = ["NAMING", "REVISION", "Analysis", "Mended", "StoredChunk"]
 
 #: The schemes of identifiers that people type to find a document; its own key is one too.
 NAMING = ("arxiv", "doi", "tag")
+
+#: The setting that tells which revision of the analyser made the terms of an index; without it, the first.
+REVISION = "analysis"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +29,14 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Makes the terms of a chunk anew, those of title, headings and body, and the hash of what is embedded."""
+    """Makes the terms of a chunk anew, those of title, headings and body, and the hash of what is embedded.
+
+    `revision` is the analyser's: terms that were made by another are no longer what a question's are.
+    """
 
     terms: Callable[[StoredChunk], tuple[str, str, str]]
     hash: Callable[[StoredChunk], int]
+    revision: int = 1
 
 
 @dataclass(frozen=True, slots=True)

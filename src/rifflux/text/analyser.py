@@ -20,7 +20,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.math import plain_math
 from rifflux.text.stopwords import stop_words
 
-__all__ = ["CJK", "MATHEMATICS", "Analyser", "analyser"]
+__all__ = ["CJK", "MATHEMATICS", "REVISIONS", "Analyser", "analyser"]
 
 #: The characters of scripts without spaces, for use inside [] of an expression.
 CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
@@ -119,6 +119,11 @@ class Analyser:
     def __reduce__(self) -> tuple[Callable[[str, str], Analyser], tuple[str, str]]:
         """Another process has its own memory of tokens."""
         return analyser, (self.language, self.mathematics)
+
+    @property
+    def revision(self) -> int:
+        """Of several analysers of one name, which."""
+        return REVISIONS[self.mathematics]
 
     @cached_property
     def _terms(self) -> _Terms:
@@ -236,6 +241,9 @@ def _notation(text: str) -> str:
 #: How a text is brought to its plain spelling: as if it held no mathematics, with the ways of LaTeX to write one
 #: symbol, or with all notations of a formula.
 MATHEMATICS: Mapping[str, Callable[[str], str]] = {"none": _composed, "latex": _latex, "notation": _notation}
+#: Raised when a way to read mathematics makes other terms of a text than before: an index is recorded with the one that
+#: made its terms, and `rifflux doctor --repair` makes them anew.
+REVISIONS: Mapping[str, int] = {"none": 1, "latex": 1, "notation": 2}
 
 
 def _tokens_of(plain: str) -> list[str]:

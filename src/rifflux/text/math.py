@@ -23,7 +23,7 @@ _LAYOUT = re.compile(
 )
 #: `\\'etale`, `Erd\\H{o}s`, `\\"{u}ber`: an accent written as a command, before a single letter.
 _ACCENT = re.compile(r"\\(?:['\"`^~=.]\s*\{?|[Hcvuk]\{)\\?([A-Za-z])\}?")
-_SCRIPT = re.compile(r"\s*([_^])\s*\{\s*([^{}\\\s]{1,12})\s*\}")
+_SCRIPT = re.compile(r"(?<!\s)\s*([_^])\s*\{\s*([^{}\\\s]{1,12})\s*\}")
 _BRACED_LETTER = re.compile(r"\{\s*(\w{1,3})\s*\}(?=\s*[_^])")
 _COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
 

@@ -12,46 +12,75 @@ import re
 import unicodedata
 from functools import cache
 
+from rifflux.text.accents import PLAIN_LETTERS, without_accents
 from rifflux.text.symbols import SAME, SUBSCRIPTS, SUPERSCRIPTS, greek_commands, unicode_commands
 
 __all__ = ["one_notation"]
 
 #: What a text without any mathematics does not hold.
 _SUSPECT = re.compile(
-    r"[\\$^_*′]|[^\x00-\xff]|-star|->|--|[²³¹·×±¬]|[<>!]=|\([x+]\)|\b(?:[A-Za-z][-+:]\w|\d+[-+:][A-Za-z])"
+    r"[\\$^_*~′ØøÆæ]|[^\x00-\xff]|star[- ]|nfinity[- ]|<su[bp]>|->|--|[²³¹·×±¬]|[<>!]=|\([x+]\)"
+    r"|\b(?:[A-Za-z][-+:]\w|\d+[-+:][A-Za-z])"
 )
 
 # What is read before anything else
 
+#: Long gaps would be looked at again and again below; two line breaks end a paragraph, and with it a formula.
+_GAP = re.compile(r"\s{2,}")
 _BESIDE = re.compile(
     r"\\(?:begin|end)\s*\{[^{}]{0,40}\}(?:\[[^\[\]]{0,40}\])?"
     r"|\\(?:label|ref|eqref|cref|Cref|autoref|cite[tp]?|input|include|includegraphics)\s*(?:\[[^\[\]]*\])?\{[^{}]*\}"
     r"|\\[,;:!> \\{}|]|(?<=[\w$}])~(?=[\w\\$])"
 )
-_ACCENT = re.compile(r"\\(?:['\"`^~=.]\s*\{?|[HcvukrdbtL]\{)\\?([A-Za-z])\}?")
-#: The code marks of Markdown around a formula.
-_TICKED = re.compile(r"`([^`\n]*[\\^_*][^`\n]*)`")
+#: The code marks of Markdown around a formula, and its backslashes.
+_TICKED = re.compile(r"`([^`\n\\^_*]*[\\^_*][^`\n]*)`")
+_ESCAPED = re.compile(r"\\(?<!\\\\)([*_])")
+#: Scripts as HTML and as old TeX write them.
+_RAISED = re.compile(
+    r"<su([bp])>([^<>]{1,40})</su\1>|\\(?:text)?s(?:ub|uper)script(?![A-Za-z]) ?|\\s[bp](?![A-Za-z]) ?"
+)
 #: What joins the names of people: Hahn--Banach in LaTeX, Hahn–Banach in print.
-_JOINED_NAMES = re.compile(r"(?<=[^\W\d_])(?:--+|[–—])(?=[A-Z])")
-_STAR_ALGEBRA = re.compile(r"(?<![A-Za-z0-9\\])([A-Z])(?:(?:\*|\\star ?)(?=[-\s.,;:)$]|\Z)|[- ]star(?=[-\s]))")
+_JOINED_NAMES = re.compile(r"(?<=[^\W\d_])(?:--+|[–—−]|\\textendash ?)(?=[^\W\d_a-z])")
+#: Marks above and below a letter that are no letter of their own together with it.
+_MARKS = re.compile(r"[\u0300-\u036f\u20d0-\u20f0]+")
+#: 𝒪X, as it is copied from print.
+_STRUCTURE_SHEAF = re.compile(r"(?<=[𝒪𝓞])(?=[A-Z\U0001d434-\U0001d44d](?!\w))")
+_HYPHEN = r"[-‐‑–]"
+_STAR_ALGEBRA = re.compile(
+    rf"(?<![A-Za-z0-9\\])(?:([A-Z])(?:(?:\*|\\star ?)(?={_HYPHEN}|[\s.,;:)$]|\Z)|-star(?=[-\s]))"
+    rf"|([Aa][Ww]|[Jj][Bb]?[Ww]?|[B-Zb-z])(?:\*|\\star ?|[- ]?star)(?=(?:{_HYPHEN}|\s){{1,2}}(?:[Ss]ub|pre)?"
+    r"(?:[Aa]lgebra|[Tt]riple|ALGEBRA|[Nn]orm|[Cc]ategor|[Bb]undle|[Mm]odule|[Dd]ynamic|[Tt]ensor|[Ii]somorph"
+    r"|[Hh]omomorph|[Tt]opolog|[Ii]dentit|[Ii]dentif|[Ee]nvelop|[Cc]orrespond|[Cc]ross)))"
+)
+#: The star of a *-homomorphism.
+_STAR = re.compile(r"(?<![\w)}\]*^\\$])(?:\$ ?(?:\*|\\ast ?|\\star ?) ?\$|\*)(?=-[A-Za-z])")
+_INFINITY = re.compile(r"(?<![\w\\])[Ii]nfinity(?=[- ](?:categor|topos|topoi|groupoid|operad|bundle|cosmos|stack))")
 _GREEK_LETTER = re.compile(r"(?<![\u0370-\u03ff\u1f00-\u1fff])[\u0391-\u03f6](?![\u0370-\u03ff\u1f00-\u1fff])")
 
 # Formulas
 
-_FORMULA = re.compile(r"(\$\$?)(?P<dollars>[^$]*)\1|\\\((?P<round>.*?)\\\)|\\\[(?P<square>.*?)\\\]", re.DOTALL)
+#: Formulas in brackets, which do not nest, and the marks around others.
+_FORMULA = re.compile(r"\\\((?P<round>(?:[^\\]|\\[^()])*)\\\)|\\\[(?P<square>(?:[^\\]|\\[^\[\]])*)\\\]", re.DOTALL)
+_DOLLARS = re.compile(r"(\$(?<!\\\$)\$?)")
+#: What stands between two amounts of money, and between the end of a formula and the beginning of the next.
+_AMOUNT = re.compile(r"\d[\d.,]*\s+[A-Za-z]{2,}")
+_PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{2,}\s+[A-Za-z]{2,}")
 _PRIME = re.compile(r"(?<=[\w)}])(?:['′″]+|\\prime\b)(?=[\s_^(),.:;=$}\\]|\Z)|\^\s*\{?(?:\\prime\s*)+\}?")
 #: An unbraced script: in a formula one character or command, elsewhere a run of letters or digits.
-_SHORT = re.compile(r"\s*([_^])\s*(\\[A-Za-z]+|[A-Za-z0-9*!+])")
+_SHORT = re.compile(r"(?<!\s)\s*([_^])\s*(\\[A-Za-z]+|[A-Za-z0-9*!+])")
+#: H ^ 1, where the sign belongs to one letter.
+_SPACED = re.compile(r"(?<![\w\\])([A-Za-z]) ?([_^]) (?=(?:[A-Za-z]|\d{1,3})(?!\w))")
 _BARE = re.compile(
     r"(?<=[A-Za-z0-9)\]}])\s?([_^])(\\[A-Za-z]+|-?\d+|[*!+]|(?<=\^)[A-Za-z](?=[A-Za-z][_^])|[A-Za-z]+(?![A-Za-z0-9]))"
 )
 #: Signs between two letters or numbers, which no blank need surround; a quotient stays together.
 _SIGN = re.compile(r"(?<![\w^_.-])([A-Za-z](?=[-+:](?:[A-Za-z]|\d+)(?![\w.]))|\d+(?=[-+:][A-Za-z](?![\w.])))[-+:]")
-_SIGNS = re.compile(r"(?<!\\)[-+*:=|,;.&]|\s+(?=/)|(?<=/)\s+")
+_SIGNS = re.compile(r"(?<!\\)[-+*:=|,;.&]|(?<!\s)\s+(?=/)|(?<=/)\s+")
 _RESTRICTED = re.compile(r"\|\s*(?=_)")
 #: What an ASCII writer has for symbols.
 _ASCII = {"->": "to", "-->": "to", "|->": "mapsto", "<=": "leq", ">=": "geq", "!=": "neq"}
 _ASCII |= {"(x)": "otimes", "(+)": "oplus"}
+_ASCII_MARK = re.compile(r"[<>!]=|->|\([x+]\)")
 _ASCII_SYMBOL = re.compile(r"(?<=[\s\w)])(?:-{1,2}>|\|->|[<>!]=)|(?<=\s)\([x+]\)(?=[\s_^])")
 
 # Commands and braces
@@ -61,7 +90,7 @@ _FACE = re.compile(
     r"|operatorname\*?|overline|underline|wide(?:tilde|hat)|over(?:right|left)arrow|bar|hat|tilde|vec|dot|ddot|check"
     r"|breve|acute|grave|bm|boldsymbol|pmb|mbox|hbox|rm|it|bf|sf|tt|sl|sc|em|cal|frak|Bbb|left|right|[bB]igg?[lrm]?"
     r"|displaystyle|textstyle|scriptstyle|(?:no)?limits|quad|qquad|noindent|medskip|smallskip|bigskip|item|par"
-    r"|centering|hline|colon|c?dots|ldots|nonumber|notag|hspace\*?|vspace\*?|phantom|prime|mathstrut|strut|xymatrix|ar)"
+    r"|centering|hline|colon|c?dots|ldots|nonumber|notag|hspace\*?|vspace\*?|phantom|prime|mathstrut|strut|ensuremath|xymatrix|ar)"
     r"(?![A-Za-z])\s*(?:\{([^{}\\]*)\})?"
 )
 #: A command that the next one ends; it must not run into what that leaves.
@@ -71,7 +100,7 @@ _COMMAND = re.compile(r"\\([A-Za-z]+)\*? ?")
 #: Braces around what bears a script or is a letter or two, and those inside a script.
 _GROUP = re.compile(r"(?<![_^])\{([^{}]*)\}(?=\s*[_^])|(?<![_^])\{(\w{1,2})\}")
 _NESTED = re.compile(r"([_^]\s*\{[^{}]*)\{([^{}]*)\}")
-_BRACED = re.compile(r"\s*([_^])\s*\{([^{}]*)\}")
+_BRACED = re.compile(r"(?<!\s)\s*([_^])\s*\{([^{}]*)\}")
 _NOT_IN_SCRIPT = re.compile(r"[^\w+*/^-]+")
 #: Where a script ends, and where a command stood.
 _END, _EDGE = "\x01", "\x02"
@@ -85,17 +114,57 @@ def one_notation(text: str) -> str:
     """Rewrite the mathematics of a text into plain words and scripts; text that holds none is unchanged."""
     if not _SUSPECT.search(text):
         return text
-    text = _JOINED_NAMES.sub("-", _TICKED.sub(r"$\1$", text))
+    text = _unescaped(_GAP.sub(_gap, text))
     if not text.isascii():
-        text = _raised().sub(_as_script, text).translate(unicode_commands())
-        text = _GREEK_LETTER.sub(lambda letter: greek_commands().get(letter[0], letter[0]), text)
-    text = _BESIDE.sub(" ", _ACCENT.sub(r"\1", text))
+        text = _from_unicode(text)
+    text = without_accents(text)
+    if "--" in text or "\\textendash" in text or not text.isascii():
+        text = _JOINED_NAMES.sub("-", text)
+    text = _BESIDE.sub(" ", text)
+    if "-" in text:
+        text = _STAR.sub("star", text)
+    if "nfinity" in text:
+        text = _INFINITY.sub(r"\\infty ", text)
     text = _FACE.sub(r"\1", _ABUTTING.sub(r"\g<0> ", text))
     text = _RESTRICTED.sub("", text)
-    text = _FORMULA.sub(_formula, _STAR_ALGEBRA.sub(r"\1^*", text))
+    text = _formulas(_STAR_ALGEBRA.sub(r"\1\2^*", text))
+    return _attached(_without_commands(_outside_formulas(text)))
+
+
+def _unescaped(text: str) -> str:
+    """A text without what Markdown puts before and around formulas, and with its raised figures as scripts."""
+    if "`" in text:
+        text = _TICKED.sub(r"$\1$", text)
+    if "\\" in text or "<su" in text:
+        text = _RAISED.sub(_html_script, _ESCAPED.sub(r"\1", text))
+    return text
+
+
+def _outside_formulas(text: str) -> str:
+    """A text with the scripts and signs that were written without marking them as a formula."""
+    if "_ " in text or "^ " in text:
+        text = _SPACED.sub(r"\1\2", text)
     text = _BARE.sub(r"\1{\2}", _SIGN.sub(r"\1 ", _PRIME.sub("", text)))
-    text = _ASCII_SYMBOL.sub(lambda symbol: f" {_ASCII[symbol[0]]} ", text)
-    return _attached(_without_commands(text))
+    if _ASCII_MARK.search(text):
+        text = _ASCII_SYMBOL.sub(lambda symbol: f" {_ASCII[symbol[0]]} ", text)
+    return text
+
+
+def _gap(gap: re.Match[str]) -> str:
+    return "\n\n" if gap[0].count("\n") > 1 else gap[0][0]
+
+
+def _html_script(script: re.Match[str]) -> str:
+    if script[2] is not None:
+        return f"{'^' if script[1] == 'p' else '_'}{{{script[2]}}}"
+    return "_" if "sub" in script[0] or "sb" in script[0] else "^"
+
+
+def _from_unicode(text: str) -> str:
+    """A text with its symbols, letters of mathematical alphabets and raised figures as LaTeX."""
+    text = _MARKS.sub("", unicodedata.normalize("NFC", _STRUCTURE_SHEAF.sub("_", text)))
+    text = _raised().sub(_as_script, text).translate(unicode_commands()).translate(PLAIN_LETTERS)
+    return _GREEK_LETTER.sub(lambda letter: greek_commands().get(letter[0], letter[0]), text)
 
 
 @cache
@@ -108,11 +177,40 @@ def _as_script(raised: re.Match[str]) -> str:
     return f"{sign}{{{unicodedata.normalize('NFKC', raised[0]).replace('−', '-')}}}"
 
 
-def _formula(formula: re.Match[str]) -> str:
+def _formulas(text: str) -> str:
+    """A text with what LaTeX marks as formulas in the form of `_formula`; a lone dollar stays what it is."""
+    if "\\" in text:
+        text = _FORMULA.sub(lambda found: _formula(found["round"] or found["square"] or ""), text)
+    before, *rest = _DOLLARS.split(text)
+    marks, texts = [*rest[::2], ""], [*rest[1::2], ""]
+    written, at = [before], 0
+    while marks[at]:
+        if marks[at] == marks[at + 1] and _is_formula(texts[at], texts[at + 1]):
+            written += [_formula(texts[at]), texts[at + 1]]
+            at += 1
+        elif marks[at : at + 2] == ["$", "$$"] and _is_formula(texts[at], ""):
+            # `$x$$y$` are two formulas.
+            written.append(_formula(texts[at]))
+            marks[at + 1] = "$"
+        else:
+            written += [marks[at], texts[at]]
+        at += 1
+    return "".join(written)
+
+
+def _is_formula(inner: str, after: str) -> bool:
+    """Whether what stands between two dollars is a formula, and not between two amounts or two formulas."""
+    if not inner.strip() or "\n\n" in inner or _AMOUNT.match(inner):
+        return False
+    if not inner[0].isspace() and not inner[-1].isspace():
+        return not after[:1].isdigit()
+    return not inner[0].isdigit() and not _PROSE.search(inner) and not (after[:1].isalnum() or after[:1] == "\\")
+
+
+def _formula(inner: str) -> str:
     """A formula with its scripts braced and its signs as blanks; it stays joined to the words that it touches."""
-    inner = next(group for group in (formula["dollars"], formula["round"], formula["square"]) if group is not None)
-    braced = _SHORT.sub(r"\1{\2}", _PRIME.sub("", inner))
-    return "".join(_outside(braced)).strip()
+    braced = "".join(_outside(_SHORT.sub(r"\1{\2}", _PRIME.sub("", inner)))).strip()
+    return f"{' ' if inner[:1].isspace() else ''}{braced}{' ' if inner[-1:].isspace() else ''}"
 
 
 def _outside(braced: str) -> list[str]:

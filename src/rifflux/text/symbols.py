@@ -19,6 +19,7 @@ _CHARACTERS = """
 ⊢ vdash ⊨ models ⊤ top ⊥ perp ∣ mid ∤ nmid ∥ parallel ∀ forall ∃ exists ∄ nexists ¬ neg ± pm ∓ mp ÷ div
 † dagger ‡ ddagger ♯ sharp ♭ flat ♮ natural ⋄ diamond □ square ◻ square △ triangle ▽ triangledown
 ⊲ triangleleft ⊳ triangleright ⌊ lfloor ⌋ rfloor ⌈ lceil ⌉ rceil ⟨ langle ⟩ rangle ⋯ ldots … ldots ⋮ ldots ⋱ ldots
+＊ * ﹡ * ⁎ * ✱ *
 """
 _GREEK = """
 α alpha β beta γ gamma δ delta ε epsilon ϵ epsilon ζ zeta η eta θ theta ϑ theta ι iota κ kappa ϰ kappa λ lambda μ mu

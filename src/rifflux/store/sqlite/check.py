@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 
 from rifflux.store.base import Problem
-from rifflux.store.mending import Analysis, StoredChunk
+from rifflux.store.mending import REVISION, Analysis, StoredChunk
 from rifflux.store.sqlite.faults import FAULTS, orphans
 from rifflux.types import Vectors
 
@@ -25,6 +25,7 @@ __all__ = [
     "damaged_words",
     "incomplete",
     "missing_terms",
+    "revised",
     "strange_vectors",
     "stray_terms",
 ]
@@ -45,6 +46,7 @@ _MISSING_TERMS = "select id from chunk where {owned} and id not in (select id fr
 _UNEMBEDDED = """
 select count(*), count(*) - (select count(*) from vector where model = (select id from model where state = 'active'))
 from chunk"""
+_REVISION = "select value from setting where name = ?"
 _ACTIVE = "select exists (select 1 from model where state = 'active')"
 _VECTORS = """
 select vector.id, vector.data, chunk.text, model.dimension
@@ -86,6 +88,8 @@ def _problems(connection: apsw.Connection, analysis: Analysis | None) -> Iterato
         yield Problem(f"rows of {table} have lost their parent", REPAIR)
     yield from _counted(stray_terms(connection), "entries of the word index belong to no chunk")
     yield from _counted(missing_terms(connection), "chunks are missing from the word index")
+    if analysis and revised(connection, analysis):
+        yield Problem("the terms were made by another version of the analyser", REPAIR)
     if analysis:
         yield from _counted(changed_chunks(connection, analysis), "chunks hold another text than was indexed")
     yield from _counted(strange_vectors(connection), "vectors hold no numbers, or have no length")
@@ -130,6 +134,12 @@ def _terms(connection: apsw.Connection, question: str) -> list[tuple[str, int]]:
         found: list[Any] = connection.execute(question.format(table=table, owned=owned)).fetchall()
         rows += [(table, id) for (id,) in found]
     return rows
+
+
+def revised(connection: apsw.Connection, analysis: Analysis) -> bool:
+    """Whether the terms were made by another revision of the analyser."""
+    made: Any = connection.execute(_REVISION, (REVISION,)).get
+    return int(made or 1) != analysis.revision
 
 
 def changed_chunks(connection: apsw.Connection, analysis: Analysis) -> Iterator[tuple[int, int]]:

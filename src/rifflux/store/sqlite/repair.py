@@ -8,11 +8,12 @@ from typing import Any
 
 import apsw
 
-from rifflux.store.mending import NAMING, Analysis, Mended, StoredChunk
+from rifflux.store.mending import NAMING, REVISION, Analysis, Mended, StoredChunk
 from rifflux.store.sqlite import check
 from rifflux.store.sqlite.derived import forget
 from rifflux.store.sqlite.engine import Engine
 from rifflux.store.sqlite.faults import FAULTS, orphans
+from rifflux.store.sqlite.sql import PUT_SETTING
 from rifflux.store.sqlite.terms import Terms
 
 __all__ = ["mend"]
@@ -26,6 +27,7 @@ select chunk.id, chunk.owner, document.title, chunk.headings, iif(chunk.span_end
             and (scheme in {NAMING} or value = document.key)
     ))
 from chunk join document on document.id = chunk.document where chunk.id in (select value from json_each(?))"""
+_ALL = "select id from chunk"
 _PUT = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
 _DROP = "delete from {table} where rowid = ?"
 _LENGTH = "update chunk set length = ? where id = ? and owner <> 0"
@@ -39,7 +41,7 @@ _OTHER_RESULTS = "update owner set generation = generation + 1"
 def mend(engine: Engine, analysis: Analysis) -> Mended:
     """Mend what is wrong with the rows and the word index, step by step, each step one transaction."""
     done: list[str] = []
-    for step in (_indexes, _rows, _hashes, _vectors, _terms):
+    for step in (_indexes, _rows, _hashes, _vectors, _revision, _terms):
         with engine.writing("") as (connection, _):
             # References between rows that are mended together hold again when all is done.
             connection.execute("pragma defer_foreign_keys = on")
@@ -94,10 +96,7 @@ def _vectors(connection: apsw.Connection, _: Analysis) -> Iterator[str]:
 
 def _terms(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
     for table in check.damaged_words(check.damage(connection)):
-        create = connection.execute(_CREATE, (table,)).get
-        connection.execute(f"drop table {table}")
-        connection.execute(create)
-        forget(connection, "words*")
+        _empty(connection, table)
         yield f"the word index {table}: emptied it"
     stray, missing = check.stray_terms(connection), check.missing_terms(connection)
     for table, id in stray:
@@ -107,6 +106,25 @@ def _terms(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
     if missing:
         _put_terms(connection, analysis, [id for _, id in missing])
         yield f"{len(missing)} chunks are missing from the word index: put them in"
+
+
+def _revision(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
+    if check.revised(connection, analysis):
+        # Emptied, as a table of which every row is replaced takes much longer.
+        for table in check.WORDS:
+            _empty(connection, table)
+        chunks = [id for (id,) in _fetched(connection.execute(_ALL))]
+        _put_terms(connection, analysis, chunks)
+        connection.execute(PUT_SETTING, {"name": REVISION, "value": str(analysis.revision)})
+        yield f"the terms of {len(chunks)} chunks were made by another version of the analyser: made them anew"
+
+
+def _empty(connection: apsw.Connection, table: str) -> None:
+    """Make a table of terms anew, without any."""
+    create = connection.execute(_CREATE, (table,)).get
+    connection.execute(f"drop table {table}")
+    connection.execute(create)
+    forget(connection, "words*")
 
 
 def _put_terms(connection: apsw.Connection, analysis: Analysis, rows: list[int]) -> None:

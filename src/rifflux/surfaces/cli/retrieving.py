@@ -9,7 +9,7 @@ import typer
 
 from rifflux.errors import NotFound
 from rifflux.surfaces.cli import show, show_works
-from rifflux.surfaces.cli.commands import Db, Json, app
+from rifflux.surfaces.cli.commands import Db, Json, Synonyms, app
 from rifflux.surfaces.config import load
 from rifflux.surfaces.opening import open_configured, view_of
 
@@ -29,6 +29,7 @@ def retrieve(
     source: Annotated[list[str] | None, typer.Option(help="Only from this list that was imported.")] = None,
     budget: Annotated[int, typer.Option(help="Most tokens of evidence.", min=1)] = 4_000,
     cite: Annotated[str, typer.Option(help="Add the cited works: bibtex or csl.", metavar="FORMAT")] = "",
+    synonyms: Synonyms = None,
     user: Annotated[str, typer.Option(help="Whose works.  [default: those of nobody in particular]")] = "",
     db: Db = None,
     json: Json = False,
@@ -37,7 +38,7 @@ def retrieve(
 
     Of works without a licence record only the title and the identifiers are told.
     """
-    with open_configured(load(db=db)) as index:
+    with open_configured(load(db=db, synonyms=synonyms)) as index:
         found = view_of(index, user).retrieve(
             query,
             mode=mode,
