@@ -24,8 +24,7 @@ construction decomposition normalization compactification
 """
 _OBJECT_NOUNS = """
 condition property number constant function polynomial group ring field algebra module scheme stack space bundle sheaf
-functor category complex variety curve surface manifold measure transform operator basis extension topology cohomology
-homology
+functor category complex variety curve surface manifold measure transform operator basis extension topology
 """
 _BEFORE_NAMES = "van von de der den du da di la le del della ter ten zur"
 _NAMELESS = """
@@ -123,7 +122,8 @@ def _names(words: Sequence[_Word], at: int, noun: str, *, sentence: bool) -> Ite
     if noun and (first := _first_of(words, at, noun)) < at:
         # The capital of a sentence's first word says nothing.
         alone = first == 0 and words[0].text.isalpha() and not any(word.bears_name for word in words[1:at])
-        if not (sentence and (noun in _OBJECTS or alone)):
+        # Title Case makes a subject of an object: Commutative Algebra.
+        if not (noun in _OBJECTS and (sentence or words[at].text[0].isupper())) and not (sentence and alone):
             yield words[first].start, words[at].end
 
 
