@@ -136,7 +136,7 @@ class Finding:
         title = "".join(char if char.isalnum() else " " for char in named.hit.title)
         plan = self._plan(f"{title} {question.limits}", filter)
         id = int(named.hit.chunk_id, 16)
-        vector = store.vectors_of(np.array([id], np.int64)).get(id, plan.query.vector)
+        vector = store.vectors_of(np.array([id], np.int64), exact=True).get(id, plan.query.vector)
         asked = replace(plan.query, vector=vector, required=(), anchors=(), specificity=0.0)
         query = replace(asked, clauses=self._telling(named), variants=(), beside=(), prefixes=())
         plan = replace(plan, query=query, pipeline=replace(plan.pipeline, evidence=StoreEvidence(store, query)))

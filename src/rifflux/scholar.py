@@ -196,9 +196,9 @@ class Scholar:
             ranked = self.workers(lambda: score(works), deadline, SCORED)
             return _alternating(ranked) if asked.sides else ranked, SCORED
         except Late as late:
-            degraded.append(f"the merged order was kept: scoring {late}")
+            degraded.append(f"the merged order was kept, without scores: {late}")
         except Exception as error:  # whatever is wrong with the scores, the merged order answers
-            degraded.append(f"the merged order was kept: scoring failed: {_said(error)}")
+            degraded.append(f"the merged order was kept, without scores: {_said(error)}")
         return list(works), None
 
     # Evidence

@@ -342,8 +342,11 @@ class Store(Protocol):
         """Vectors already stored for the same embedded text."""
         ...
 
-    def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
-        """The vector of each chunk, by its id; chunks without one are left out."""
+    def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
+        """The vector of each chunk, by its id; chunks without one are left out.
+
+        With `exact`, to the last digit, whatever is faster.
+        """
         ...
 
     def model(self) -> ModelInfo | None:

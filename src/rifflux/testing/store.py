@@ -364,6 +364,11 @@ class StoreContract:
         known = store.vectors_of(np.array([101, 99, 100]))
         assert {id: pytest.approx(vector.tolist()) for id, vector in known.items()} == {100: [0.6, 0.8], 101: [0, 1]}
         assert store.vectors_of(np.empty(0, np.int64)) == {}
+        exact = store.vectors_of(np.array([101, 100]), exact=True)
+        assert {id: vector.tolist() for id, vector in exact.items()} == {
+            100: np.array([0.6, 0.8], np.float32).tolist(),
+            101: [0, 1],
+        }
 
     def test_a_text_that_is_known_elsewhere_takes_over_itsvector_of(self, store: Store) -> None:
         self._embedded(store, {"a": (0.6, 0.8)})

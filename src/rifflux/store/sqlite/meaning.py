@@ -59,8 +59,10 @@ class Meaning(Reading):
             read = partial(Matrix.read, connection, owner, len(vector))
             return self._engine.matrices.get(owner, state, read).nearest(vector, limit, allowed)
 
-    def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
-        """The vector of each chunk, by its id; chunks without one are left out."""
+    def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
+        """The vector of each chunk, by its id; chunks without one are left out. Packed ones are rounded."""
+        if exact:
+            return super().vectors_of(ids, exact=True)
         with self._reading() as (connection, owner):
             packed = self._engine.neighbours.at(connection) if self._engine.neighbours else None
         known = packed.vectors_of(owner, ids) if packed else {}

@@ -134,7 +134,7 @@ class Reading(View):
         rows = self._rows(sql.VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes)), "model": model})
         return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
 
-    def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
+    def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
         """The vector of each chunk, by its id; chunks without one are left out."""
         rows = self._rows(sql.VECTORS_OF, {"ids": json.dumps(ids.tolist())})
         return {id: np.frombuffer(data, np.float32) for id, data in rows}
