@@ -12,6 +12,7 @@ import httpx2 as httpx
 import pytest
 from agents import Agent, over_stdio
 
+from rifflux.errors import NotFound
 from rifflux.index import Index, open_index
 from rifflux.retrieve.works.licences import WITHHELD
 from rifflux.retrieve.works.pack import digest
@@ -19,6 +20,7 @@ from rifflux.surfaces.contract import SearchService
 from rifflux.surfaces.evidence import retrieval_json
 from rifflux.types import Filter, Identifier, Link, Scope, Tag
 from rifflux.works import Passage, Work
+from rifflux.works.titles import title_keys
 from serving import serving
 
 TITLE = "Closed cohomology"
@@ -247,6 +249,15 @@ def test_what_its_score_is_made_of_does_not_tell_the_year(surfaces: Surfaces) ->
     made = {hit.title: hit.because("works").detail for hit in found.reranked}  # type: ignore[union-attr]
     assert made[TITLE]["lexical"] > 0 == made[TITLE]["freshness"]
     assert made["Open things"]["freshness"] > 0
+
+
+def test_guesses_at_its_authors_are_not_confirmed(surfaces: Surfaces) -> None:
+    keys = title_keys(TITLE, CLOSED.authors)
+    assert any("quillfeather" in key for key in keys)
+    for key in keys:
+        for ask in (surfaces.index.document, surfaces.index.get, surfaces.index.works.get):
+            with pytest.raises(NotFound):
+                ask(f"title:{key}")
 
 
 def test_a_pack_that_claims_to_quote_it_is_not_told_whether_it_is_right(surfaces: Surfaces) -> None:
