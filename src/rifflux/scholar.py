@@ -117,7 +117,8 @@ class Scholar:
             packer = self._packer(asked, rate, rated, budget, top_k, cite, degraded)
             pack = packer(query, asked.intent.name, self._citable(ranked[:POOL], candidates, names))
         dropped = {"kind": len(found.hits) - len(hits)} if len(hits) < len(found.hits) else {}
-        told = (*question.notes, *around.notes, *unknown(filter, works, self.asking.store))
+        left_out = [f"left out for their kind: {dropped['kind']} passages of notices and the like"] if dropped else []
+        told = (*question.notes, *left_out, *around.notes, *unknown(filter, works, self.asking.store))
         trace = replace(
             found.trace,
             reranker=reranker,

@@ -336,7 +336,9 @@ class TestRanking:
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(work("a", "Parsing", "On parsing."), work("b", "Erratum", "On parsing.", kind="erratum"))
             assert titles(index.retrieve("parsing", mode="survey").reranked) == ["Parsing"]
-            assert index.retrieve("parsing", mode="survey").trace.dropped["kind"] == 1
+            trace = index.retrieve("parsing", mode="survey").trace
+            assert trace.dropped["kind"] == 1
+            assert any("left out for their kind: 1 passages" in note for note in trace.notes)
             assert set(titles(index.retrieve("parsing").reranked)) == {"Parsing", "Erratum"}
         with open_index(":memory:", model="hash", profile="works", intents={"survey": {"not_kinds": []}}) as index:
             index.works.add(work("b", "Erratum", "On parsing.", kind="erratum"))
