@@ -26,6 +26,7 @@ def _import(index: Index, *works: tuple[str, tuple[str, ...]]) -> tuple[int, lis
     [
         ((TITLE, ("Martin King Jr.",)), (TITLE, ("Martin King",))),
         ((TITLE, ("S. Łojasiewicz",)), (TITLE, ("S. Lojasiewicz",))),
+        ((TITLE, ("A. Þórðarson-Yıldız",)), (TITLE, ("A. Thordarson-Yildiz",))),
         ((TITLE, ("S. Østergaard",)), (TITLE, ("S. Ostergaard",))),
         ((TITLE, ("S. Müller",)), (TITLE, ("S. Mueller",))),
         ((TITLE, ("Erdős P.",)), (TITLE, ("Pál Erdős", "others"))),
@@ -89,6 +90,15 @@ def test_what_was_merged_by_mistake_is_taken_apart_and_stays_so(index: Index) ->
             assert index.works.add(work, source=source, embed=False).unchanged == 1
     assert index.works.doubts() == []
     index.works.decide("a:arxiv:1001.0001", "b:doi:10.1000/b", same=True)
+    assert index.status().documents == 1
+
+
+def test_a_work_is_found_by_any_title_that_a_source_gave_it(index: Index) -> None:
+    preprint = Work("Sheaves of nothing", authors=("A. Weil",), identifiers=(Identifier("doi", "10.1000/b"),))
+    printed = Work("Vanishing theorems explained at length", authors=("A. Weil",), identifiers=preprint.identifiers)
+    third = Work("Sheaves of nothing", authors=("André Weil",))
+    for source, work in {"a": preprint, "b": printed, "c": third}.items():
+        index.works.add(work, source=source, embed=False)
     assert index.status().documents == 1
 
 

@@ -71,8 +71,8 @@ class Work:
         return next((each.value for each in self.identifiers if each.scheme == scheme), None)
 
 
-def document_of(work: Work, key: str) -> Document:
-    """The document that a work is stored as, under `key`."""
+def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
+    """The document that a work is stored as, under `key`; it is found by the titles of its `records`, too."""
     text, parts = _composed(work)
     facts = {
         "authors": list(work.authors),
@@ -81,7 +81,8 @@ def document_of(work: Work, key: str) -> Document:
         "sources": list(work.sources),
         PRIMARY: f"{tag.scheme}:{tag.value}" if (tag := primary_of(work.tags)) else "",
     }
-    names = {*work.identifiers, *(Identifier(TITLE, key) for key in title_keys(work.title, work.authors))}
+    titles = {part for told in (work, *records) for part in title_keys(told.title, told.authors)}
+    names = {*work.identifiers, *(Identifier(TITLE, part) for part in titles)}
     return Document(
         key=key,
         text=text,

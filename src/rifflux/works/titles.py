@@ -24,10 +24,8 @@ _MOST_AUTHORS = 3
 _ALIKE = 0.92
 _ARTICLES = frozenset(("a", "an", "the", "der", "die", "das", "le", "la", "les"))
 _NUMBER = re.compile(r"\d+|[ivx]+")
-#: Letters that are no other letter with an accent, and what is written where they are missing.
-_LETTERS = str.maketrans(
-    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ß": "ss", "ı": "i", "ħ": "h"}
-)
+#: Letters that are none with an accent, besides those that the analyser of mathematics writes out.
+_LETTERS = str.maketrans({"ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ħ": "h", "ı": "i"})
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))
 #: Who is not told: `and others`, `et al.`
@@ -37,7 +35,7 @@ _UNTOLD = frozenset(("others", "al"))
 @lru_cache(maxsize=4096)
 def plain(text: str) -> str:
     """A text as lower-case words: `{\\'E}tale $K$-theory, II` is `etale k theory ii`."""
-    text = fold(one_notation(text)).translate(_LETTERS)
+    text = fold(one_notation(text.translate(_LETTERS)))
     return " ".join(re.findall(r"[^\W_]+", re.sub("[$'’{}]", "", text)))
 
 

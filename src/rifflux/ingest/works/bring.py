@@ -108,7 +108,7 @@ class Bring:
         """Store at `place` what all records tell of one work, instead of the documents at `replaced`."""
         collection, key = place
         former = list(replaced)
-        document = document_of(merged(records), key)
+        document = document_of(merged(records), key, records.values())
         self.tally.unlicensed += document.licence is None
         for other in former:
             if other != place:
