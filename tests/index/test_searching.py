@@ -161,7 +161,8 @@ class TestFilters:
         assert names(library.search("cache year:2024", mode="lexical")) == {"a", "b", "c"}
         library.declare_facets("year", "tags")
         library.add(Document("notes/e.md", "A cache.", metadata={"year": "2024"}))
-        assert names(library.search("cache year:2024", mode="lexical")) == {"e"}
+        # A number is found as one and as a text: what was typed does not say which was meant.
+        assert names(library.search("cache year:2024", mode="lexical")) == {"c", "e"}
         with rifflux.open(tmp_path / "index.db", model="hash") as again:
             assert again.status().facets == ("year", "tags")
 

@@ -28,6 +28,8 @@ __all__ = ["Salvaged", "salvage"]
 BATCH = 256
 #: Row numbers in a row without any readable row, after which the rest of a table is given up.
 GIVE_UP = 100_000
+#: Bytes that the smallest row takes, with where its page says it is.
+SMALLEST_ROW = 8
 #: What others claim while they change an index.
 TASKS = ("read", "embed", "switch")
 #: What is made anew, or follows from the other tables.
@@ -227,7 +229,9 @@ def _by_row(source: apsw.Connection, table: _Table) -> Iterator[list[Any]]:
     """Rows by growing row number, some at a time; where that fails one at a time, stepping over what is damaged."""
     statement = _ROWS.format(columns=table.listed, table=table.name)
     after, failed, batch = -(1 << 62), 0, BATCH
-    while failed < GIVE_UP:
+    # A file of a few pages cannot hold more rows than these have room for.
+    enough = min(GIVE_UP, Path(source.filename).stat().st_size // SMALLEST_ROW)
+    while failed < enough:
         try:
             rows: list[Any] = source.execute(statement, (after, batch)).fetchall()
         except _UNREADABLE:
