@@ -85,6 +85,7 @@ def test_different_symbols_stay_different(one: str, other: str) -> None:
         ("the $ H^1 $ of it", "the H^1 of it"),
         ("$x_1$$y_1$", "x_1 y_1"),
         ("$$H^1$$ and $$O_X$$", "H^1 and O_X"),
+        ("$$\n\\text{sheaves that are quasi-coherent} \\to x_1\n$$", "sheaves that are quasi coherent x_1"),
         ("cut off $ here\n\n$H^1$ there", "cut off here H^1 there"),
     ],
 )

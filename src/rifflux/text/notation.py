@@ -30,7 +30,7 @@ _GAP = re.compile(r"\s{2,}")
 _BESIDE = re.compile(
     r"\\(?:begin|end)\s*\{[^{}]{0,40}\}(?:\[[^\[\]]{0,40}\])?"
     r"|\\(?:label|ref|eqref|cref|Cref|autoref|cite[tp]?|input|include|includegraphics)\s*(?:\[[^\[\]]*\])?\{[^{}]*\}"
-    r"|\\[,;:!> \\{}|]|(?<=[\w$}])~(?=[\w\\$])"
+    r"|\\[,;:!> \\{}|]|(?<=[\w$)}])~(?=[\w\\$])"
 )
 #: The code marks of Markdown around a formula, and its backslashes.
 _TICKED = re.compile(r"`([^`\n\\^_*]*[\\^_*][^`\n]*)`")
@@ -47,13 +47,13 @@ _MARKS = re.compile(r"[\u0300-\u036f\u20d0-\u20f0]+")
 _STRUCTURE_SHEAF = re.compile(r"(?<=[𝒪𝓞])(?=[A-Z\U0001d434-\U0001d44d](?!\w))")
 _HYPHEN = r"[-‐‑–]"
 _STAR_ALGEBRA = re.compile(
-    rf"(?<![A-Za-z0-9\\])(?:([A-Z])(?:(?:\*|\\star ?)(?={_HYPHEN}|[\s.,;:)$]|\Z)|-star(?=[-\s]))"
+    rf"(?<![A-Za-z0-9\\])(?:([A-Z])(?:(?:\*|\\star ?)(?={_HYPHEN}|[\s.,;:)$\\]|\Z)|-star(?=[-\s]))"
     rf"|([Aa][Ww]|[Jj][Bb]?[Ww]?|[B-Zb-z])(?:\*|\\star ?|[- ]?star)(?=(?:{_HYPHEN}|\s){{1,2}}(?:[Ss]ub|pre)?"
     r"(?:[Aa]lgebra|[Tt]riple|ALGEBRA|[Nn]orm|[Cc]ategor|[Bb]undle|[Mm]odule|[Dd]ynamic|[Tt]ensor|[Ii]somorph"
     r"|[Hh]omomorph|[Tt]opolog|[Ii]dentit|[Ii]dentif|[Ee]nvelop|[Cc]orrespond|[Cc]ross)))"
 )
 #: The star of a *-homomorphism.
-_STAR = re.compile(r"(?<![\w)}\]*^\\$])(?:\$ ?(?:\*|\\ast ?|\\star ?) ?\$|\*)(?=-[A-Za-z])")
+_STAR = re.compile(r"(?<![\w)}\]*^\\$])(?:\\\((?:\*|\\ast ?|\\star ?)\\\)|\*)(?=-[A-Za-z])")
 _INFINITY = re.compile(r"(?<![\w\\])[Ii]nfinity(?=[- ](?:categor|topos|topoi|groupoid|operad|bundle|cosmos|stack))")
 _GREEK_LETTER = re.compile(r"(?<![\u0370-\u03ff\u1f00-\u1fff])[\u0391-\u03f6](?![\u0370-\u03ff\u1f00-\u1fff])")
 
@@ -115,6 +115,8 @@ def one_notation(text: str) -> str:
     if not _SUSPECT.search(text):
         return text
     text = _unescaped(_GAP.sub(_gap, text))
+    if "$" in text:
+        text = _bracketed(text)
     if not text.isascii():
         text = _from_unicode(text)
     text = without_accents(text)
@@ -127,7 +129,9 @@ def one_notation(text: str) -> str:
         text = _INFINITY.sub(r"\\infty ", text)
     text = _FACE.sub(r"\1", _ABUTTING.sub(r"\g<0> ", text))
     text = _RESTRICTED.sub("", text)
-    text = _formulas(_STAR_ALGEBRA.sub(r"\1\2^*", text))
+    text = _STAR_ALGEBRA.sub(r"\1\2^*", text)
+    if "\\" in text:
+        text = _FORMULA.sub(lambda found: _formula(found["round"] or found["square"] or ""), text)
     return _attached(_without_commands(_outside_formulas(text)))
 
 
@@ -177,20 +181,18 @@ def _as_script(raised: re.Match[str]) -> str:
     return f"{sign}{{{unicodedata.normalize('NFKC', raised[0]).replace('−', '-')}}}"
 
 
-def _formulas(text: str) -> str:
-    """A text with what LaTeX marks as formulas in the form of `_formula`; a lone dollar stays what it is."""
-    if "\\" in text:
-        text = _FORMULA.sub(lambda found: _formula(found["round"] or found["square"] or ""), text)
+def _bracketed(text: str) -> str:
+    """A text with its formulas between dollars in brackets, `\\(x\\)`; a dollar that marks none stays what it is."""
     before, *rest = _DOLLARS.split(text)
     marks, texts = [*rest[::2], ""], [*rest[1::2], ""]
     written, at = [before], 0
     while marks[at]:
-        if marks[at] == marks[at + 1] and _is_formula(texts[at], texts[at + 1]):
-            written += [_formula(texts[at]), texts[at + 1]]
+        if marks[at] == marks[at + 1] and _is_formula(marks[at], texts[at], texts[at + 1]):
+            written += [_in_brackets(texts[at]), texts[at + 1]]
             at += 1
-        elif marks[at : at + 2] == ["$", "$$"] and _is_formula(texts[at], ""):
+        elif marks[at : at + 2] == ["$", "$$"] and _is_formula("$", texts[at], ""):
             # `$x$$y$` are two formulas.
-            written.append(_formula(texts[at]))
+            written.append(_in_brackets(texts[at]))
             marks[at + 1] = "$"
         else:
             written += [marks[at], texts[at]]
@@ -198,19 +200,27 @@ def _formulas(text: str) -> str:
     return "".join(written)
 
 
-def _is_formula(inner: str, after: str) -> bool:
+def _is_formula(mark: str, inner: str, after: str) -> bool:
     """Whether what stands between two dollars is a formula, and not between two amounts or two formulas."""
-    if not inner.strip() or "\n\n" in inner or _AMOUNT.match(inner):
+    if not inner.strip() or "\n\n" in inner:
+        return False
+    if mark == "$$":
+        return True
+    if _AMOUNT.match(inner):
         return False
     if not inner[0].isspace() and not inner[-1].isspace():
         return not after[:1].isdigit()
     return not inner[0].isdigit() and not _PROSE.search(inner) and not (after[:1].isalnum() or after[:1] == "\\")
 
 
+def _in_brackets(inner: str) -> str:
+    """A formula in brackets; blanks at its edges stand outside."""
+    return f"{' ' if inner[0].isspace() else ''}\\({inner.strip()}\\){' ' if inner[-1].isspace() else ''}"
+
+
 def _formula(inner: str) -> str:
     """A formula with its scripts braced and its signs as blanks; it stays joined to the words that it touches."""
-    braced = "".join(_outside(_SHORT.sub(r"\1{\2}", _PRIME.sub("", inner)))).strip()
-    return f"{' ' if inner[:1].isspace() else ''}{braced}{' ' if inner[-1:].isspace() else ''}"
+    return "".join(_outside(_SHORT.sub(r"\1{\2}", _PRIME.sub("", inner)))).strip()
 
 
 def _outside(braced: str) -> list[str]:
