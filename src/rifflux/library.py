@@ -170,6 +170,7 @@ class Library:
 
         start = time.perf_counter()
         bring(tally := Tally())
+        tally.conclude(self._store)
         embedded = self._embed(progress) if embed else 0
         return WorksReport(
             added=tally.added,

@@ -136,6 +136,14 @@ def test_circles_by_strong_identifiers_are_told(index: Index, write: Any) -> Non
     assert [note.reason for note in report.noted] == ["they cite each other in a circle: 1 → 2"]
 
 
+def test_circles_and_citations_are_followed_across_files(index: Index, write: Any) -> None:
+    one = write("a.jsonl", {"id": "1", "title": "One", "doi": "10.1000/c1", "cites": ["doi:10.1000/c2"]})
+    two = write("b.jsonl", {"id": "2", "title": "Two", "doi": "10.1000/c2", "cites": ["doi:10.1000/c1"]})
+    report = index.works.import_files(one, two, two, embed=False)
+    assert (report.dangling, report.unchanged, report.failed) == (0, 1, ())
+    assert [note.reason for note in report.noted] == ["they cite each other in a circle: a:1 → b:2"]
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [

@@ -45,6 +45,12 @@ class Tally:
     doubts: list[Doubt] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     noted: list[Failure] = field(default_factory=list)
+    citations: Citations = field(default_factory=Citations)
+
+    def conclude(self, store: Store) -> None:
+        """Tell what the citations of all that was imported lead to, once all of it is there."""
+        self.dangling, lost = self.citations.dangling(store)
+        self.noted += [*_few(lost), *_few(list(self.citations.circles()))]
 
 
 @dataclass(slots=True)
@@ -59,29 +65,28 @@ class Bring:
     def __call__(self, source: str, entries: Iterable[Entry | Failure]) -> None:
         """Store the works of a source, some at a time; what is wrong with one leaves the others alone."""
         self.tally.sources.append(source)
-        doubts, citations = Doubts.of(self.store), Citations(source)
+        doubts, names = Doubts.of(self.store), set[str]()
         matcher = Matcher(self.store, doubts)
         for group in _grouped(entries):
             with self.store.transaction():
                 for entry in group:
-                    self._bring(source, entry, matcher, citations)
+                    self._bring(source, entry, matcher, names)
                 doubts.save()
-        dangling, lost = citations.dangling(self.store)
-        self.tally.dangling += dangling
-        self.tally.noted += [*_few(lost), *_few(list(citations.circles()))]
 
-    def _bring(self, source: str, entry: Entry | Failure, matcher: Matcher, citations: Citations) -> None:
+    def _bring(self, source: str, entry: Entry | Failure, matcher: Matcher, names: set[str]) -> None:
         if isinstance(entry, Failure):
             self.tally.failed.append(entry)
             return
         name = f"{source}:{entry.key}"
-        if former := citations.place(name):
+        if name in names:
+            former = self.tally.citations.place(name)
             reason = f"{entry.key!r} is what the work at {former} is called already: give each a key of its own"
             self.tally.failed.append(Failure(entry.place, reason))
             return
         self.tally.noted += [Failure(entry.place, note) for note in entry.notes]
         work = self._own(source, entry)
-        citations.add(entry.place, name, work)
+        names.add(name)
+        self.tally.citations.add(entry.place, name, work)
         same, doubtful = matcher(name, work)
         self.tally.doubts += matcher.doubts.add(doubtful)
         records = {each: record for place in same for each, record in records_of(self.store, place).items()}

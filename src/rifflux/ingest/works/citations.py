@@ -19,21 +19,21 @@ MOST_NAMED = 6
 
 @dataclass
 class Citations:
-    """Collects who cites what while works of `source` are imported."""
+    """Collects who cites what while works are imported; their names are `source:key`."""
 
-    source: str
     _places: dict[str, str] = field(default_factory=dict)
     _cited: dict[str, list[str]] = field(default_factory=dict)
     _named: dict[str, str] = field(default_factory=dict)
 
-    def place(self, name: str) -> str | None:
-        """Where the work that the source calls `name` stood, if it came already."""
-        return self._places.get(name)
+    def place(self, name: str) -> str:
+        """Where the work of a name stood that was added last."""
+        return self._places[name]
 
     def add(self, place: str, name: str, work: Work) -> None:
-        """Note the citations of a work that the source calls `name` (`source:key`), and what else it is called."""
+        """Note the citations of a work, and what else it is called."""
         self._places[name] = place
         self._named.update((str(each), name) for each in work.identifiers)
+        self._cited.pop(name, None)
         if cited := [link.key for link in work.citations if link.kind == "cites"]:
             self._cited[name] = cited
 
@@ -47,16 +47,19 @@ class Citations:
         for start in range(0, len(wanted), BATCH):
             known.update(store.identified(wanted[start : start + BATCH]))
         lost = [(name, key) for name, cited in self._cited.items() for key in cited if key not in known]
-        own = [(name, key.removeprefix(f"{self.source}:")) for name, key in lost if key.startswith(f"{self.source}:")]
-        return len(lost), [Failure(self._places[name], f"it cites {key!r}, which is not there") for name, key in own]
+        own = [(name, key) for name, key in lost if key.partition(":")[0] == name.partition(":")[0]]
+        return len(lost), [
+            Failure(self._places[name], f"it cites {key.partition(':')[2]!r}, which is not there") for name, key in own
+        ]
 
     def circles(self) -> Iterator[Failure]:
-        """A failure for each circle: works that cite each other, directly or through others."""
+        """A failure for each circle: works that cite each other, directly or through others, whatever file has them."""
         cited = {name: [self._named.get(key, key) for key in keys] for name, keys in self._cited.items()}
         for circle in circles(cited):
-            shown = " → ".join(name.partition(":")[2] for name in circle[:MOST_NAMED])
+            is_one_source = len({name.partition(":")[0] for name in circle}) == 1
+            names = [name.partition(":")[2] if is_one_source else name for name in circle[:MOST_NAMED]]
             more = f" and {len(circle) - MOST_NAMED} more" if len(circle) > MOST_NAMED else ""
-            yield Failure(self._places[circle[0]], f"they cite each other in a circle: {shown}{more}")
+            yield Failure(self._places[circle[0]], f"they cite each other in a circle: {' → '.join(names)}{more}")
 
 
 def circles(cited: Mapping[str, Sequence[str]]) -> list[list[str]]:
