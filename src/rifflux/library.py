@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tempfile
 import time
@@ -129,13 +130,11 @@ class Library:
             raise InvalidArgument(f"no format {format!r} for texts: choose one of {', '.join(TEXTS)}")
         _check_name(source)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"{source}{TEXTS[format]}"
+            path = Path(folder).resolve() / f"{source}{TEXTS[format]}"
             path.write_bytes(text.encode("utf-8", "replace"))
             entries = read_works(Source(path, source, lambda _: source, alone=True), format)
             report = self._run(lambda tally: self._bring(tally, source, entries, licence), embed=embed, progress=None)
-        failed, noted = (
-            tuple(replace(each, path=Path(each.path).name) for each in told) for told in (report.failed, report.noted)
-        )
+        failed, noted = (tuple(_within(path.parent, each) for each in told) for told in (report.failed, report.noted))
         return replace(report, failed=failed, noted=noted)
 
     def _files(
@@ -309,6 +308,12 @@ def _key(work: Work) -> str:
     if not work.title.strip():
         raise InvalidArgument("a work needs a title")
     return str(work.identifiers[0]) if work.identifiers else work.title
+
+
+def _within(folder: Path, failure: Failure) -> Failure:
+    """A failure that names the files of a folder without saying where that is."""
+    path, reason = (text.replace(f"{folder}{os.sep}", "") for text in (failure.path, failure.reason))
+    return Failure(path, reason)
 
 
 def _check_name(source: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -417,6 +418,8 @@ def test_a_text_is_imported_as_a_file_is(index: Index, format: str, text: str, n
     assert index.works.get(name).work.licence == "CC0-1.0"
     assert all(failure.path.startswith("mine.") for failure in report.failed)
     assert len(report.failed) == (format in ("jsonl", "csl", "bibtex"))
+    twice = index.works.import_text(f"{text}\n{text}", source="mine", format=format, embed=False)
+    assert "/" not in re.sub("math/0102001", "", str([*twice.failed, *twice.noted]))
 
 
 def test_no_source_is_called_like_a_scheme(index: Index, write: Any) -> None:
