@@ -34,6 +34,8 @@ def main() -> None:
     arguments = _arguments()
     questions = [each.text for name in arguments.qrels for each in read_beir(arguments.collection, name).questions]
     questions = questions[:: max(1, len(questions) // arguments.questions)][: arguments.questions]
+    # Single words give many passages nearly one score.
+    questions += sorted({max(question.split(), key=len) for question in questions})[: arguments.questions // 3]
     rounds: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(shutil.copy(arguments.index, folder))

@@ -26,6 +26,10 @@ __all__ = ["POOL", "SIDES", "Finding", "Found", "Question", "place_of", "unknown
 
 #: Candidates of each search.
 POOL = 100
+#: So few terms give many passages nearly one score, and a rounded length decides who is a candidate.
+FEW_TERMS = 2
+#: In so many passages the tables find words within milliseconds.
+FEW_CHUNKS = 50_000
 #: The stage that tells which side of a comparison a hit answers.
 SIDES = "sides"
 #: The most telling terms of a work stand for it, from so much of its text.
@@ -163,7 +167,11 @@ class Finding:
         return settled(self.asking.store, query, list(hits), self.asking.profile.weights, weights)
 
     def _plan(self, text: str, filter: Filter) -> Plan:
-        return self.asking.plan(text, top_k=POOL, filter=filter)
+        """A search for `POOL` candidates; by the tables where that takes little time, for rounding chooses, too."""
+        plan = self.asking.plan(text, top_k=POOL, filter=filter)
+        few = len({term for clause in plan.query.clauses for term in clause}) <= FEW_TERMS
+        exact = few or self.asking.store.counts()["chunks"] <= FEW_CHUNKS
+        return replace(plan, query=replace(plan.query, exact=exact))
 
     def _telling(self, named: Meant) -> tuple[tuple[str, ...], ...]:
         """The terms of a work that are rare elsewhere and frequent in it."""
