@@ -171,7 +171,9 @@ class Finding:
         plan = self.asking.plan(text, top_k=POOL, filter=filter)
         few = len({term for clause in plan.query.clauses for term in clause}) <= FEW_TERMS
         exact = few or self.asking.store.counts()["chunks"] <= FEW_CHUNKS
-        return replace(plan, query=replace(plan.query, exact=exact))
+        # As deep as suffices, also where reading deeper costs nothing: how deep decides among the last candidates.
+        deep = plan.query.sufficient(plan.query.limit)
+        return replace(plan, query=replace(plan.query, exact=exact, limit=deep))
 
     def _telling(self, named: Meant) -> tuple[tuple[str, ...], ...]:
         """The terms of a work that are rare elsewhere and frequent in it."""
