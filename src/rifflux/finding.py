@@ -11,6 +11,7 @@ import numpy as np
 
 from rifflux.asking import Asking
 from rifflux.retrieve.calibrate import quality
+from rifflux.retrieve.candidates import LEXICAL
 from rifflux.retrieve.evidence import StoreEvidence, idf
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Plan
@@ -18,7 +19,7 @@ from rifflux.retrieve.understand import parted
 from rifflux.retrieve.works.about import Meant, meant_in
 from rifflux.retrieve.works.cited import allowed
 from rifflux.retrieve.works.intent import ABOUT, FIRST, Asked, Intent, Weights, asked_for
-from rifflux.retrieve.works.settle import settled
+from rifflux.retrieve.works.settle import Exactly, settled
 from rifflux.store.base import Store
 from rifflux.types import Filter, Hit, Ids, Query, Ranking, Trace, Understanding
 
@@ -26,10 +27,6 @@ __all__ = ["POOL", "SIDES", "Finding", "Found", "Question", "place_of", "unknown
 
 #: Candidates of each search.
 POOL = 100
-#: So few terms give many passages nearly one score, and a rounded length decides who is a candidate.
-FEW_TERMS = 2
-#: In so many passages the tables find words within milliseconds.
-FEW_CHUNKS = 50_000
 #: The stage that tells which side of a comparison a hit answers.
 SIDES = "sides"
 #: The most telling terms of a work stand for it, from so much of its text.
@@ -70,7 +67,7 @@ class Found:
 
     def settled(self, asking: Asking, hits: Sequence[Hit], weights: Weights) -> list[Hit]:
         """Other hits with their scores for the same query."""
-        return settled(asking.store, self.query, hits, asking.profile.weights, weights)
+        return settled(asking.store, self.query, hits, weights)
 
 
 @dataclass(frozen=True)
@@ -164,16 +161,17 @@ class Finding:
         return rated
 
     def _settled(self, query: Query, hits: Iterable[Hit], weights: Weights) -> list[Hit]:
-        return settled(self.asking.store, query, list(hits), self.asking.profile.weights, weights)
+        return settled(self.asking.store, query, list(hits), weights)
 
     def _plan(self, text: str, filter: Filter) -> Plan:
-        """A search for `POOL` candidates; by the tables where that takes little time, for rounding chooses, too."""
+        """A search for `POOL` candidates, whose scores by words are the tables'."""
         plan = self.asking.plan(text, top_k=POOL, filter=filter)
-        few = len({term for clause in plan.query.clauses for term in clause}) <= FEW_TERMS
-        exact = few or self.asking.store.counts()["chunks"] <= FEW_CHUNKS
+        sources = plan.pipeline.sources
+        exactly = Exactly(sources[LEXICAL], self.asking.store, self.asking.profile.weights)
+        pipeline = replace(plan.pipeline, sources={**sources, LEXICAL: exactly})
         # As deep as suffices, also where reading deeper costs nothing: how deep decides among the last candidates.
         deep = plan.query.sufficient(plan.query.limit)
-        return replace(plan, query=replace(plan.query, exact=exact, limit=deep))
+        return replace(plan, pipeline=pipeline, query=replace(plan.query, limit=deep))
 
     def _telling(self, named: Meant) -> tuple[tuple[str, ...], ...]:
         """The terms of a work that are rare elsewhere and frequent in it."""

@@ -274,12 +274,15 @@ class Store(Protocol):
 
     # Reading
 
-    def scores_of(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[Scores, Scores]:
-        """The BM25 and the cosine of some chunks with a query, by what is stored and nothing that is derived from it.
+    def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
+        """The BM25 of some chunks, by what is stored: `match` may answer from what is derived, and round.
 
-        `match` and `nearest` may round. Equal contents give equal scores here, whatever was built beside them: 0 where
-        a chunk has no term of the query, NaN where it has no vector. The query's filter is not looked at.
+        0 where a chunk has no term of the query, whose filter is not looked at.
         """
+        ...
+
+    def cosines_of(self, query: Query, ids: Ids) -> Scores:
+        """The cosine of some chunks with a query's vector, by what is stored; NaN where there is none."""
         ...
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:

@@ -35,9 +35,9 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "roots": lambda store, ids: store.roots(),
     "pending": lambda store, ids: [chunk for batch in store.pending(3) for chunk in batch],
     "vectors_by_hash": lambda store, ids: _plain(store.vectors_by_hash(_hashes())),
-    "scores_of": lambda store, ids: [
-        [np.nan_to_num(scores, nan=-2.0).tolist() for scores in store.scores_of(query, ids, WEIGHTS)]
-        for query in _queries(store)
+    "bm25_of": lambda store, ids: [store.bm25_of(query, ids, WEIGHTS).tolist() for query in _queries(store)],
+    "cosines_of": lambda store, ids: [
+        np.nan_to_num(store.cosines_of(query, ids), nan=-2.0).tolist() for query in _queries(store)
     ],
     "vectors_of": lambda store, ids: _plain(store.vectors_of(ids)),
     "kinds": lambda store, ids: dict(store.kinds(ids)),

@@ -138,12 +138,13 @@ class StoreContract:
         query = words("cache", vector=vector_of(5, 0))
         ranking, nearest = store.match(query, 10, WEIGHTS), store.nearest(query, 10)
         ids = np.array([*ranking.ids.tolist(), 12345], np.int64)
-        lexical, _ = store.scores_of(replace(query, filter=Filter(kinds=("none",))), ids, WEIGHTS)
-        assert lexical == pytest.approx([*ranking.scores, 0])
-        _, cosines = store.scores_of(query, np.array([*nearest.ids, 900, 12345], np.int64), WEIGHTS)
+        assert store.bm25_of(replace(query, filter=Filter(kinds=("none",))), ids, WEIGHTS) == pytest.approx(
+            [*ranking.scores, 0]
+        )
+        cosines = store.cosines_of(query, np.array([*nearest.ids, 900, 12345], np.int64))
         assert cosines[:3] == pytest.approx(nearest.scores, abs=5e-5)
         assert np.isnan(cosines[3:]).all()
-        assert np.isnan(store.scores_of(replace(query, vector=None), ids, WEIGHTS)[1]).all()
+        assert np.isnan(store.cosines_of(replace(query, vector=None), ids)).all()
 
     @pytest.mark.parametrize("vector", [None, (0, 0)])
     def test_no_vector_or_one_of_length_zero_ranks_nothing(

@@ -7,31 +7,55 @@ is there yet, and how much was added since, would show in the last digits of eve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
+from rifflux.retrieve.candidates import LEXICAL, SEMANTIC, Source
 from rifflux.retrieve.works.intent import Weights
 from rifflux.store.base import FieldWeights, Store
-from rifflux.types import Hit, Ids, Query, Scores, Why
+from rifflux.types import Hit, Ids, Query, Ranking, Scores, Why
 
-__all__ = ["settled", "share"]
+__all__ = ["Exactly", "settled", "share"]
 
+#: How many more candidates are named than are kept: what rounding does to the last of these is not seen.
+MORE = 2
+#: So few terms give very many passages nearly one score: the tables name them.
+FEW_TERMS = 2
 #: What else a candidate's trail goes on to tell.
 _KEPT = ("anchors", "cited")
 
 
-def settled(store: Store, query: Query, hits: Sequence[Hit], fields: FieldWeights, weights: Weights) -> list[Hit]:
-    """The hits with the BM25 and the cosine that the tables give, in the order of both as they are weighed.
+@dataclass(frozen=True)
+class Exactly:
+    """Ranks by words with the scores of the tables: `source` names more candidates than are wanted, and may round."""
 
-    Scores are shares of the greatest; ranks are among these hits, ties by chunk id.
+    source: Source
+    store: Store
+    fields: FieldWeights
+
+    def __call__(self, query: Query) -> Ranking:
+        """The best chunks for a query by the tables' scores, ties by chunk id."""
+        if len({term for clause in query.clauses for term in clause}) <= FEW_TERMS:
+            return self.source(replace(query, exact=True))
+        found = self.source(replace(query, limit=MORE * query.limit, enough=0)).ids
+        scores = self.store.bm25_of(query, found, self.fields)
+        order = np.lexsort((found, -scores))[: query.limit]
+        return Ranking(found[order], scores[order])
+
+
+def settled(store: Store, query: Query, hits: Sequence[Hit], weights: Weights) -> list[Hit]:
+    """The hits in the order of their BM25 and of the cosine that the tables give, as both are weighed.
+
+    Scores are shares of the greatest; ranks are among these hits, ties by chunk id. What is not among the best by words
+    has nothing for them.
     """
     if not hits:
         return []
     ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
-    lexical, semantic = store.scores_of(query, ids, fields)
-    semantic = np.maximum(semantic, 0.0)
+    told = [hit.because(LEXICAL) for hit in hits]
+    lexical = np.array([why.score or 0.0 if why else 0.0 for why in told])
+    semantic = np.maximum(store.cosines_of(query, ids), 0.0)
     merged = _merged(lexical, np.nan_to_num(semantic), weights)
     ranks = {LEXICAL: _ranks(lexical, ids), SEMANTIC: _ranks(semantic, ids)}
     scores = {LEXICAL: lexical, SEMANTIC: semantic}

@@ -38,24 +38,24 @@ class Ranks(Reading):
         found = self._by_words(query, query.sufficient(limit), weights)
         return self._by_tables(query, limit, weights) if found is None else found
 
-    def scores_of(self, query: Query, ids: Ids, weights: FieldWeights) -> tuple[Scores, Scores]:
-        """BM25 and cosine of some chunks, by the tables."""
-        length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
-        with self._reading() as (connection, owner):
-            rows: list[Any] = connection.execute(
-                sql.ROWS_OF, {"ids": json.dumps(ids.tolist()), "owner": owner}
-            ).fetchall()
-            found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [row for (row,) in rows])
-            # Not those of a subclass, which may be rounded.
-            vectors = Reading.vectors_of(self, ids) if length else {}
+    def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
+        """The BM25 of some chunks, by the tables."""
+        rows = self._rows(sql.ROWS_OF, {"ids": json.dumps(ids.tolist())})
+        found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [row for (row,) in rows])
         scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
-        wanted = ids.tolist()
-        cosines = np.full(len(wanted), np.nan)
-        held = [place for place, id in enumerate(wanted) if id in vectors]
+        return np.array([scores.get(id, 0.0) for id in ids.tolist()])
+
+    def cosines_of(self, query: Query, ids: Ids) -> Scores:
+        """The cosine of some chunks with a query's vector, by the tables."""
+        cosines = np.full(len(ids), np.nan)
+        length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
+        # Not those of a subclass, which may be rounded.
+        vectors = Reading.vectors_of(self, ids) if length else {}
+        held = [place for place, id in enumerate(ids.tolist()) if id in vectors]
         if held:
-            stacked = np.array([vectors[wanted[place]] for place in held], np.float64)
+            stacked = np.array([vectors[int(ids[place])] for place in held], np.float64)
             cosines[held] = np.vecdot(stacked, np.asarray(query.vector, np.float64) / length)
-        return np.array([scores.get(id, 0.0) for id in wanted]), cosines
+        return cosines
 
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
         """What the word index beside the database finds, with what it does not cover yet; None if it cannot answer."""
