@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import json
 import math
@@ -128,6 +129,9 @@ class Service:
                 self.index.embedder.count_tokens("")
         except RiffluxError as error:
             log.warning("model", cause=str(error))
+        # What is there by now stays: looking through it for garbage would hold up requests for a tenth of a second.
+        gc.collect()
+        gc.freeze()
 
     def of(self, caller: Caller) -> Index:
         """The index as a caller sees it: what belongs to their user, and nothing else."""
