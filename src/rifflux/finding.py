@@ -27,6 +27,8 @@ __all__ = ["POOL", "SIDES", "Finding", "Found", "Question", "place_of", "unknown
 
 #: Candidates of each search.
 POOL = 100
+#: How deep the channels are read for them.
+DEEP = 200
 #: The stage that tells which side of a comparison a hit answers.
 SIDES = "sides"
 #: The most telling terms of a work stand for it, from so much of its text.
@@ -170,7 +172,7 @@ class Finding:
         exactly = Exactly(sources[LEXICAL], self.asking.store, self.asking.profile.weights)
         pipeline = replace(plan.pipeline, sources={**sources, LEXICAL: exactly})
         # As deep as suffices, also where reading deeper costs nothing: how deep decides among the last candidates.
-        deep = plan.query.sufficient(plan.query.limit)
+        deep = min(plan.query.sufficient(plan.query.limit), DEEP)
         return replace(plan, pipeline=pipeline, query=replace(plan.query, limit=deep))
 
     def _telling(self, named: Meant) -> tuple[tuple[str, ...], ...]:

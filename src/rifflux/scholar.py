@@ -152,7 +152,7 @@ class Scholar:
         kept = [hit for hit in _kept(neighbours, intent) if not about or place_of(hit) != about.place]
         known = {place_of(hit) for hit in hits}
         new = [
-            replace(hit, why=(Why(CITED, rank, hit.score),))
+            hit.retold(hit.score, (Why(CITED, rank, hit.score),))
             for rank, hit in enumerate(kept, 1)
             if place_of(hit) not in known
         ]
@@ -278,7 +278,7 @@ def _alternating(hits: Sequence[Hit]) -> list[Hit]:
 def _with_nearness(hits: Sequence[Hit], near: Mapping[tuple[str, str], float]) -> list[Hit]:
     """The hits, each with how near its work is to the best in the graph of citations where that is known."""
     return [
-        replace(hit, why=(*hit.why, Why(CITED, None, near[place_of(hit)])))
+        hit.retold(hit.score, (*hit.why, Why(CITED, None, near[place_of(hit)])))
         if place_of(hit) in near and not hit.because(CITED)
         else hit
         for hit in hits

@@ -344,6 +344,10 @@ class Hit:
         """The hit with a new score, and the reason added to its trail."""
         return self._but(score=score, why=(*self.why, Why(stage, rank, score, detail)))
 
+    def retold(self, score: float, why: tuple[Why, ...]) -> Hit:
+        """The hit with another score and trail."""
+        return self._but(score=score, why=why)
+
     def rated(self, relevance: float, quality: str) -> Hit:
         """The hit with its relevance and the level of that."""
         return self._but(relevance=relevance, quality=quality)

@@ -23,6 +23,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -137,7 +138,7 @@ class Relevance:
 
     def features(self, query: Query, hits: Sequence[Hit]) -> Features:
         """What each hit has in common with the question; the cosine is NaN where there is no vector."""
-        joined, weights = self.analyser.joined, self._weights(query)
+        joined, weights = partial(_joined, self.analyser), self._weights(query)
         titles = [joined(hit.title) for hit in hits]
         # Spaces around every term, and gaps between the fields: a clause is held where its terms stand side by side.
         texts = [
@@ -190,6 +191,12 @@ def _stand_ins(query: Query) -> Mapping[Clause, Sequence[str]]:
         for term in terms:
             found.setdefault((term,), []).append(_held(variant))
     return found
+
+
+@lru_cache(maxsize=4096)
+def _joined(analyser: Analyser, text: str) -> str:
+    """The terms of a text; the passages that answer are often the same."""
+    return analyser.joined(text)
 
 
 def _shares(

@@ -19,7 +19,7 @@ from rifflux.types import Hit, Ids, Query, Ranking, Scores, Why
 __all__ = ["Exactly", "settled", "share"]
 
 #: How many more candidates are named than are kept: what rounding does to the last of these is not seen.
-MORE = 2
+MORE = 1.5
 #: So few terms give very many passages nearly one score: the tables name them.
 FEW_TERMS = 2
 #: What else a candidate's trail goes on to tell.
@@ -38,7 +38,7 @@ class Exactly:
         """The best chunks for a query by the tables' scores, ties by chunk id."""
         if len({term for clause in query.clauses for term in clause}) <= FEW_TERMS:
             return self.source(replace(query, exact=True))
-        found = self.source(replace(query, limit=MORE * query.limit, enough=0)).ids
+        found = self.source(replace(query, limit=int(MORE * query.limit), enough=0)).ids
         scores = self.store.bm25_of(query, found, self.fields)
         order = np.lexsort((found, -scores))[: query.limit]
         return Ranking(found[order], scores[order])
@@ -65,7 +65,7 @@ def settled(store: Store, query: Query, hits: Sequence[Hit], weights: Weights) -
             Why(name, int(ranks[name][place]), float(scores[name][place])) for name in scores if scores[name][place] > 0
         ]
         kept = [why for why in hits[place].why if why.stage in _KEPT]
-        settled.append(replace(hits[place], score=float(merged[place]), why=(*channels, *kept)))
+        settled.append(hits[place].retold(float(merged[place]), (*channels, *kept)))
     return settled
 
 

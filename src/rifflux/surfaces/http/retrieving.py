@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import Field
 
 from rifflux.surfaces._works_shapes import Evidence, RankedWork, RetrievalDiagnostics, WorkCandidate
@@ -57,8 +57,8 @@ class RetrieveOut(Reply):
     diagnostics: RetrievalDiagnostics
 
 
-@router.post("/retrieve", summary="Find works, and evidence to cite")
-def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> RetrieveOut:
+@router.post("/retrieve", summary="Find works, and evidence to cite", response_model=RetrieveOut)
+def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> Response:
     """Words, meaning and citations; the intent of the question, or `mode`, decides how they are weighed."""
     found = service.of(caller).retrieve(
         asked.query,
@@ -72,4 +72,5 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> RetrieveOut:
     )
     service.asked(caller, asked.query)
     service.metrics.retrieved(found)
-    return RetrieveOut.model_validate(retrieval_json(found))
+    # Written here and not by the framework, which would do it where all requests wait for it.
+    return Response(RetrieveOut.model_validate(retrieval_json(found)).model_dump_json(), media_type="application/json")
