@@ -26,7 +26,7 @@ from rifflux.types import Filter, Hit, Ids, Query, Ranking, Trace, Understanding
 __all__ = ["POOL", "SIDES", "Finding", "Found", "Question", "place_of", "unknown"]
 
 #: Candidates of each search.
-POOL = 100
+POOL = 60
 #: How deep the channels are read for them.
 DEEP = 200
 #: The stage that tells which side of a comparison a hit answers.

@@ -29,6 +29,8 @@ from rifflux.usage import Ledger, Meter, Prices
 
 log = structlog.get_logger("rifflux.http")
 
+#: New objects after which the youngest are looked through for garbage.
+GARBAGE_AFTER = 20_000
 #: Users whose view of the index is kept between requests, with the models of its rerankers.
 MOST_VIEWS = 256
 
@@ -132,6 +134,8 @@ class Service:
         # What is there by now stays: looking through it for garbage would hold up requests for a tenth of a second.
         gc.collect()
         gc.freeze()
+        # An answer makes thousands of objects that go with it: garbage is looked for after many answers, not during each.
+        gc.set_threshold(GARBAGE_AFTER, 20, 50)
 
     def of(self, caller: Caller) -> Index:
         """The index as a caller sees it: what belongs to their user, and nothing else."""
