@@ -134,7 +134,7 @@ class Service:
         # What is there by now stays: looking through it for garbage would hold up requests for a tenth of a second.
         gc.collect()
         gc.freeze()
-        # An answer makes thousands of objects that go with it: garbage is looked for after many answers, not during each.
+        # An answer makes thousands of objects that go with it: garbage is looked for after many, not during each.
         gc.set_threshold(GARBAGE_AFTER, 20, 50)
 
     def of(self, caller: Caller) -> Index:
