@@ -94,6 +94,7 @@ class WorkScore:
             "semantic": np.maximum(share(np.array([_score(hit, SEMANTIC) for hit in hits])), named),
             "citation": share(np.array([self.near.get(place, 0.0) for place in places])),
             "field_match": np.maximum(self._field_match(ids), named),
+            # The year in another form, and shown.
             "freshness": self._freshness(hits) * told,
             "authority": self._authority(ids) * told,
         }
@@ -129,8 +130,7 @@ class WorkScore:
         return np.array([_overlap(tags, wanted) for tags in codes])
 
     def _freshness(self, hits: Sequence[Hit]) -> Scores:
-        # It is the year in another form, and shown.
-        years = [None if is_withheld(hit.collection, hit.licence) else hit.metadata.get("year") for hit in hits]
+        years = [hit.metadata.get("year") for hit in hits]
         ages = [max(0, self.year - year) if isinstance(year, int) else np.inf for year in years]
         return np.asarray(np.exp2(-np.array(ages, np.float64) / self.half_life_years))
 
