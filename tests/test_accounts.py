@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rifflux.accounts import Accounts
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.service.accounts import Accounts
 from rifflux.store import open_store
 
 

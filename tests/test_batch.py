@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rifflux.batch import Batch
+from rifflux.service.write_behind import Batch
 
 
 def test_entries_are_written_together_once_the_first_has_waited() -> None:

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.index import open_index
-from rifflux.online import Day, Diary, digest_of, online
+from rifflux.service.analytics import Day, Diary, digest_of, online
 from rifflux.store import Store, open_store
 from rifflux.store.base import Event
-from rifflux.store.register import Question, Reaction
+from rifflux.store.registry import Question, Reaction
 from serving import serving
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()

@@ -22,8 +22,8 @@ import rifflux
 from crowd import CANARY, KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
 from rifflux import Document, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
-from rifflux.ingest.find import Finder
-from rifflux.policies import HYBRID_SEARCH
+from rifflux.ingest.walk.find import Finder
+from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.testing import everything
 
 
@@ -147,7 +147,7 @@ REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
 }
 #: These hold no rows: what is called through them is tried above.
 OTHERWISE = frozenset(
-    ("index.watch", "index.analyser", "index.embedder", "index.guarded", "index.has_llm", "index.conversations")
+    ("index.watch", "index.analyzer", "index.embedder", "index.guarded", "index.has_llm", "index.conversations")
 )
 
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from rifflux.errors import InvalidArgument
+from rifflux.service.usage import Ledger, Meter, Prices, read_prices, summed
 from rifflux.store import open_store
-from rifflux.usage import Ledger, Meter, Prices, read_prices, summed
 
 
 @pytest.fixture

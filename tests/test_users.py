@@ -12,12 +12,12 @@ import pytest
 
 import rifflux
 from rifflux import Document, Index, NotFound, OutOfScope, Scope
-from rifflux.accounts import Accounts
 from rifflux.conversations import Conversation, Message, Thread
-from rifflux.online import Diary
+from rifflux.service.accounts import Accounts
+from rifflux.service.analytics import Diary
+from rifflux.service.usage import Ledger
 from rifflux.testing import everything
 from rifflux.types import Link, Tag
-from rifflux.usage import Ledger
 
 #: What only ann says, and what only bob says.
 ANNS, BOBS = "kestrel", "heron"

@@ -10,7 +10,7 @@ import pytest
 
 from rifflux import Failure, InvalidArgument, NotFound
 from rifflux.conversations import Conversation, Conversations, Thread
-from rifflux.conversations.reading import read
+from rifflux.conversations.importers import read
 
 
 def write(path: Path, data: Any) -> Path:

@@ -14,10 +14,11 @@ from places import word
 
 import rifflux
 from rifflux import Document, Index
-from rifflux.repairing import diagnose
-from rifflux.retrieve.works.licences import WITHHELD
-from rifflux.store.sqlite import neighbours, words
+from rifflux.index.salvage import diagnose
+from rifflux.store.sqlite.lexical import word_index as words
+from rifflux.store.sqlite.semantic import neighbours
 from rifflux.works import Work
+from rifflux.works.visible import WITHHELD
 
 DOCUMENTS = 40
 
@@ -54,7 +55,7 @@ FAULTS = {
     "terms left over": ("insert into chunk_terms (rowid, body) values (999, 'stray')", "belong to no chunk"),
     "terms damaged": ("update chunk_terms_data set block = zeroblob(30) where id > 10", "word index is damaged"),
     "terms torn out": ("delete from chunk_terms_data where id > 10", "word index is damaged"),
-    "another analyser": ("insert or replace into setting values ('analysis', '0')", "another version of the analyser"),
+    "another analyzer": ("insert or replace into setting values ('analysis', '0')", "another version of the analyzer"),
     "text changed": ("update chunk set text = 'The osprey dives.' where id = 3", "another text than was indexed"),
     "chunks missing": ("delete from chunk where id = 2", "lacks some of its chunks"),
     "no JSON": ("update document set metadata = '{' where id = 3", "other than JSON"),
@@ -139,7 +140,7 @@ class TestFaults:
         with rifflux.open(db) as index:
             ann = index.scoped(rifflux.Scope("ann"))
             ann.add(Document("mine", "A secret kingfisher."))
-            index.works.add(Work("Closed", "A zyzzyva without a licence."))
+            index.works.add(Work("Closed", "A zyzzyva without a license."))
         inject(db, "delete from document where key in ('mine', 'Closed')")
         rifflux.repair(db)
         with rifflux.open(db) as index:

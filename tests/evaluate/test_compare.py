@@ -132,7 +132,7 @@ def test_progress_is_told(folder: Path, cache: Cache) -> None:
 
 def test_an_ablation_names_each_channel_and_fusion_once() -> None:
     from rifflux.retrieve.fuse import FUSIONS
-    from rifflux.retrieve.rerank import RERANKERS
+    from rifflux.retrieve.steps.rerank import RERANKERS
 
     names = [run.name for run in ablation()]
     assert names == ["lexical", "semantic", *FUSIONS, *(f"hybrid+{name}" for name in RERANKERS)]

@@ -17,8 +17,8 @@ from rifflux.evaluate import read_beir, read_feedback
 from rifflux.evaluate.tune import FEWEST, apply, reset, tune
 from rifflux.retrieve.fuse import Adaptive, Balanced, Linear, ReciprocalRank
 from rifflux.retrieve.fuse.stored import dump_fusion, load_fusion
-from rifflux.retrieve.rerank.features import Weights
-from rifflux.retrieve.rerank.stored import dump_weights, load_weights
+from rifflux.retrieve.steps.rerank.features import Weights
+from rifflux.retrieve.steps.rerank.stored import dump_weights, load_weights
 
 COUNT = 40
 DOCUMENTS = [

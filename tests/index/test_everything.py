@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rifflux.everything import Source, quality_of, widened
 from rifflux.index import open_index
+from rifflux.index.federated import Source, quality_of, widened
 from rifflux.types import Document, Filter, Scope
 
 KINDS = {"knowledge": "knowledge", "files": "markdown", "notes": "note", "tasks": "task", "conversations": "message"}

@@ -192,12 +192,12 @@ class TestDocuments:
     """Documents that a program hands over."""
 
     def test_every_field_comes_back(self, index: Index) -> None:
-        facts: Mapping[str, Any] = {"title": "T", "kind": "note", "created_at": "2024-01-02", "licence": "CC0-1.0"}
+        facts: Mapping[str, Any] = {"title": "T", "kind": "note", "created_at": "2024-01-02", "license": "CC0-1.0"}
         given = Document("a", "Some text.", metadata={"tags": ["x"]}, links=(rifflux.Link("b", "cites", 0.5),), **facts)
         index.add(given)
         assert index.get("a") == given
         (hit,) = index.search("text", mode="lexical")
-        assert (hit.title, hit.kind, hit.created_at, hit.licence) == tuple(facts.values())
+        assert (hit.title, hit.kind, hit.created_at, hit.license) == tuple(facts.values())
 
     def test_the_same_key_replaces(self, index: Index) -> None:
         index.add(Document("a", "former words"))
@@ -278,7 +278,7 @@ class TestUnchangedDocuments:
             {"created_at": "2024-05-02"},
             {"metadata": {"tags": ("red", "blue"), "year": 2025}},
             {"links": [rifflux.Link("other")]},
-            {"licence": "CC-BY-4.0"},
+            {"license": "CC-BY-4.0"},
             {"tags": [Tag("arxiv", "math.AG")]},
         ],
         ids=lambda changed: next(iter(changed)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.works.intent import INTENTS, asked_for
-from rifflux.text.analyser import analyser
+from rifflux.text.analyzer import analyzer
+from rifflux.works.retrieval.intent import INTENTS, asked_for
 
 
 class TestIntents:
@@ -83,7 +83,7 @@ class TestIntents:
 
     def test_which_words_make_a_sentence_depends_on_the_language(self):
         for language, intent in (("english", "keywords"), ("german", "generic")):
-            assert asked_for("Garben auf Schemata", analyser=analyser(language)).intent.name == intent
+            assert asked_for("Garben auf Schemata", analyzer=analyzer(language)).intent.name == intent
 
     def test_a_mode_overrides_and_must_exist(self):
         assert asked_for("quicksort versus heapsort", "survey").intent.name == "survey"

@@ -173,7 +173,7 @@ class TestRecalling:
 
     @pytest.mark.parametrize(("limit", "pool"), [(1, 4), (3, 12), (5, 20), (10, 40), (20, 40)])
     def test_the_pool_is_four_times_the_page(self, limit, pool):
-        from rifflux.profiles.memories import memory_pool
+        from rifflux.memories.profile import memory_pool
 
         assert memory_pool(limit) == pool
 

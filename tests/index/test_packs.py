@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
+from rifflux.evidence.trim import fitted
+from rifflux.evidence.verify import verify
 from rifflux.index import Index, open_index
-from rifflux.retrieve.works.adjust import adjusted
-from rifflux.retrieve.works.fit import fitted
-from rifflux.retrieve.works.intent import INTENTS
-from rifflux.retrieve.works.verify import verify
-from rifflux.surfaces.config import load
-from rifflux.surfaces.evidence import retrieval_json
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
+from rifflux.works.retrieval.intent import INTENTS
+from rifflux.works.retrieval.settings import adjusted
 
 PAGES = tuple(
     Passage(
@@ -40,7 +40,7 @@ def work(number: int, author: str, venue: str, *, passages: tuple[Passage, ...] 
         citations=(Link("doi:10.1/0"),) if number else (),
         tags=(Tag("arxiv", subject),),
         passages=passages,
-        licence="CC-BY-4.0",
+        license="CC-BY-4.0",
     )
 
 
@@ -199,7 +199,7 @@ def sheaf(number: int, abstract: str | None = None, **more: Any) -> Work:
             "title": f"Sheaf {number}",
             "abstract": f"Sheaf cohomology of kind {number}." if abstract is None else abstract,
             "identifiers": (doi,),
-            "licence": "CC-BY-4.0",
+            "license": "CC-BY-4.0",
         }
         | more
     )
@@ -246,8 +246,8 @@ class TestBudget:
             assert all(told[0] == texts[0] for (_, texts), told in zip(works[:least], fit.texts, strict=False))
 
     def test_cuts_what_is_named_rather_than_leaving_it_out(self) -> None:
-        monads = Work("Monads", " ".join(f"monads{each}" for each in range(300)), licence="CC0-1.0")
-        others = [Work(f"On monads {each}", "A short text on monads.", licence="CC0-1.0") for each in range(3)]
+        monads = Work("Monads", " ".join(f"monads{each}" for each in range(300)), license="CC0-1.0")
+        others = [Work(f"On monads {each}", "A short text on monads.", license="CC0-1.0") for each in range(3)]
         pack = told(monads, *others, query="Monads", budget=120).evidence
         (item,) = [item for item in pack.items if item.title == "Monads"]
         assert item.exact
@@ -276,10 +276,10 @@ class TestNamed:
             "A theorem on coherent sheaves.",
             authors=("Jean-Pierre Serre",),
             identifiers=(Identifier("doi", "10.1000/sd"), Identifier("tag", "06Z4")),
-            licence="CC0-1.0",
+            license="CC0-1.0",
         ),
-        Work("Duality of sheaves", "Serre duality on coherent sheaves, a theorem.", licence="CC0-1.0"),
-        Work("Duality theorem", "The theorem on coherent sheaves by Serre.", licence="CC0-1.0"),
+        Work("Duality of sheaves", "Serre duality on coherent sheaves, a theorem.", license="CC0-1.0"),
+        Work("Duality theorem", "The theorem on coherent sheaves by Serre.", license="CC0-1.0"),
     )
 
     @pytest.mark.parametrize(
@@ -318,15 +318,15 @@ class TestNamed:
     def test_may_be_a_passage(self, query: str, heading: str) -> None:
         headings = ("1 Functionals", "Theorem 2.1 (Hahn–Banach)", "2 Baire category", "Definition 2.2 (base, prebase)")
         passages = tuple(Passage(f"On what {each} tells.", headings=("2 Spaces", each)) for each in headings)
-        book = Work("Lectures", "On spaces.", passages=passages, licence="CC0-1.0")
-        other = Work("Notes", f"{query}, {query} and {query}.", licence="CC0-1.0")
+        book = Work("Lectures", "On spaces.", passages=passages, license="CC0-1.0")
+        other = Work("Notes", f"{query}, {query} and {query}.", license="CC0-1.0")
         item = told(other, book, query=query).evidence.items[0]
         assert (item.title, item.heading_path, item.exact) == ("Lectures", f"2 Spaces > {heading}", True)
-        closed = replace(book, licence=None)
+        closed = replace(book, license=None)
         assert not any(item.exact for item in told(other, closed, query=query).evidence.items)
 
     def test_does_not_tell_who_wrote_what_is_withheld(self) -> None:
-        closed = replace(self.WORKS[0], licence=None)
+        closed = replace(self.WORKS[0], license=None)
         for who in ("Serre", "Grothendieck"):
             (item,) = [
                 each
@@ -397,7 +397,7 @@ class TestTheList:
         assert replace(one, notes=()) == replace(other, notes=())
 
     def test_without_a_text_nothing_is_certain(self) -> None:
-        pack = told(*(sheaf(each, licence=None) for each in range(3))).evidence
+        pack = told(*(sheaf(each, license=None) for each in range(3))).evidence
         assert (pack.uncertain, pack.confidence, len(pack.items)) == (True, 0.0, 3)
         assert "no text of these works can be quoted" in pack.notes
 

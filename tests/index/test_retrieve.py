@@ -1,4 +1,4 @@
-"""Retrieval of works: intents, citations, scores that add up, evidence that can be checked, licences that hold."""
+"""Retrieval of works: intents, citations, scores that add up, evidence that can be checked, licenses that hold."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
+from rifflux.evidence.pack import digest
+from rifflux.evidence.verify import verify
 from rifflux.index import open_index
-from rifflux.retrieve.works.intent import INTENTS, MODES
-from rifflux.retrieve.works.pack import digest
-from rifflux.retrieve.works.verify import verify
-from rifflux.scholar import ScholarSettings
-from rifflux.surfaces.evidence import pack_json, read_pack, retrieval_json
+from rifflux.surfaces.shared.packs import pack_json, read_pack, retrieval_json
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
+from rifflux.works.retrieval.intent import INTENTS, MODES
+from rifflux.works.retrieval.retriever import ScholarSettings
 
 SECRET = "zyzzyva"
 
@@ -31,7 +31,7 @@ PIECES = (
 )
 
 
-def work(key, title, abstract, *, cites=(), year=1990, authors=("Ann Able",), licence="CC-BY-4.0", **more):
+def work(key, title, abstract, *, cites=(), year=1990, authors=("Ann Able",), license="CC-BY-4.0", **more):
     return Work(
         title,
         abstract,
@@ -39,7 +39,7 @@ def work(key, title, abstract, *, cites=(), year=1990, authors=("Ann Able",), li
         year=year,
         identifiers=(Identifier("doi", f"10.1/{key}"),),
         citations=tuple(Link(f"doi:10.1/{each}") for each in cites),
-        licence=licence,
+        license=license,
         **more,
     )
 
@@ -51,7 +51,7 @@ WORKS = (
     work("etale", "Etale cohomology", "Etale cohomology of schemes and its finiteness.", cites=("tohoku", "sheaves"),
          year=2015, authors=("Bob Best",), tags=(Tag("arxiv", "math.AG"),)),
     work("sorting", "Sorting by heaps", "Heapsort and quicksort compared on keys.", authors=("Cy Cole",)),
-    work("closed", "Closed cohomology notes", f"Cohomology of closed things, a {SECRET} text.", licence=None,
+    work("closed", "Closed cohomology notes", f"Cohomology of closed things, a {SECRET} text.", license=None,
          authors=("Di Dale",), tags=(Tag("term", SECRET),),
          passages=(Passage(f"More of the {SECRET}.", "section", (f"{SECRET} heading",)),)),
 )  # fmt: skip
@@ -97,7 +97,7 @@ class TestRanking:
     def test_a_long_title_is_a_name_and_a_short_one_a_subject(self):
         titles = ("The cohomology of closed manifolds", "Sheaf cohomology")
         with open_index(":memory:", model="hash", profile="works") as index:
-            index.works.add(*(Work(title, "On things.", licence="CC0-1.0") for title in titles))
+            index.works.add(*(Work(title, "On things.", license="CC0-1.0") for title in titles))
             whole, subject = (index.retrieve(title).asked for title in titles)
         assert whole.intent.name == "lookup"
         assert "the name of a work here: The cohomology of closed manifolds" in whole.reason
@@ -109,7 +109,7 @@ class TestRanking:
             Work(
                 f"Paper {name}",
                 "On the functors that are adequate.",
-                licence="CC0-1.0",
+                license="CC0-1.0",
                 tags=(Tag("keyword", subject),),
             )
             for name, subject in known.items()
@@ -182,14 +182,14 @@ class TestRanking:
         nothing = index.retrieve("prerequisites for doi:10.1/sorting")
         assert any("no citations of it are known" in note for note in nothing.trace.notes)
 
-    def test_a_work_without_licence_can_be_asked_about_and_is_not_told(self, index):
+    def test_a_work_without_license_can_be_asked_about_and_is_not_told(self, index):
         found = index.retrieve("papers similar to doi:10.1/closed")
         assert titles(found.reranked)
         assert "Closed cohomology notes" in " ".join(found.trace.notes)
         assert SECRET not in str(found)
 
-    def test_what_a_work_without_licence_cites_is_not_told(self):
-        cited, closed = work("a", "Apples", "On apples."), work("b", "Pears", "On pears.", cites=("a",), licence=None)
+    def test_what_a_work_without_license_cites_is_not_told(self):
+        cited, closed = work("a", "Apples", "On apples."), work("b", "Pears", "On pears.", cites=("a",), license=None)
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(cited, closed)
             found = index.retrieve("what to read before doi:10.1/b")
@@ -312,7 +312,7 @@ class TestStages:
 @pytest.mark.parametrize("profile", ["files", "works"])
 def test_a_question_is_read_as_the_index_was(profile):
     with open_index(":memory:", model="hash", profile=profile) as index:
-        index.works.add(Work("On things", "Of α-stable things.", licence="CC0-1.0"))
+        index.works.add(Work("On things", "Of α-stable things.", license="CC0-1.0"))
         found = index.retrieve("α")
         assert found.trace.counts["lexical"] == 1
 
@@ -376,8 +376,8 @@ class TestEvidence:
             ({"title": "Forged"}, True, "its citation key should be best2015forged"),
             ({"number": 9}, True, "not numbered from 1"),
             ({"text": "x", "hash": digest("x"), "span": (0, 1)}, False, "the work says something else at 0-1"),
-            ({"text": "", "hash": "", "span": (0, 0), "withheld": True}, False, "a licence is recorded"),
-            ({"licence": "CC0-1.0", "venue": "Forged"}, False, "tells otherwise of the work's venue, licence"),
+            ({"text": "", "hash": "", "span": (0, 0), "withheld": True}, False, "a license is recorded"),
+            ({"license": "CC0-1.0", "venue": "Forged"}, False, "tells otherwise of the work's venue, license"),
             ({"authors": ("Bob Best", "Ann Able")}, False, "otherwise of the work's authors"),
             ({"identifiers": ("doi:10.9/forged",)}, False, "otherwise of the work's identifiers"),
             ({"chunk_id": "0" * 16}, False, "the chunk 0000000000000000 is not one of the work's"),
@@ -410,7 +410,7 @@ class TestEvidence:
         ("name", "value"),
         [
             ("text", None), ("text", 3), ("span", [0]), ("span", ["a", "b"]), ("span", [0.5, 1]), ("key", None),
-            ("authors", "Ann"), ("authors", [1]), ("number", True), ("licence", 3), ("components", []), ("year", "x"),
+            ("authors", "Ann"), ("authors", [1]), ("number", True), ("license", 3), ("components", []), ("year", "x"),
             ("withheld", "no"), ("hash", None),
         ],
     )  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rifflux import Index
-from rifflux.ingest.find import Finder
+from rifflux.ingest.walk.find import Finder
 
 
 def broken_pdf(path: Path) -> None:

@@ -19,7 +19,8 @@ from counting import Counting
 
 import rifflux
 from rifflux import Index, IndexReport
-from rifflux.ingest import embed, watch
+from rifflux.ingest import embed
+from rifflux.ingest.walk import watch
 from rifflux.types import Vectors
 
 PATIENCE = 20.0  # seconds: how long a busy machine may take for what takes a fraction of one

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rifflux.ingest.chunk import Chunker, blocks_of, chunk_id, embedding_text, heading_path
-from rifflux.ingest.cut import cut_evenly, sentence_ends
+from rifflux.ingest.chunking.chunker import Chunker, blocks_of, chunk_id, embedding_text, heading_path
+from rifflux.ingest.chunking.splitting import cut_evenly, sentence_ends
 from rifflux.types import Block, Chunk, Document
 
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.ingest.find import Finder, Found, Skipped
+from rifflux.ingest.walk.find import Finder, Found, Skipped
 
 GIT = shutil.which("git")
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Index
-from rifflux.ingest import job, lines, write
-from rifflux.ingest.lines import lines_of, scan
+from rifflux.ingest import write
+from rifflux.ingest.parallel import job, lines
+from rifflux.ingest.parallel.lines import lines_of, scan
 
 
 @pytest.fixture

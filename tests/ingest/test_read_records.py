@@ -45,7 +45,7 @@ def test_a_record_says_everything_about_its_document() -> None:
         updated_at="2024-03-02T10:00:00Z",
         metadata={"year": 1999, "score": 3, "tags": ["a"]},
         links=(Link("d2"), Link("d3", "quotes", 0.5)),
-        licence="MIT",
+        license="MIT",
     )
 
 

@@ -14,19 +14,20 @@ import deadly
 import pytest
 
 import rifflux
-from rifflux import adding
-from rifflux.ingest import reading, workers
-from rifflux.ingest.chunk import Chunker
-from rifflux.ingest.find import Finder, Found
-from rifflux.ingest.job import Job, do
+from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.ingest.parallel import pool as workers
+from rifflux.ingest.parallel import runner as reading
+from rifflux.ingest.parallel.job import Job, do
+from rifflux.ingest.parallel.pool import LOST, Workers
 from rifflux.ingest.prepare import Preparer
-from rifflux.ingest.workers import LOST, Workers
-from rifflux.text.analyser import analyser
+from rifflux.ingest.walk.find import Finder, Found
+from rifflux.session import writing as adding
+from rifflux.text.analyzer import analyzer
 from rifflux.types import Document
 
 
 def preparer(count: Callable[[str], int] = deadly.count) -> Preparer:
-    return Preparer(analyser("english"), Chunker(target_tokens=40, floor_tokens=20), count)
+    return Preparer(analyzer("english"), Chunker(target_tokens=40, floor_tokens=20), count)
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ class TestFolder:
         assert hashlib.sha256(content).hexdigest() == settings["digest"]
         assert OnnxEmbedder.load(BUNDLED).settings.compute_digest() == settings["digest"]
 
-    def test_carries_its_licence(self):
+    def test_carries_its_license(self):
         assert "Apache License" in (BUNDLED / "LICENSE").read_text()
         assert "quantised" in (BUNDLED / "NOTICE").read_text()
 

@@ -56,7 +56,7 @@ def test_a_name_without_a_hyphen_is_the_same_name(works: Index) -> None:
     assert works.classify("Hahn–Banach theorem").identifiers == ("Hahn Banach theorem",)
 
 
-def test_terms_of_another_analyser_are_told_and_made_anew() -> None:
+def test_terms_of_another_analyzer_are_told_and_made_anew() -> None:
     with rifflux.open(":memory:", model="hash", profile="works") as index:
         index.add(WORKS[0])
         index.store.set("analysis", "1")

@@ -16,13 +16,13 @@ import rifflux
 from rifflux import Document, Index
 from rifflux.errors import ModelError
 from rifflux.models import load_embedder
-from rifflux.retrieve.calibrate import WORDS, Calibration, Features, calibration_of, quality
+from rifflux.retrieve.steps.calibrate import WORDS, Calibration, Features, calibration_of, quality
 
 PAGES = {
     "cache": "Cache entries live for an hour. After that they are read from the disk again.",
     "queue": "The queue holds a thousand jobs. When it is full, new jobs wait.",
     "heron": "The grey heron stands in shallow water and waits for fish.",
-    "licence": "The licence permits use and change if the notice is kept.",
+    "license": "The license permits use and change if the notice is kept.",
 }
 NONSENSE = [
     "asdkj qwpoe zzxcv",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Hit, Index, InvalidArgument
-from rifflux.retrieve.diversity import Diversity, Mmr, NearDuplicates, one_per_document
+from rifflux.retrieve.steps.diversity import Diversity, Mmr, NearDuplicates, one_per_document
 from rifflux.store import open_store
 from rifflux.store.base import ModelInfo
 from rifflux.testing import change

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Index, InvalidArgument, NotFound
-from rifflux.retrieve.expand import distance, read_synonyms, spellings
+from rifflux.retrieve.query.expand import distance, read_synonyms, spellings
 from rifflux.store.base import VARIANT
-from rifflux.surfaces.contract import SearchService
-from rifflux.text.analyser import Analyser, analyser
+from rifflux.surfaces.shared.contract import SearchService
+from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Query
 
 TEXTS = {
@@ -109,7 +109,7 @@ class TestSpelling:
         word, known = f"q{tail}", {f"q{other}": len(other) for other in others} | {"other": 9}
         known.pop(word, None)
         query = Query(word, clauses=((word,),), semantic_text=word)
-        found = [each.clause[0] for each in spellings(query, Analyser("none"), lambda terms: {}, lambda *_: known)]
+        found = [each.clause[0] for each in spellings(query, Analyzer("none"), lambda terms: {}, lambda *_: known)]
         most = 2 if len(word) >= 8 else 1
         distances = {each: distance(word, each, most) for each in known if each.isalpha()}
         nearest = min(distances.values(), default=0)
@@ -137,8 +137,8 @@ class TestSynonyms:
         assert not any("synonyms" in note for note in index.search("k8s kubernetes").trace.notes)
 
     def test_a_comment_starts_after_a_space(self, file: Path) -> None:
-        rules = read_synonyms(file, analyser()).rules
-        assert tuple(analyser().terms("C#")) in rules
+        rules = read_synonyms(file, analyzer()).rules
+        assert tuple(analyzer().terms("C#")) in rules
 
     @pytest.mark.parametrize("line", ["alone", "a => b => c", "cache,", "=> cache", "cache =>", "the, cache", ", ,"])
     def test_a_broken_line_is_named_with_the_right_format(self, tmp_path: Path, line: str) -> None:
@@ -149,7 +149,7 @@ class TestSynonyms:
 
     def test_a_missing_or_unreadable_file(self, tmp_path: Path) -> None:
         with pytest.raises(NotFound, match="no file of synonyms"):
-            read_synonyms(tmp_path / "none", analyser())
+            read_synonyms(tmp_path / "none", analyzer())
         (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
         with pytest.raises(InvalidArgument, match="UTF-8"):
-            read_synonyms(tmp_path / "binary", analyser())
+            read_synonyms(tmp_path / "binary", analyzer())

@@ -8,14 +8,14 @@ import pytest
 
 import rifflux
 from rifflux import Document
-from rifflux.retrieve.formulas import formulas
-from rifflux.text.analyser import analyser
+from rifflux.retrieve.query.formulas import formulas
+from rifflux.text.analyzer import analyzer
 from rifflux.types import Query
 
 
 def _found(text: str, mathematics: str = "notation") -> list[str]:
     query = Query(text, semantic_text=text)
-    return [formula for formula, _ in formulas(query, analyser("english", mathematics))]
+    return [formula for formula, _ in formulas(query, analyzer("english", mathematics))]
 
 
 @pytest.mark.parametrize(
@@ -56,5 +56,5 @@ def test_an_index_keeps_the_way_it_reads_mathematics(tmp_path: Path) -> None:
     with rifflux.open(path, profile="works", model="hash:64") as index:
         index.add(Document("a", r"on $\mathcal{O}_X$-modules"), embed=False)
     with rifflux.open(path, model="hash:64") as index:
-        assert index.analyser.mathematics == "notation"
+        assert index.analyzer.mathematics == "notation"
         assert [hit.document for hit in index.search("𝒪_X", mode="lexical")] == ["a"]

@@ -8,8 +8,8 @@ import pytest
 
 import rifflux
 from rifflux import Document
-from rifflux.retrieve.expand import known_synonyms
-from rifflux.text.analyser import analyser
+from rifflux.retrieve.query.expand import known_synonyms
+from rifflux.text.analyzer import analyzer
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ def test_abbreviations_find_what_they_stand_for(asked: str, said: str) -> None:
 
 
 def test_only_indexes_that_read_notation_have_it() -> None:
-    assert known_synonyms(None, analyser("english", "latex")) is None
+    assert known_synonyms(None, analyzer("english", "latex")) is None
 
 
 def test_the_users_own_file_adds_to_it(tmp_path: Path) -> None:
     own = tmp_path / "own.txt"
     own.write_text("PID, process id\nSES => socioeconomic status\n")
-    known = known_synonyms(own, analyser("english", "notation"))
+    known = known_synonyms(own, analyzer("english", "notation"))
     assert known is not None
     shown = {source: [variant.shown for variant in variants] for source, variants in known.rules.items()}
     assert shown["pid",] == ["principal ideal domain", "process id"]

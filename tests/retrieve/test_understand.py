@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.retrieve.understand import parted, understand
+from rifflux.retrieve.query.understand import parted, understand
 from rifflux.store.base import FieldWeights
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import change
-from rifflux.text.analyser import analyser
+from rifflux.text.analyzer import analyzer
 from rifflux.types import Filter, Query
 
 STORE = SqliteStore.open(":memory:")
@@ -18,7 +18,7 @@ STORE.put("c", change("a", "some words"))
 
 
 def read(text: str, *facets: str) -> Query:
-    return understand(text, analyser(), facets)
+    return understand(text, analyzer(), facets)
 
 
 def words(query: Query) -> set[str]:
@@ -104,7 +104,7 @@ def test_any_mixture_of_syntax_can_be_asked(text: str) -> None:
 
 @given(st.lists(st.sampled_from(["cache", "entry", "queue", "ttl"]), min_size=1))
 def test_plain_questions_lose_no_word(asked: list[str]) -> None:
-    assert words(read(" ".join(asked))) == set(analyser().terms(" ".join(asked)))
+    assert words(read(" ".join(asked))) == set(analyzer().terms(" ".join(asked)))
 
 
 @given(
@@ -119,7 +119,7 @@ def test_plain_questions_lose_no_word(asked: list[str]) -> None:
 )  # fmt: skip
 def test_a_question_comes_apart_into_what_it_asks_and_what_it_leaves_out(pieces: list[str], space: str) -> None:
     text = space.join(pieces)
-    asked, limits = (understand(half, analyser(), ("author", "year")) for half in parted(text, ("author", "year")))
+    asked, limits = (understand(half, analyzer(), ("author", "year")) for half in parted(text, ("author", "year")))
     whole = read(text, "author", "year")
     assert (limits.filter, limits.excluded) == (whole.filter, whole.excluded)
     assert (asked.clauses, asked.required, asked.prefixes) == (whole.clauses, whole.required, whole.prefixes)

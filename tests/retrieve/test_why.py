@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import rifflux
 from rifflux import Document, Index, InvalidArgument, NotFound, Verdict
 from rifflux.retrieve.fuse import ReciprocalRank
-from rifflux.retrieve.words import ordinal
-from rifflux.surfaces.contract import SearchService
+from rifflux.retrieve.query.words import ordinal
+from rifflux.surfaces.shared.contract import SearchService
 from rifflux.types import Bound
 
 WORDS = [

@@ -14,8 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connect import connect
-from rifflux.store.sqlite.derived import Current, Stamp, Unfit, current, forget, held, location_of, rebuild, touched
+from rifflux.store.sqlite.connection.connect import connect
+from rifflux.store.sqlite.connection.derived import (
+    Current,
+    Stamp,
+    Unfit,
+    current,
+    forget,
+    held,
+    location_of,
+    rebuild,
+    touched,
+)
 from rifflux.testing import MODEL, change
 
 STAMP = Stamp("words", 1, "t0", 7, 8192, {"dimension": 2})
@@ -203,7 +213,7 @@ def test_one_process_builds_at_a_time_and_its_lock_dies_with_it(
 ) -> None:
     lock = location_of(path, "words.lock")
     code = (
-        "import sys, pathlib; from rifflux.store.sqlite.derived import held\n"
+        "import sys, pathlib; from rifflux.store.sqlite.connection.derived import held\n"
         "with held(pathlib.Path(sys.argv[1])) as mine: print(mine, flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

@@ -12,9 +12,10 @@ import pytest
 
 from rifflux.errors import InvalidArgument, MissingExtra
 from rifflux.store.base import ModelInfo
-from rifflux.store.sqlite import SqliteStore, hnsw, neighbours
-from rifflux.store.sqlite.derived import location_of
-from rifflux.store.sqlite.scan import nearest_rows
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.derived import location_of
+from rifflux.store.sqlite.semantic import hnsw, neighbours
+from rifflux.store.sqlite.semantic.scan import nearest_rows
 from rifflux.testing import change
 from rifflux.types import Filter, Query, Vectors
 

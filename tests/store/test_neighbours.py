@@ -17,11 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rifflux.store.base import ModelInfo
-from rifflux.store.sqlite import SqliteStore, hnsw, neighbours, scan
-from rifflux.store.sqlite.connect import connect
-from rifflux.store.sqlite.derived import Unfit, location_of
-from rifflux.store.sqlite.packed import NAME, sign_words
-from rifflux.store.sqlite.scan import apart, nearest_rows
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.connect import connect
+from rifflux.store.sqlite.connection.derived import Unfit, location_of
+from rifflux.store.sqlite.semantic import hnsw, neighbours, scan
+from rifflux.store.sqlite.semantic.packed import NAME, sign_words
+from rifflux.store.sqlite.semantic.scan import apart, nearest_rows
 from rifflux.testing import StoreContract, change
 from rifflux.types import Filter, Query, Ranking, Vectors
 
@@ -82,7 +83,7 @@ def put(store: SqliteStore, key: str, rows: Vectors, **fields: object) -> list[i
 def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
     """The ranking by the tables alone."""
     allowed = store._allowed(query)
-    from rifflux.store.sqlite.vectors import scanned
+    from rifflux.store.sqlite.semantic.vectors import scanned
 
     with store._reading() as (connection, owner):
         return scanned(connection, owner, query.vector / np.linalg.norm(query.vector), limit, allowed)
@@ -488,7 +489,9 @@ def test_a_search_does_not_wait_for_packing(path: Path, monkeypatch: pytest.Monk
 
 _BUILD = """
 import sys
-from rifflux.store.sqlite import SqliteStore, neighbours, scan
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.semantic import neighbours
+from rifflux.store.sqlite.semantic import scan
 neighbours.LEAST = 1
 store = SqliteStore.open(sys.argv[1])
 print("ready", flush=True)

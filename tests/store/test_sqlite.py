@@ -26,8 +26,9 @@ from rifflux.errors import (
 )
 from rifflux.store import open_store
 from rifflux.store.base import Event, FieldWeights, FileState, Store
-from rifflux.store.sqlite import SqliteStore, connect, patience
-from rifflux.store.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection import connect, patience
+from rifflux.store.sqlite.connection.schema import MIGRATIONS, SCHEMA_VERSION
 from rifflux.testing import GenerationContract, OwnerContract, StoreContract, change, words
 from rifflux.types import Filter
 

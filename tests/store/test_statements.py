@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from rifflux.store.sqlite import collections, graph, sql, vectors
+from rifflux.store.sqlite.catalog import collections, graph, sql
+from rifflux.store.sqlite.semantic import vectors
 
 #: Why a statement may leave the owner out.
 BY_NUMBER = "rows of a document or chunk whose owner was asked for when its number was read"

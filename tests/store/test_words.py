@@ -60,8 +60,8 @@ class TestView(StoreContract):
 
     @pytest.fixture
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
-        monkeypatch.setattr("rifflux.store.sqlite.words.LEAST_CHUNKS", 0)
-        monkeypatch.setattr("rifflux.store.sqlite.keeper.PAUSE", 60.0)
+        monkeypatch.setattr("rifflux.store.sqlite.lexical.word_index.LEAST_CHUNKS", 0)
+        monkeypatch.setattr("rifflux.store.sqlite.connection.keeper.PAUSE", 60.0)
         store = SqliteStore.open(str(tmp_path / "index.db"))
         for number, owner in enumerate(("", "bob")):
             put = change("a", "text of cache rivers one two", title="cache", first_id=(number + 1) * 10**12)
@@ -79,7 +79,7 @@ class TestBehind(StoreContract):
 
     @pytest.fixture
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
-        monkeypatch.setattr("rifflux.store.sqlite.keeper.PAUSE", 60.0)
+        monkeypatch.setattr("rifflux.store.sqlite.connection.keeper.PAUSE", 60.0)
         store = SqliteStore.open(str(tmp_path / "index.db"))
         store.accelerate()
         yield store
@@ -143,7 +143,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     """A hundred short documents, the length of which Tantivy does not round, all of them in the word index."""
     generator = random.Random(5)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rifflux.store.sqlite.words.LEAST_CHUNKS", 100)
+        patch.setattr("rifflux.store.sqlite.lexical.word_index.LEAST_CHUNKS", 100)
         store = SqliteStore.open(str(tmp_path_factory.mktemp("words") / "index.db"))
         for view, last_id in ((store, 1000), (store.of("ann"), 10**6)):
             with view.transaction():
@@ -319,7 +319,7 @@ def test_the_word_index_of_another_database_is_not_used(filled: SqliteStore, tmp
 _KILLED = """
 import os, sys, tantivy
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite import words_build
+from rifflux.store.sqlite.lexical import word_index_build as words_build
 from rifflux.testing import change
 
 store = SqliteStore.open(sys.argv[1])
@@ -405,7 +405,7 @@ def test_two_that_build_at_once_both_get_it(filled: SqliteStore, tmp_path: Path)
 
 
 def test_a_large_index_gets_one_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rifflux.store.sqlite.words.LEAST_CHUNKS", 3)
+    monkeypatch.setattr("rifflux.store.sqlite.lexical.word_index.LEAST_CHUNKS", 3)
     path = tmp_path / "index.db"
     store = SqliteStore.open(str(path))
     store.put("c", change("a", "one", "two"))
@@ -418,8 +418,8 @@ def test_a_large_index_gets_one_by_itself(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_it_waits_for_the_end_of_a_long_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rifflux.store.sqlite.words.LEAST_CHUNKS", 3)
-    monkeypatch.setattr("rifflux.store.sqlite.keeper.PAUSE", 0.01)
+    monkeypatch.setattr("rifflux.store.sqlite.lexical.word_index.LEAST_CHUNKS", 3)
+    monkeypatch.setattr("rifflux.store.sqlite.connection.keeper.PAUSE", 0.01)
     store, place = SqliteStore.open(str(tmp_path / "index.db")), tmp_path / "index.db.words"
     with store.claim("read"):
         store.put("c", change("a", "one", "two", "three", "four"))
@@ -435,7 +435,7 @@ def test_it_waits_for_the_end_of_a_long_task(tmp_path: Path, monkeypatch: pytest
 def test_damage_that_a_search_finds_is_mended_in_the_background(
     filled: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rifflux.store.sqlite.keeper.READER_PAUSE", 0.0)
+    monkeypatch.setattr("rifflux.store.sqlite.connection.keeper.READER_PAUSE", 0.0)
     path = _copy(filled, tmp_path)
     for place in (tmp_path / "index.db.words").glob("*.pos"):
         place.write_bytes(bytes(len(data := place.read_bytes()) - 40) + data[-40:])

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rifflux.store.sqlite import SqliteStore, words, words_terms
-from rifflux.store.sqlite.derived import location_of
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.derived import location_of
+from rifflux.store.sqlite.lexical import word_index as words
+from rifflux.store.sqlite.lexical import word_index_terms as words_terms
 from rifflux.testing import change
 
 TERMS = st.sets(st.text("abcé|", min_size=1, max_size=4), max_size=12)

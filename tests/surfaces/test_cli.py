@@ -22,7 +22,7 @@ REPORT = {
 SEARCH = {"query", "mode", "effective_mode", "fusion", "reranker", "count", "results", "diagnostics"}
 HIT = {
     *("chunk_id", "document", "path", "title", "heading_path", "chunk_index", "content", "span", "score", "why"),
-    *("kind", "created_at", "updated_at", "metadata", "licence", "collection", "score_breakdown"),
+    *("kind", "created_at", "updated_at", "metadata", "license", "collection", "score_breakdown"),
     *("relevance", "quality"),
 }
 BREAKDOWN = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rifflux.errors import InvalidArgument, NotFound, RiffluxError
-from rifflux.surfaces.config import Settings, find_above, load
+from rifflux.surfaces.shared.config import Settings, find_above, load
 
 
 @pytest.fixture(autouse=True)

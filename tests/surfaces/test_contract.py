@@ -13,8 +13,8 @@ from agents import Agent, Chosen, agent_of, at
 import rifflux
 from rifflux import Document, Index
 from rifflux.errors import InvalidArgument, ModelError
-from rifflux.surfaces.contract import SearchService
 from rifflux.surfaces.mcp import Workspace, server
+from rifflux.surfaces.shared.contract import SearchService
 from rifflux.types import Vectors
 
 BREAKDOWN = {

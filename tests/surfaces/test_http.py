@@ -361,14 +361,14 @@ class TestWorks:
     def test_a_caller_brings_works_reads_and_cites_them(self, service, tokens):
         record = {"_id": "a", "title": "Open cohomology", "text": "Of things.", "doi": "10.1000/A", "cites": ["b"]}
         with service.client(tokens["ann"]) as ann:
-            told = ann.post("/works", json={"records": [record, {}], "source": "mine", "licence": "CC0-1.0"}).json()
+            told = ann.post("/works", json={"records": [record, {}], "source": "mine", "license": "CC0-1.0"}).json()
             assert (told["added"], told["dangling"], told["sources"], told["doubts"]) == (1, 1, ["mine"], [])
             assert told["failed"] == [{"place": "mine.jsonl:2", "reason": "it has neither a title nor a text"}]
             bib = "@book{b, title={Closed cohomology}, author={Able, Ann}, year={2001}}"
             told = ann.post("/works", json={"content": bib, "format": "bibtex", "source": "mine"}).json()
             assert (told["added"], told["unlicensed"]) == (1, 1)
             work = ann.get("/works/doi:10.1000/a").json()
-            assert (work["abstract"], work["licence"], work["withheld"]) == ("Of things.", "CC0-1.0", False)
+            assert (work["abstract"], work["license"], work["withheld"]) == ("Of things.", "CC0-1.0", False)
             assert work["cites"] == [{"collection": "works/mine", "key": "b", "title": "Closed cohomology"}]
             closed = ann.get("/works/mine:b").json()
             assert (closed["title"], closed["withheld"], closed["year"]) == ("Closed cohomology", True, None)
@@ -407,13 +407,13 @@ class TestWorks:
             reply = client.post("/works", json={"source": "mine", "content": "x" * 5000})
             assert (reply.status_code, reply.json()["error"]["code"]) == (413, "too_large")
 
-    def test_retrieve_has_its_four_parts_and_withholds_what_has_no_licence(self, run, tokens):
+    def test_retrieve_has_its_four_parts_and_withholds_what_has_no_license(self, run, tokens):
         lines = [
             {
                 "_id": "a",
                 "title": "Open cohomology",
                 "text": "Cohomology of open things.",
-                "licence": "CC-BY-4.0",
+                "license": "CC-BY-4.0",
                 "year": 2001,
             },
             {"_id": "b", "title": "Closed cohomology", "text": "Cohomology of zyzzyva things.", "year": 2002},

@@ -30,13 +30,13 @@ from hypothesis import strategies as st
 import rifflux
 from crowd import KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
 from rifflux import Index, Scope
-from rifflux.accounts import Accounts
-from rifflux.policies import HYBRID_SEARCH
-from rifflux.scholar import ScholarSettings
+from rifflux.service.accounts import Accounts
+from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.store.base import PART
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.testing import everything
+from rifflux.works.retrieval.retriever import ScholarSettings
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 #: What tells the time, or a number that was drawn.
@@ -48,9 +48,9 @@ WORDS = ("own", "bobs-", "bob", "ann", "user", "fact", "note", "math.AG", "reads
 #: Identifiers of works: ann's, others', and those that both have.
 NAMES = ("own:w0", "own:w1", "own:w2", "doi:10.1000/w0", "doi:10.1000/bobs", "bobs:w0")
 RECORDS: tuple[dict[str, Any], ...] = (
-    {"_id": "w0", "title": "On rivers and caches", "text": TEXTS[0], "doi": "10.1000/w0", "licence": "CC0-1.0"},
+    {"_id": "w0", "title": "On rivers and caches", "text": TEXTS[0], "doi": "10.1000/w0", "license": "CC0-1.0"},
     {"_id": "w1", "title": "On rivers and caches", "text": TEXTS[1], "authors": ["Able, Ann"], "year": 1990},
-    {"_id": "w2", "title": "Herons", "text": TEXTS[3], "cites": ["w0", "doi:10.1000/bobs"], "licence": "CC-BY-4.0"},
+    {"_id": "w2", "title": "Herons", "text": TEXTS[3], "cites": ["w0", "doi:10.1000/bobs"], "license": "CC-BY-4.0"},
     {"_id": "w3", "title": "Herons", "categories": "math.AG", "doi": "10.1000/bobs", "year": 2999},
     {"_id": "w4"},
 )
@@ -148,7 +148,7 @@ def bring(index: Index, user: str, text: str = "") -> None:
     records = [{**each, **({"title": f"{text} works", "text": text} if text else {})} for each in RECORDS[:3]]
     mine.works.import_text("\n".join(map(json.dumps, records)), source="own", format="jsonl")
     if text:
-        secret = {"_id": "w0", "title": text, "text": text, "doi": "10.1000/bobs", "licence": "CC0-1.0"}
+        secret = {"_id": "w0", "title": text, "text": text, "doi": "10.1000/bobs", "license": "CC0-1.0"}
         mine.works.import_text(json.dumps({**secret, "cites": ["own:w0"]}), source="bobs", format="jsonl")
 
 

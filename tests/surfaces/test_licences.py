@@ -1,4 +1,4 @@
-"""Of a work without a licence record, every surface tells its title and its identifiers and nothing else of it."""
+"""Of a work without a license record, every surface tells its title and its identifiers and nothing else of it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 from agents import Agent, over_stdio
 
 from rifflux.errors import NotFound
+from rifflux.evidence.pack import digest
 from rifflux.index import Index, open_index
-from rifflux.retrieve.works.licences import WITHHELD
-from rifflux.retrieve.works.pack import digest
-from rifflux.surfaces.contract import SearchService
-from rifflux.surfaces.evidence import retrieval_json
+from rifflux.surfaces.shared.contract import SearchService
+from rifflux.surfaces.shared.packs import retrieval_json
+from rifflux.text.titles import title_keys
 from rifflux.types import Filter, Identifier, Link, Scope, Tag
 from rifflux.works import Passage, Work
-from rifflux.works.titles import title_keys
+from rifflux.works.visible import WITHHELD
 from serving import serving
 
 TITLE = "Closed cohomology"
@@ -50,7 +50,7 @@ OPEN = Work(
     authors=("Ann Able",),
     year=2001,
     identifiers=(Identifier("doi", "10.1/open"),),
-    licence="CC-BY-4.0",
+    license="CC-BY-4.0",
 )
 
 
@@ -68,7 +68,7 @@ class Surfaces:
 
 @pytest.fixture(scope="module")
 def surfaces(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Iterator[Surfaces]:
-    run = command_line(tmp_path_factory.mktemp("licences"))
+    run = command_line(tmp_path_factory.mktemp("licenses"))
     with open_index(run.folder / "works.db", model="hash", profile="works") as index:
         report = index.works.add(CLOSED, OPEN)
         assert (report.added, report.unlicensed) == (2, 1)
@@ -123,7 +123,7 @@ PYTHON: dict[str, Callable[[Surfaces], object]] = {
     "the evidence": lambda on: [on.index.retrieve(QUERY, cite=each).evidence for each in ("bibtex", "csl")],
     "work": lambda on: on.index.works.get(DOI),
     "export": lambda on: [on.index.works.export(DOI, format=each) for each in ("bibtex", "csl")],
-    "list": lambda on: [on.index.works.all(), on.index.works.all(source="program", without_licence=True)],
+    "list": lambda on: [on.index.works.all(), on.index.works.all(source="program", without_license=True)],
     "by its identifier": lambda on: [ask(DOI) for ask in (on.index.get, on.index.document, on.index.chunks)],
     "review": lambda on: [on.index.works.doubts(), TITLE],
     "importing what may be it": lambda on: [
@@ -178,7 +178,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("why", QUERY, "{key}", "--since", "2000", "--json"),
     ("get", DOI, "--json"),
     ("works", "list"),
-    ("works", "list", "--json", "--without-licence"),
+    ("works", "list", "--json", "--without-license"),
     ("works", "show", "{key}"),
     ("works", "show", "{key}", "--json"),
     ("works", "export", "--bibtex", "{key}"),
@@ -228,7 +228,7 @@ def test_title_and_identifiers_are_told_and_that_nothing_else_is(surfaces: Surfa
         assert told["withheld"] == (told["title"] == TITLE)
         assert ("arxiv:math/0102001" in told["identifiers"]) == (DOI in told["identifiers"]) == told["withheld"]
     (entry,) = [each for each in found["evidence_pack"]["bibliography"].values() if TITLE in each]
-    for part in ("@misc{closed,", "title = {Closed cohomology}", "doi = {10.1/closed}", "annote = {No licence is rec"):
+    for part in ("@misc{closed,", "title = {Closed cohomology}", "doi = {10.1/closed}", "annote = {No license is rec"):
         assert part in entry
     document = surfaces.client.get(f"/documents/{surfaces.key}").json()
     assert (document["title"], document["text"], DOI in document["identifiers"]) == (TITLE, WITHHELD, True)
@@ -236,7 +236,7 @@ def test_title_and_identifiers_are_told_and_that_nothing_else_is(surfaces: Surfa
     assert "arxiv:math/0102001" in shown
     assert WITHHELD in " ".join(shown.split())
     verdict = surfaces.index.why(QUERY, surfaces.key, filter={"since": "2000"})
-    assert verdict.reason == "lost by the filter: its date does not pass, and is not told, for no licence is recorded"
+    assert verdict.reason == "lost by the filter: its date does not pass, and is not told, for no license is recorded"
 
 
 def test_what_it_cites_does_not_tell_so(surfaces: Surfaces) -> None:
@@ -267,10 +267,10 @@ def test_a_pack_that_claims_to_quote_it_is_not_told_whether_it_is_right(surfaces
     for guess in (CLOSED.abstract, "Something else altogether...."):
         item |= {"withheld": False, "text": guess, "hash": digest(guess), "span": [0, len(guess)]}
         answers.append(surfaces.agent.ask("verify", evidence_pack=pack)["problems"])
-    assert answers[0] == answers[1] == [f"[{item['number']}] closed: no licence is recorded, and there is a text"]
+    assert answers[0] == answers[1] == [f"[{item['number']}] closed: no license is recorded, and there is a text"]
 
 
-def test_with_a_licence_all_is_told(surfaces: Surfaces) -> None:
+def test_with_a_license_all_is_told(surfaces: Surfaces) -> None:
     told = json.dumps(retrieval_json(surfaces.index.retrieve("open things")))
     for part in ("Cohomology of open things.", "Ann Able", "2001"):
         assert part in told

@@ -18,7 +18,7 @@ from agents import Agent, Chosen, agent_of, command, environment, eventually, ov
 
 import rifflux
 from rifflux import Document
-from rifflux.retrieve.rerank import RerankSettings
+from rifflux.retrieve.steps.rerank import RerankSettings
 from rifflux.surfaces.mcp import Workspace, serve, server
 
 SEARCH_KEYS = {"query", "mode", "count", "embedding_model", "results"}

@@ -1,4 +1,4 @@
-"""Research works over MCP, by the official client: evidence, its licences, and checking it."""
+"""Research works over MCP, by the official client: evidence, its licenses, and checking it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from agents import Agent, over_stdio
 
 from rifflux.index import open_index
-from rifflux.surfaces._mcp_works import RetrieveOutput
-from rifflux.surfaces.http.retrieving import RetrieveOut
+from rifflux.surfaces.http.retrieve import RetrieveOut
+from rifflux.surfaces.mcp.retrieve import RetrieveOutput
 from rifflux.types import Identifier, Tag
 from rifflux.works import Passage, Work
 
@@ -20,7 +20,7 @@ OPEN = Work(
     authors=("Ann Able",),
     year=2001,
     identifiers=(Identifier("doi", "10.1/open"),),
-    licence="CC-BY-4.0",
+    license="CC-BY-4.0",
 )
 CLOSED = Work(
     "Closed cohomology",

@@ -28,7 +28,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Any:
     """The command line in a folder with an index of works."""
     run = command_line(tmp_path_factory.mktemp("operated"))
     with open_index(run.folder / "index.db", model="hash", profile="works") as index:
-        index.works.add(Work("Caching", "Cache entries live for ten minutes.", licence="CC0-1.0"))
+        index.works.add(Work("Caching", "Cache entries live for ten minutes.", license="CC0-1.0"))
     return run
 
 

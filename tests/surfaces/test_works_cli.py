@@ -11,12 +11,12 @@ import pytest
 import typer
 
 from rifflux.index import open_index
-from rifflux.retrieve.works.licences import WITHHELD
 from rifflux.surfaces.cli import show_works
-from rifflux.surfaces.cli.retrieving import verify
-from rifflux.surfaces.evidence import pack_json
+from rifflux.surfaces.cli.retrieve import verify
+from rifflux.surfaces.shared.packs import pack_json
 from rifflux.types import Identifier, Scope
 from rifflux.works import Work
+from rifflux.works.visible import WITHHELD
 
 BIB = """@article{serre, title={On coherent sheaves}, author={Serre, J.-P.}, year={1955}, license={cc-by},
   abstract={Why.}}
@@ -55,11 +55,11 @@ def test_a_user_has_works_of_their_own(run: Any, tmp_path: Path) -> None:
     assert [doubt["one"] for doubt in run.json("works", "review", *ann)] == ["zotero:serre2"]
     found = run("retrieve", "sheaves", "--json", *ann)
     assert json.loads(found.stdout)["evidence_pack"]["items"][0]["key"] == "serre"
-    assert run("works", "list", "--without-licence", *ann).stdout.splitlines() == [
-        "On coherent sheaves", "    zotero:serre2  no licence recorded",
+    assert run("works", "list", "--without-license", *ann).stdout.splitlines() == [
+        "On coherent sheaves", "    zotero:serre2  no license recorded",
     ]  # fmt: skip
     listed = run.json("works", "list", "--source", "zotero", *ann)
-    assert [(each["licence"], each["withheld"]) for each in listed] == [("CC-BY", False), (None, True)]
+    assert [(each["license"], each["withheld"]) for each in listed] == [("CC-BY", False), (None, True)]
     assert run("works", "show", "zotero:serre").returncode == 2
     assert "run 'rifflux works import PATHS' without --no-embed" in run("retrieve", "sheaves", *ann).stderr
 
@@ -84,8 +84,8 @@ def test_a_folder_of_bad_input_is_told_with_its_places_and_the_rest_is_found(run
     folder = tmp_path / "papers"
     folder.mkdir()
     records = [
-        {"id": "good", "title": "Sheaves on stacks", "text": "Sheaves.", "licence": "cc0", "cites": ["round", "gone"]},
-        {"id": "round", "title": "Stacks of sheaves", "text": "Stacks.", "licence": "cc0", "cites": ["good"]},
+        {"id": "good", "title": "Sheaves on stacks", "text": "Sheaves.", "license": "cc0", "cites": ["round", "gone"]},
+        {"id": "round", "title": "Stacks of sheaves", "text": "Stacks.", "license": "cc0", "cites": ["good"]},
         {"id": "none"},
         {"id": "later", "title": "Sheaves to come", "year": 2999, "tags": {"mcs": ["14F05"]}},
     ]
@@ -121,7 +121,7 @@ def test_evidence_of_a_user_is_verified_as_that_user_has_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with open_index("works.db", model="hash", profile="works") as index:
-        index.scoped(Scope("ann")).works.add(Work("On sheaves", "Sheaves are things.", licence="CC0-1.0"))
+        index.scoped(Scope("ann")).works.add(Work("On sheaves", "Sheaves are things.", license="CC0-1.0"))
         pack = pack_json(index.scoped(Scope("ann")).retrieve("sheaves").evidence)
     (tmp_path / "pack.json").write_text(json.dumps(pack))
     verify(Path("pack.json"), user="ann", db="works.db")
@@ -145,18 +145,18 @@ def test_works_and_evidence_are_laid_out_for_the_terminal(
             year=1990,
             venue="Annals",
             identifiers=(Identifier("doi", "10.1/open"), Identifier("label", "sheaves")),
-            licence="CC0-1.0",
+            license="CC0-1.0",
         ),
-        Work("Bare cohomology", licence="CC0-1.0"),
+        Work("Bare cohomology", license="CC0-1.0"),
         Work("Closed cohomology", "Cohomology of closed things.", authors=("Ed Ever",), year=1871),
     )
     with open_index(":memory:", model="hash", profile="works") as index:
         index.works.add(*works)
         found = index.retrieve("cohomology of sheaves", cite="bibtex")
-        show_works.retrieval(found, index.analyser, as_json=False)
+        show_works.retrieval(found, index.analyzer, as_json=False)
         nothing = index.retrieve("cohomology", sources=["nowhere"])
         told = capsys.readouterr()
-        show_works.retrieval(nothing, index.analyser, as_json=False)
+        show_works.retrieval(nothing, index.analyzer, as_json=False)
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told.out.splitlines()]
     assert max(map(len, lines[: lines.index("@article{able1990cohomology,")])) <= width
     text = " ".join(" ".join(lines).split())

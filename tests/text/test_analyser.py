@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
-from rifflux.text.analyser import Analyser, analyser
+from rifflux.text.analyzer import Analyzer, analyzer
 
 
 def terms(text: str, language: str = "english") -> list[str]:
-    return analyser(language).terms(text)
+    return analyzer(language).terms(text)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_other_languages_have_their_own_stems_and_stop_words() -> None:
 
 def test_an_unknown_language_names_the_known_ones() -> None:
     with pytest.raises(InvalidArgument, match="english"):
-        Analyser("klingon")
+        Analyzer("klingon")
 
 
 @given(st.text())
@@ -120,14 +120,14 @@ def test_any_text_has_terms_an_engine_can_take(text: str) -> None:
 
 
 @given(st.text(), st.text())
-def test_lines_are_analysed_one_by_one(one: str, other: str) -> None:
+def test_lines_are_analyzed_one_by_one(one: str, other: str) -> None:
     if "\\" not in one + other and "{" not in one + other:
         assert terms(f"{one}\n\n{other}") == terms(one) + terms(other)
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
-def test_analysing_is_deterministic(text: str) -> None:
-    assert Analyser().terms(text) == terms(text)
+def test_analyzing_is_deterministic(text: str) -> None:
+    assert Analyzer().terms(text) == terms(text)
 
 
 def test_a_hyphenated_word_meets_its_joined_spelling() -> None:
@@ -137,9 +137,9 @@ def test_a_hyphenated_word_meets_its_joined_spelling() -> None:
 
 @given(st.text() | st.text("ab C'-+#*.,0123_^{}\\ \n\u00a0½é日本𝒪\x1c", max_size=40))
 def test_joined_terms_are_the_terms(text: str) -> None:
-    assert analyser("english").joined(text) == " ".join(terms(text))
+    assert analyzer("english").joined(text) == " ".join(terms(text))
 
 
-def test_another_process_gets_the_same_analyser() -> None:
-    for each in (analyser("german"), analyser(mathematics="notation")):
+def test_another_process_gets_the_same_analyzer() -> None:
+    for each in (analyzer("german"), analyzer(mathematics="notation")):
         assert pickle.loads(pickle.dumps(each)) == each

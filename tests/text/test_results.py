@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.text.results import named_results, numbered_results
+from rifflux.text.theorems import named_results, numbered_results
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_what_is_found_stands_in_the_text(text: str) -> None:
 
 #: What a pattern might begin to match anywhere, and look far for its end: 30 s for the first alone, in quadratic time.
 HOSTILE = """
-from rifflux.text.analyser import Analyser
+from rifflux.text.analyzer import Analyzer
 from rifflux.text.identifiers import identifiers
-from rifflux.text.results import named_results, numbered_results
-READ = [Analyser("english", "notation").joined, Analyser("english", "latex").joined]
+from rifflux.text.theorems import named_results, numbered_results
+READ = [Analyzer("english", "notation").joined, Analyzer("english", "latex").joined]
 UNITS = ["Aa ", "Aa-", "zorn's ", "theorem of ", "of Aa and ", "Lemma ", "$", "$x", " ", "\\\\,", "\\\\(", "\\\\[x",
          "x_{", "}", "`^", "§", "aa.", "A", "1-", "\\\\'", "{\\\\", "$5 ", "_ ", "<sup>", "C*-", "star "]
 for unit in UNITS:

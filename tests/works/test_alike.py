@@ -17,7 +17,7 @@ TITLE = "Some remarks on the theory of graphs"
 def _import(index: Index, *works: tuple[str, tuple[str, ...]]) -> tuple[int, list[str]]:
     """Works of 1947 from as many sources: how many they became, and why some may be one."""
     for number, (title, authors) in enumerate(works):
-        index.works.add(Work(title, authors=authors, year=1947, licence="CC0-1.0"), source=f"s{number}", embed=False)
+        index.works.add(Work(title, authors=authors, year=1947, license="CC0-1.0"), source=f"s{number}", embed=False)
     return index.status().documents, [doubt.reason for doubt in index.works.doubts()]
 
 
@@ -73,9 +73,9 @@ def test_a_family_name_alone_is_doubtful_where_the_initials_differ(index: Index)
 
 
 def test_what_was_merged_by_mistake_is_taken_apart_and_stays_so(index: Index) -> None:
-    one = Work("On coherent sheaves", licence="CC0-1.0", identifiers=(Identifier("arxiv", "1001.0001"),))
-    other = Work("On affine sheaves", licence="CC0-1.0", identifiers=(Identifier("doi", "10.1000/b"),))
-    both = Work("On affine sheaves", licence="CC0-1.0", identifiers=(*one.identifiers, *other.identifiers))
+    one = Work("On coherent sheaves", license="CC0-1.0", identifiers=(Identifier("arxiv", "1001.0001"),))
+    other = Work("On affine sheaves", license="CC0-1.0", identifiers=(Identifier("doi", "10.1000/b"),))
+    both = Work("On affine sheaves", license="CC0-1.0", identifiers=(*one.identifiers, *other.identifiers))
     works = {"a": one, "b": other, "c": both}
     for source, work in works.items():
         index.works.add(work, source=source, embed=False)

@@ -26,7 +26,7 @@ LEMMAS = [
 @pytest.fixture
 def works(write: Any) -> Any:
     with rifflux.open(":memory:", profile="works", model="hash:64") as index:
-        index.works.import_files(write("stacks.jsonl", *LEMMAS), licence="CC0-1.0")
+        index.works.import_files(write("stacks.jsonl", *LEMMAS), license="CC0-1.0")
         yield index
 
 
@@ -55,7 +55,7 @@ def test_a_name_is_told_and_lifts_what_holds_it(works: Index) -> None:
 
 def test_new_identifiers_are_searched_too(works: Index, write: Any) -> None:
     changed = [{**LEMMAS[0], "doi": "10.1000/abc"}, *LEMMAS[1:]]
-    report = works.works.import_files(write("stacks.jsonl", *changed), licence="CC0-1.0")
+    report = works.works.import_files(write("stacks.jsonl", *changed), license="CC0-1.0")
     assert (report.updated, report.unchanged) == (1, len(LEMMAS) - 1)
     assert works.search("10.1000/abc", mode="lexical")[0].document == "06Z4"
     assert not any(hit.document == "06Z4" for hit in works.search('"10.1000/xyz"', mode="lexical"))

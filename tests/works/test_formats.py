@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from rifflux import Index
-from rifflux.ingest.works import base
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Work
+from rifflux.works.importers import base
 
 ARXIV: dict[str, Any] = {
     "id": "0704.0001", "submitter": "Someone",
@@ -59,8 +59,8 @@ BIBTEX = r"""
 """
 
 
-def _only(index: Index, path: Path, licence: str | None = None) -> Work:
-    report = index.works.import_files(path, licence=licence, embed=False)
+def _only(index: Index, path: Path, license: str | None = None) -> Work:
+    report = index.works.import_files(path, license=license, embed=False)
     assert (report.added, report.failed) == (1, ())
     key = next(iter({hit.document for hit in index.search("calculation open faisceaux", mode="lexical")}))
     return index.works.get(key).work
@@ -76,7 +76,7 @@ def test_arxiv_snapshot(index: Index, write: Any) -> None:
     assert (work.year, work.date, work.updated) == (2007, "2007-04-02", "2008-11-26")
     assert set(work.identifiers) >= {Identifier("arxiv", "0704.0001"), Identifier("doi", "10.1103/physrevd.76.013009")}
     assert work.tags == (Tag("arxiv", "hep-ph"), Tag("arxiv", "math.AG"))
-    assert (work.licence, work.venue) == ("arXiv-nonexclusive-distrib-1.0", "Phys.Rev.D76:013009,2007")
+    assert (work.license, work.venue) == ("arXiv-nonexclusive-distrib-1.0", "Phys.Rev.D76:013009,2007")
 
 
 def test_arxiv_authors_as_text(index: Index, write: Any) -> None:
@@ -94,7 +94,7 @@ def test_openalex_from_its_api_and_its_snapshot(index: Index, write: Any, tmp_pa
         path = path.rename(tmp_path / "part_000.jsonl.gz")
     work = _only(index, path)
     assert (work.title, work.abstract) == ("The state of OA", "Open access is Open")
-    assert (work.authors, work.venue, work.licence) == (("Heather Piwowar",), "PeerJ", "CC-BY")
+    assert (work.authors, work.venue, work.license) == (("Heather Piwowar",), "PeerJ", "CC-BY")
     named = {"openalex:W2741809807", "doi:10.7717/peerj.4375", "pmid:29456894", "arxiv:1802.00001"}
     assert set(map(str, work.identifiers)) >= named
     assert work.tags == (Tag("openalex", "Scholarly publishing"), Tag("openalex", "Open access"))  # the primary first
@@ -102,7 +102,7 @@ def test_openalex_from_its_api_and_its_snapshot(index: Index, write: Any, tmp_pa
 
 
 def test_csl_json(index: Index, write: Any) -> None:
-    work = _only(index, write("zotero.json", json.dumps([CSL])), licence="own")
+    work = _only(index, write("zotero.json", json.dumps([CSL])), license="own")
     assert (work.title, work.authors) == ("Faisceaux algébriques cohérents", ("Jean-Pierre Serre", "N. Bourbaki"))
     assert (work.date, work.venue, work.kind) == ("1955-03", "Annals of Mathematics", "article-journal")
     assert set(map(str, work.identifiers)) >= {"doi:10.2307/1969915", "arxiv:math/0102001"}
@@ -110,7 +110,7 @@ def test_csl_json(index: Index, write: Any) -> None:
 
 
 def test_bibtex(index: Index, write: Any) -> None:
-    report = index.works.import_files(write("library.bib", BIBTEX), source="bib", licence="own", embed=False)
+    report = index.works.import_files(write("library.bib", BIBTEX), source="bib", license="own", embed=False)
     assert report.added == 4
     assert [failure.path.rpartition(":")[2] for failure in report.failed] == ["11", "8"]
     assert "'nothing' has no title" in report.failed[0].reason
@@ -147,7 +147,7 @@ def test_one_work_told_by_all_formats_is_one(index: Index, write: Any) -> None:
     assert index.status().documents == 1
     work = index.works.get("math/0102001").work
     assert work.sources == ("a", "b", "c", "o")
-    assert work.licence == "CC-BY AND arXiv-nonexclusive-distrib-1.0"
+    assert work.license == "CC-BY AND arXiv-nonexclusive-distrib-1.0"
     assert index.works.import_files(*reversed(paths), embed=False).unchanged == 4
 
 
@@ -186,7 +186,7 @@ def test_a_pdf_shows_title_abstract_and_stamp(index: Index, tmp_path: Path) -> N
     ]  # fmt: skip
     path = tmp_path / "paper.pdf"
     path.write_bytes(_pdf(lines))
-    report = index.works.import_files(path, licence="CC0-1.0", embed=False)
+    report = index.works.import_files(path, license="CC0-1.0", embed=False)
     assert (report.added, report.failed) == (1, ())
     work = index.works.get("2101.00001").work
     assert (work.abstract, work.year) == ("We prove a result on things.", 2021)

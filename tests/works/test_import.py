@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import rifflux
 from rifflux import Index
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.ingest.works.names import people
-from rifflux.retrieve.works.licences import WITHHELD
 from rifflux.types import Identifier, Link, Scope, Tag
 from rifflux.works import Work, parse_identifier
-from rifflux.works.merge import merged
+from rifflux.works.importers.names import people
+from rifflux.works.merging.merge import merged
+from rifflux.works.visible import WITHHELD
 
 SHEAVES: dict[str, Any] = {
     "title": "On coherent sheaves of projective schemes",
@@ -48,7 +48,7 @@ class TestRecords:
                     "doi": "10.1145/1.2", "volume": 2, "license": "cc0",
                 },
             },
-            {"_id": "C-1", "title": "Preliminary report", "text": "", "licence": "cc0"},
+            {"_id": "C-1", "title": "Preliminary report", "text": "", "license": "cc0"},
         )  # fmt: skip
         report = index.works.import_files(path)
         assert (report.added, report.failed, report.noted) == (2, (), ())
@@ -62,7 +62,7 @@ class TestRecords:
             identifiers=(Identifier("cacm", "C-2"), Identifier("doi", "10.1145/1.2")),
             tags=(Tag("acm", "4.12"), Tag("keyword", "list"), Tag("keyword", "memory")),
             citations=(Link("cacm:C-1"),),
-            licence="CC0-1.0",
+            license="CC0-1.0",
             sources=("cacm",),
             metadata={"volume": 2},
         )
@@ -75,7 +75,7 @@ class TestRecords:
             {"heading": "Proof", "text": "By Zorn.", "kind": "proof"},
         ]
         index.works.import_files(
-            write("a.jsonl", {"id": "T", "title": "A lemma", "text": "Statement.", "sections": sections}), licence="own"
+            write("a.jsonl", {"id": "T", "title": "A lemma", "text": "Statement.", "sections": sections}), license="own"
         )
         (hit,) = index.search("zorn", mode="lexical")
         assert (hit.document, hit.heading_path, hit.content) == ("T", "Proof", "By Zorn.")
@@ -89,37 +89,37 @@ class TestRecords:
     def test_what_a_definition_defines_is_a_subject_of_it(self, index: Index, write: Any) -> None:
         text = r"A module is {\it $R$-flat} or \emph{flat} if {\it not} \emph{a b c d e f g h i}."
         record = {"id": 1, "title": "Definition", "text": text, "type": "definition"}
-        index.works.import_files(write("a.jsonl", record), licence="CC0-1.0")
+        index.works.import_files(write("a.jsonl", record), license="CC0-1.0")
         assert index.works.get("a:1").work.tags == (Tag("term", "R-flat"), Tag("term", "flat"))
 
     def test_subjects_are_searched_as_words(self, index: Index, write: Any) -> None:
         index.works.import_files(write("a.jsonl", {"id": 1, "title": "Untold", "tags": {"msc": ["14F05"]}}))
         assert [hit.title for hit in index.search("14F05", mode="lexical")] == ["Untold"]
 
-    def test_a_work_without_a_licence_has_none(self, index: Index, write: Any) -> None:
+    def test_a_work_without_a_license_has_none(self, index: Index, write: Any) -> None:
         records = [{"id": 1, "title": "Free"}, {"id": 2, "title": "Given"}, {"id": 3, "title": "Blank"}]
         records[1]["license"] = "http://creativecommons.org/licenses/by-sa/4.0/"
         records[2]["license"] = "unknown"
         index.works.import_files(write("a.jsonl", *records))
-        licences = [index.works.get(f"a:{number}").work.licence for number in (1, 2, 3)]
-        assert licences == [None, "CC-BY-SA-4.0", None]
+        licenses = [index.works.get(f"a:{number}").work.license for number in (1, 2, 3)]
+        assert licenses == [None, "CC-BY-SA-4.0", None]
 
     def test_a_work_without_a_title_is_called_by_its_text_only_where_that_may_be_told(
         self, index: Index, write: Any
     ) -> None:
-        records = [{"id": 1, "text": "Quokkas.", "licence": "cc0"}, {"id": 2, "text": "Zyzzyvas."}, {"text": "Gnus."}]
+        records = [{"id": 1, "text": "Quokkas.", "license": "cc0"}, {"id": 2, "text": "Zyzzyvas."}, {"text": "Gnus."}]
         index.works.import_files(write("a.jsonl", *records))
         titles = {hit.document: hit.title for hit in index.search("quokkas zyzzyvas gnus", mode="lexical")}
         assert (titles.pop("1"), titles.pop("2")) == ("Quokkas.", "2")
         ((key, title),) = titles.items()
         assert key == title == "text-109df9434299"
 
-    @pytest.mark.parametrize("licence", ["", "  ", "unknown", "None"])
-    def test_a_licence_that_says_nothing_is_none(self, index: Index, write: Any, licence: str) -> None:
-        index.works.add(Work("Said by a program", "A zyzzyva.", licence=licence))
+    @pytest.mark.parametrize("license", ["", "  ", "unknown", "None"])
+    def test_a_license_that_says_nothing_is_none(self, index: Index, write: Any, license: str) -> None:
+        index.works.add(Work("Said by a program", "A zyzzyva.", license=license))
         assert index.search("zyzzyva", mode="lexical")[0].content == WITHHELD
-        with pytest.raises(InvalidArgument, match="names no licence"):
-            index.works.import_files(write("a.jsonl", {"id": 1, "title": "One"}), licence=licence)
+        with pytest.raises(InvalidArgument, match="names no license"):
+            index.works.import_files(write("a.jsonl", {"id": 1, "title": "One"}), license=license)
 
     def test_the_year_is_a_date_that_filters_know(self, index: Index, write: Any) -> None:
         index.works.import_files(
@@ -131,10 +131,10 @@ class TestRecords:
         )
         assert [hit.document for hit in index.search("sheaves", mode="lexical", filter={"until": "1960"})] == ["1"]
 
-    def test_a_licence_can_be_given_for_works_whose_source_tells_none(self, index: Index, write: Any) -> None:
+    def test_a_license_can_be_given_for_works_whose_source_tells_none(self, index: Index, write: Any) -> None:
         path = write("a.jsonl", {"id": 1, "title": "One", "text": "own"}, {"id": 2, "title": "Two", "license": "mit"})
-        index.works.import_files(path, licence="mine")
-        assert [index.works.get(name).work.licence for name in ("a:1", "a:2")] == ["mine", "mit"]
+        index.works.import_files(path, license="mine")
+        assert [index.works.get(name).work.license for name in ("a:1", "a:2")] == ["mine", "mit"]
 
 
 class TestBadInput:
@@ -144,7 +144,7 @@ class TestBadInput:
             {"id": "a", "title": "Good"},
             "{broken",
             {"id": "b"},
-            {"id": "c", "title": "Future", "year": 2999, "licence": "cc0"},
+            {"id": "c", "title": "Future", "year": 2999, "license": "cc0"},
             {"id": "d", "title": "Odd", "tags": {"mcs": ["14F05"]}, "doi": "nonsense"},
             {"id": "e", "title": "Self", "cites": ["e", "nowhere"]},
             "[1]",
@@ -174,7 +174,7 @@ class TestBadInput:
         path = write(
             "ring.jsonl", *({"id": key, "title": f"Work {key}", "cites": cites} for key, cites in ring.items())
         )
-        report = index.works.import_files(path, licence="own")
+        report = index.works.import_files(path, license="own")
         assert [failure.reason for failure in report.noted] == ["they cite each other in a circle: a → b → c"]
         assert [hit.document for hit in index.works.get("ring:c").cites] == ["a"]
 
@@ -210,7 +210,7 @@ class TestAgain:
         assert _snapshot(index) == before
 
     def test_importing_again_updates(self, index: Index, write: Any) -> None:
-        record = {"id": 1, **SHEAVES, "licence": "cc0"}
+        record = {"id": 1, **SHEAVES, "license": "cc0"}
         index.works.import_files(write("a.jsonl", {**record, "tags": ["old", "kept"]}))
         report = index.works.import_files(write("a.jsonl", {**record, "title": "Sheaves anew", "tags": ["kept"]}))
         assert (report.added, report.updated) == (0, 1)
@@ -238,7 +238,7 @@ class TestAgain:
         told = {
             "one": Work("On Sheaves and Works", "Short.", ("A. Weil",), 1950,
                         identifiers=(Identifier("doi", "10.1000/s"),)),
-            "two": Work("On sheaves and works", "A longer abstract.", ("André Weil",), 1949, licence="CC0-1.0",
+            "two": Work("On sheaves and works", "A longer abstract.", ("André Weil",), 1949, license="CC0-1.0",
                         identifiers=(Identifier("doi", "10.1000/s"), Identifier("arxiv", "2101.00001"))),
             "three": Work("On sheaves and works, II", "", ("A. Weil",), venue="Annals",
                           identifiers=(Identifier("arxiv", "2101.00001"),)),
@@ -248,7 +248,7 @@ class TestAgain:
                 index.works.add(told[source], source=source, embed=False)
             (document,) = _snapshot(index)
         work = merged({f"{source}:x": replace(work, sources=(source,)) for source, work in told.items()})
-        assert (document.title, document.licence) == (work.title, "CC0-1.0")
+        assert (document.title, document.license) == (work.title, "CC0-1.0")
         assert document.metadata["sources"] == ["one", "three", "two"]
         assert document.text == "A longer abstract."
         assert (document.metadata["year"], document.metadata["venue"]) == (1949, "Annals")
@@ -308,7 +308,7 @@ class TestDuplicates:
         ],
     )  # fmt: skip
     def test_what_may_be_one_work_is_for_a_person_to_say(self, index: Index, one: Any, other: Any, why: str) -> None:
-        licensed = {**SHEAVES, "licence": "CC0-1.0"}
+        licensed = {**SHEAVES, "license": "CC0-1.0"}
         assert self._import(index, {**licensed, **one}, {**licensed, **other}) == 2
         (doubt,) = index.works.doubts()
         assert why in doubt.reason
@@ -329,7 +329,7 @@ class TestDuplicates:
             "Sheaves and works",
             identifiers=(Identifier("arxiv", "2101.00001"),),
             citations=(Link("doi:10.1000/z"),),
-            licence="CC0-1.0",
+            license="CC0-1.0",
         )
         printed = Work("Sheaves and works, revised at length", identifiers=(Identifier("doi", "10.1000/a"),))
         index.works.add(preprint, source="a", embed=False)
@@ -362,35 +362,35 @@ def test_users_keep_their_works_apart(index: Index, write: Any) -> None:
 
 def test_merging_does_not_depend_on_the_order() -> None:
     works = {
-        "a": Work("Short", "text", ("A. B.",), 2001, tags=(Tag("msc", "14"),), licence="CC0-1.0"),
-        "b": Work("Longer title", "other text", ("Ann B.", "C. D."), 2000, date="2000-05", licence="MIT"),
+        "a": Work("Short", "text", ("A. B.",), 2001, tags=(Tag("msc", "14"),), license="CC0-1.0"),
+        "b": Work("Longer title", "other text", ("Ann B.", "C. D."), 2000, date="2000-05", license="MIT"),
         "c": Work("LONGER TITLE OF ALL", venue="V", metadata={"x": 1}),
     }
     results = {repr(merged({name: works[name] for name in order})) for order in permutations(works)}
     assert len(results) == 1
     work = merged(works)
     assert (work.title, work.year, work.date, work.venue) == ("Longer title", 2000, "2000-05", "V")
-    assert work.licence == "CC0-1.0 AND MIT"
+    assert work.license == "CC0-1.0 AND MIT"
 
 
 def test_works_are_listed_with_what_may_be_told_of_them(index: Index, write: Any) -> None:
     index.works.import_files(
-        write("a.jsonl", {"id": 1, "title": "Open", "text": "x", "licence": "CC0-1.0", "doi": "10.1000/Open"}),
+        write("a.jsonl", {"id": 1, "title": "Open", "text": "x", "license": "CC0-1.0", "doi": "10.1000/Open"}),
         write("b.jsonl", {"id": 1, "title": "Closed", "text": "x"}, r'{"id": 2, "title": "Half \ud800 a pair"}'),
         embed=False,
     )
     index.add(rifflux.Document("note", "no work"), embed=False)
     opened, closed = index.works.all()
     assert (opened.title, opened.identifiers, opened.sources) == ("Open", ("a:1", "doi:10.1000/open"), ("a",))
-    assert (closed.title, closed.identifiers, closed.sources, closed.licence) == ("Closed", ("b:1",), (), None)
-    assert index.works.all(without_licence=True) == index.works.all(source="b") == [closed]
-    assert index.works.all(source="a", without_licence=True) == []
+    assert (closed.title, closed.identifiers, closed.sources, closed.license) == ("Closed", ("b:1",), (), None)
+    assert index.works.all(without_license=True) == index.works.all(source="b") == [closed]
+    assert index.works.all(source="a", without_license=True) == []
     with pytest.raises(NotFound, match="no work is of the source 'c'"):
         index.works.all(source="c")
 
 
 def test_a_work_is_found_by_every_identifier_that_is_told_of_it(index: Index, write: Any) -> None:
-    record = {"id": "A1", "title": "One", "text": "Words.", "doi": "10.1000/One", "licence": "cc0"}
+    record = {"id": "A1", "title": "One", "text": "Words.", "doi": "10.1000/One", "license": "cc0"}
     index.works.import_files(write("list.jsonl", record), source="Mine")
     for name in (*index.works.all()[0].identifiers, "https://doi.org/10.1000/ONE"):
         assert index.document(name).text == index.get(name).text == "Words."
@@ -413,9 +413,9 @@ def test_a_work_is_found_by_every_identifier_that_is_told_of_it(index: Index, wr
     ],
 )
 def test_a_text_is_imported_as_a_file_is(index: Index, format: str, text: str, name: str) -> None:
-    report = index.works.import_text(text, source="mine", format=format, licence="CC0-1.0", embed=False)
+    report = index.works.import_text(text, source="mine", format=format, license="CC0-1.0", embed=False)
     assert (report.added, report.sources) == (1, ("mine",))
-    assert index.works.get(name).work.licence == "CC0-1.0"
+    assert index.works.get(name).work.license == "CC0-1.0"
     assert all(failure.path.startswith("mine.") for failure in report.failed)
     assert len(report.failed) == (format in ("jsonl", "csl", "bibtex"))
     twice = index.works.import_text(f"{text}\n{text}", source="mine", format=format, embed=False)

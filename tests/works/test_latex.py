@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rifflux import Index
-from rifflux.ingest.works.numbering import numbering
-from rifflux.ingest.works.outline import Outline
-from rifflux.ingest.works.tex import macros_of
 from rifflux.types import Identifier, Link, Tag
+from rifflux.works.importers.latex.numbering import numbering
+from rifflux.works.importers.latex.outline import Outline
+from rifflux.works.importers.latex.tex import macros_of
 
 PAPER = r"""
 \documentclass{amsart}
@@ -58,7 +58,7 @@ after the end
 
 
 def test_a_paper_is_a_work_of_numbered_passages(index: Index, write: Any) -> None:
-    report = index.works.import_files(write("serre.tex", PAPER), licence="CC0-1.0", embed=False)
+    report = index.works.import_files(write("serre.tex", PAPER), license="CC0-1.0", embed=False)
     assert (report.added, report.failed, report.noted) == (1, (), ())
     work = index.works.get("serre:serre").work
     assert work.title == "On Coherent Sheaves of Étale $K$-theory"
@@ -81,7 +81,7 @@ def test_a_paper_is_a_work_of_numbered_passages(index: Index, write: Any) -> Non
 
 
 def test_labels_and_references_become_identifiers_and_links(index: Index, write: Any) -> None:
-    index.works.import_files(write("serre.tex", PAPER), licence="CC0-1.0", embed=False)
+    index.works.import_files(write("serre.tex", PAPER), license="CC0-1.0", embed=False)
     work = index.works.get("serre:thm:main").work
     assert {Identifier("serre", label) for label in ("thm:main", "lem:a", "def:b")} <= set(work.identifiers)
     assert set(work.citations) == {
@@ -91,7 +91,7 @@ def test_labels_and_references_become_identifiers_and_links(index: Index, write:
 
 
 def test_a_statement_is_found_under_its_name(index: Index, write: Any) -> None:
-    index.works.import_files(write("serre.tex", PAPER), licence="CC0-1.0", embed=False)
+    index.works.import_files(write("serre.tex", PAPER), license="CC0-1.0", embed=False)
     hits = index.search("Serre vanishing theorem", mode="lexical")
     assert hits[0].heading_path == "1 Introduction > Theorem 1.1 (Serre vanishing)"
     assert index.search("perfectly flat", mode="lexical")[0].heading_path.endswith("Definition 2.1 (perfectly flat)")
@@ -103,7 +103,7 @@ def test_inputs_bibliographies_and_labels_of_the_folder_are_found(index: Index, 
     write("book/intro.tex", r"\section{Intro}\begin{lemma}\label{lem:x} Text. \end{lemma} \cite{ega}")
     main = write("book/main.tex", r"\begin{document}\input{intro}\bibliography{refs}\ref{other-lem:y}\end{document}")
     write("book/other.tex", r"\title{Other}\begin{document}\begin{lemma}\label{lem:y} Other. \end{lemma}\end{document}")
-    report = index.works.import_files(main.parent, licence="CC0-1.0", embed=False)
+    report = index.works.import_files(main.parent, license="CC0-1.0", embed=False)
     assert (report.added, report.failed, report.noted) == (3, (), ())
     shelved = index.works.get("book:main")
     assert {hit.title for hit in shelved.cites} == {"Elements", "Other"}
@@ -120,7 +120,7 @@ def test_what_does_not_balance_is_told_with_its_place_and_the_rest_goes_on(index
 \begin{lemma}\begin{equation} x \end{lemma} Said \ref{none} and \cite{nobody}.
 \begin{definition} Last one. \end{definition}
 \input{missing}"""
-    report = index.works.import_files(write("bad.tex", text), licence="CC0-1.0", embed=False)
+    report = index.works.import_files(write("bad.tex", text), license="CC0-1.0", embed=False)
     assert report.added == 1
     told = [note.reason for note in report.noted]
     for expected in (
@@ -201,7 +201,7 @@ NUMBERED_BODY = r"""
 def test_numbers_and_headings_are_those_that_latex_prints(index: Index, write: Any) -> None:
     write("own.sty", NUMBERED)
     text = rf"\documentclass{{amsart}}\usepackage{{amsmath,own}}\begin{{document}}{NUMBERED_BODY}\end{{document}}"
-    index.works.import_files(write("n.tex", text), licence="CC0-1.0", embed=False)
+    index.works.import_files(write("n.tex", text), license="CC0-1.0", embed=False)
     passages = index.works.get("n:n").work.passages
     statements = [passage for passage in passages if passage.kind != "section"]
     assert [passage.headings[-1] for passage in statements] == [
@@ -218,7 +218,7 @@ def test_notes_on_titles_and_names_are_left_out(index: Index, write: Any) -> Non
     text = r"""\title{On things\thanks{Supported by \emph{NSF}} {\em and styles}\footnote[1]{foot}}
 \author{A. One\inst{1} \and B. Two\textsuperscript{2}, C. Three$^{3}$}
 \begin{document} Text. \end{document}"""
-    index.works.import_files(write("t.tex", text), licence="CC0-1.0", embed=False)
+    index.works.import_files(write("t.tex", text), license="CC0-1.0", embed=False)
     work = index.works.get("t:t").work
     assert (work.title, work.authors) == ("On things and styles", ("A. One", "B. Two", "C. Three"))
 
@@ -230,7 +230,7 @@ def test_parts_in_folders_below_are_no_works_of_their_own(index: Index, write: A
     write("tex/sec/deep/three.tex", "More of it.")
     write("tex/sec/own.tex", r"\section{Own} In nothing else.")
     write("tex/empty.tex", "% nothing")
-    report = index.works.import_files(main.parent, licence="CC0-1.0", embed=False)
+    report = index.works.import_files(main.parent, license="CC0-1.0", embed=False)
     assert (report.added, report.noted) == (2, ())
     assert [(failure.path[-9:], failure.reason) for failure in report.failed] == [
         ("empty.tex", "it has neither a title nor a text")
@@ -243,7 +243,7 @@ def test_citations_find_the_bibliography_that_has_them_or_what_latex_made_of_it(
     write("p/b.bib", "@book{k2, title={Second}}")
     write("p/ms.bbl", r"\begin{thebibliography}{1}", r"\bibitem{k3} doi:10.2307/1969915", r"\end{thebibliography}")
     text = r"\begin{document} A. \cite{k1,k2}" + "\n" + r"\cite{k3} \cite{k4} \bibliography{a,b}\end{document}"
-    report = index.works.import_files(write("p/ms.tex", text), licence="CC0-1.0", embed=False)
+    report = index.works.import_files(write("p/ms.tex", text), license="CC0-1.0", embed=False)
     cited = {Link("a:k1"), Link("b:k2"), Link("doi:10.2307/1969915")}
     assert set(index.works.get("ms:ms").work.citations) == cited
     assert [note.reason for note in report.noted] == [
@@ -255,7 +255,7 @@ def test_an_abstract_that_is_never_closed_swallows_nothing(index: Index, write: 
     text = r"\begin{document}\begin{abstract} Short." + "\n\n" + r"\section{One} Text. \end{document}"
     end = r"\begin{document}\begin{abstract} Short." + "\n\n" + r"Then more. \begin{lemma} L. \end{lemma}\end{document}"
     reports = [
-        index.works.import_files(write(name, text), licence="CC0-1.0", embed=False)
+        index.works.import_files(write(name, text), license="CC0-1.0", embed=False)
         for name, text in (("a.tex", text), ("b.tex", end))
     ]
     assert all("abstract" in report.noted[0].reason for report in reports)

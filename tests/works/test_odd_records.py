@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from rifflux import Index
-from rifflux.ingest.works.base import Entry, Notes, Source, codes
-from rifflux.ingest.works.formats import read_works
-from rifflux.ingest.works.names import listed, people
-from rifflux.ingest.works.readable import unmarked
+from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, parse_identifier
-from rifflux.works.schemes import mentioned_arxiv
+from rifflux.works.importers.base import Entry, Notes, Source, codes
+from rifflux.works.importers.formats import read_works
+from rifflux.works.importers.names import listed, people
+from rifflux.works.importers.readable import unmarked
 
 BIBLIOGRAPHY = r"""@string{ams = "Amer. Math. Soc."}
 @string{jams = ams # " Journal"}

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 
 from rifflux.models.hashing import HashEmbedder
-from rifflux.retrieve.rerank import RerankSettings, Resources
-from rifflux.text.analyser import analyser
+from rifflux.retrieve.steps.rerank import RerankSettings, Resources
+from rifflux.text.analyzer import analyzer
 from rifflux.types import Hit, Query, Vectors, Why
 
 #: In how many of a thousand chunks a term occurs; one that is missing here occurs in none.
@@ -20,7 +20,7 @@ def resources(
 ) -> Resources:
     """Resources of a made-up index of a thousand chunks."""
     return Resources(
-        analyser(),
+        analyzer(),
         lambda: embedder or HashEmbedder(),  # type: ignore[arg-type,return-value]
         lambda terms: {term: frequencies[term] for term in terms if term in frequencies},
         lambda: 1000,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from reranking import asked, hit, idf, resources
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.rerank import reranker_of
-from rifflux.retrieve.rerank.features import COMPONENTS, Features, Weights
+from rifflux.retrieve.steps.rerank import reranker_of
+from rifflux.retrieve.steps.rerank.features import COMPONENTS, Features, Weights
 
 NOTHING = dict.fromkeys((each.name for each in fields(Weights)), 0.0)
 DAY = 86_400.0

@@ -12,8 +12,8 @@ from reranking import asked, hit, resources
 from chatting import chat_server
 from rifflux.models.chat import ChatModel
 from rifflux.retrieve.pipeline import NotApplied
-from rifflux.retrieve.rerank import Rerank, reranker_of
-from rifflux.retrieve.rerank.llm import Llm, parse_order
+from rifflux.retrieve.steps.rerank import Rerank, reranker_of
+from rifflux.retrieve.steps.rerank.llm import Llm, parse_order
 
 HITS = [hit(number, f"passage number {number}", title=f"t{number}") for number in range(1, 5)]
 

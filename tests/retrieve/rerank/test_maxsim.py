@@ -9,9 +9,9 @@ from reranking import asked, hit, resources
 import rifflux
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.pipeline import NotApplied
-from rifflux.retrieve.rerank import reranker_of
-from rifflux.retrieve.rerank.maxsim import MaxSim, max_sim
-from rifflux.retrieve.rerank.window import Windows
+from rifflux.retrieve.steps.rerank import reranker_of
+from rifflux.retrieve.steps.rerank.maxsim import MaxSim, max_sim
+from rifflux.retrieve.steps.rerank.window import Windows
 from rifflux.types import Document
 
 

@@ -8,8 +8,8 @@ import pytest
 import rifflux
 from rifflux.errors import InvalidArgument
 from rifflux.models.hashing import HashEmbedder
-from rifflux.retrieve.rerank import DEFAULT_RERANKER, RERANKERS, Rerank, RerankSettings, Scored
-from rifflux.retrieve.rerank.features import Features
+from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RERANKERS, Rerank, RerankSettings, Scored
+from rifflux.retrieve.steps.rerank.features import Features
 from rifflux.types import Document
 
 

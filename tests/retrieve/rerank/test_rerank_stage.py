@@ -16,7 +16,7 @@ from reranking import asked, hit
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import NotApplied
-from rifflux.retrieve.rerank import Rerank, Scored
+from rifflux.retrieve.steps.rerank import Rerank, Scored
 
 SCORES = st.floats(-1e6, 1e6)
 
