@@ -1,4 +1,4 @@
-"""The command that fits an index to judged questions."""
+"""`rifflux tune`: fit an index to judged questions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rifflux.errors import InvalidArgument
+from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, app
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json, Model, Qrels, SharedField, Threads
 from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.opening import open_configured
 
 if TYPE_CHECKING:
     from rifflux.evaluate.tune import Fitted, Tuned
-
-__all__: list[str] = []
 
 
 @app.command(
@@ -34,10 +33,8 @@ def tune(
     from_feedback: Annotated[
         bool, typer.Option("--from-feedback", help="Use the judgements recorded in the index.")
     ] = False,
-    qrels: Annotated[str, typer.Option(help="Which judgements: the file qrels/NAME.tsv.", metavar="NAME")] = "test",
-    scope: Annotated[
-        str | None, typer.Option(help="Ask only among documents that share this metadata.", metavar="FIELD")
-    ] = None,
+    qrels: Qrels = "test",
+    scope: SharedField = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be gained.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Forget what the index was tuned to.")] = False,
     db: Db = None,
@@ -59,7 +56,7 @@ def tune(
     if reset:
         with closing(open_store(settings.index_path(), create=False)) as store:
             was = tuning.reset(store)
-        _say({"reset": was}, "back to the default" if was else "it was not tuned", as_json=json)
+        show.outcome("back to the default" if was else "it was not tuned", {"reset": was}, as_json=json)
         return
     with open_configured(settings) as index:
         collection = read_beir(folder, qrels, scope=scope) if folder else read_feedback(index)
@@ -68,7 +65,7 @@ def tune(
         kept = tuned.significant and not dry_run
         if kept:
             tuning.apply(index, tuned)
-    _say(_report(tuned, kept=kept), _sentences(tuned, kept=kept), as_json=json)
+    show.outcome(_sentences(tuned, kept=kept), _report(tuned, kept=kept), as_json=json)
 
 
 def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:
@@ -103,10 +100,3 @@ def _sentences(tuned: Tuned, *, kept: bool) -> str:
     if kept:
         return "\n".join([*lines, "this index now searches so; 'rifflux tune --reset' undoes it"])
     return "\n".join([*lines, "nothing changed" + (": leave out --dry-run to keep it" if tuned.significant else "")])
-
-
-def _say(report: dict[str, object], sentence: str, *, as_json: bool) -> None:
-    if as_json:
-        show._json(report)
-    else:
-        show._console().print(sentence)
