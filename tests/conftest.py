@@ -14,7 +14,7 @@ import pytest
 
 import rifflux
 
-pytest.register_assert_rewrite("rifflux.testing")
+pytest.register_assert_rewrite("rifflux.testing", "tests.support")
 
 
 @dataclass(frozen=True)
