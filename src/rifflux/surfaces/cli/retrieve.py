@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux import TITLE_ONLY, WITHHELD, is_withheld
+from rifflux import TITLE_ONLY, WITHHELD
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import app
 from rifflux.surfaces.cli.options import Db, Json, Since, Synonyms, Until
@@ -100,7 +100,7 @@ def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
         _hanging(console, Text(f"    {show.safe(published)}"))
     if names:
         _hanging(console, Text(f"    {show.safe(show.named(_telling(names), MOST_IDENTIFIERS))}"))
-    if is_withheld(hit.collection, hit.license):
+    if hit.withheld:
         _hanging(console, Text(f"    {WITHHELD}", "dim"))
     _hanging(console, Text("    " + _score(hit), "dim"))
 

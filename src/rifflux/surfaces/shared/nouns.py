@@ -95,6 +95,8 @@ def document_json(document: Document) -> JsonObject:
 
 def work_json(found: WorkRecord) -> JsonObject:
     """Return a work, what it cites and what cites it."""
+    from rifflux import is_withheld
+
     work = found.work
     return {
         "document": found.key,
@@ -109,7 +111,7 @@ def work_json(found: WorkRecord) -> JsonObject:
         "kind": work.kind,
         "subjects": _texts(work.tags),
         "license": work.license,
-        "withheld": found.withheld,
+        "withheld": is_withheld(found.collection, work.license),
         "abstract": work.abstract,
         "passages": [asdict(passage) for passage in work.passages],
         "sources": list(work.sources),
