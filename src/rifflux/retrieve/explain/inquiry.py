@@ -20,8 +20,9 @@ from rifflux.retrieve.explain.changes import changes
 from rifflux.retrieve.explain.obstacles import Obstacle, obstacles
 from rifflux.retrieve.fuse import ranks_of
 from rifflux.retrieve.pipeline import RERANK, Candidates, Plan
-from rifflux.retrieve.query.words import ordinal, shown
+from rifflux.retrieve.query.words import shown
 from rifflux.store.base import Store
+from rifflux.text.numbers import ordinal
 from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Ranking, Trace, Verdict, Why
 
 __all__ = ["Inquiry", "deep"]

@@ -75,7 +75,7 @@ def search(
     role: Annotated[str | None, typer.Option(help="Only what this role says, such as assistant.")] = None,
     project: Project = None,
     archived: Archived = None,
-    neighbours: Annotated[int, typer.Option(help="Turns to show before and after each message.")] = 1,
+    neighbors: Annotated[int, typer.Option(help="Turns to show before and after each message.")] = 1,
     grouped: Annotated[bool, typer.Option("--grouped", help="Put the messages of a conversation together.")] = False,
     explain: Explain = False,
     db: Db = None,
@@ -94,10 +94,10 @@ def search(
             role=role,
             project=project,
             archived=archived,
-            neighbours=neighbours,
+            neighbours=neighbors,
         )
     if json:
-        show.print_json(found_messages_json(found, grouped=grouped))
+        show.print_json(found_messages_json(found, grouped=grouped, explain=explain))
     else:
         _print_results(found, grouped=grouped, explain=explain)
 

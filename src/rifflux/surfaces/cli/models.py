@@ -41,7 +41,9 @@ def list_models(db: Db = None, json: Json = False) -> None:
 
 
 def _print(held: Sequence[Generation], known: Sequence[KnownModel]) -> None:
-    rows = [(each.state, f"{show.vectors(each)}  {each.model.name}  {each.model.dimension} dimensions") for each in held]
+    rows = [
+        (each.state, f"{show.vectors(each)}  {each.model.name}  {each.model.dimension} dimensions") for each in held
+    ]
     show.pairs(rows or [("none", "the index holds no vectors yet")])
     show.console().print("\nto be named:")
     for model in known:

@@ -20,7 +20,7 @@ from rifflux.surfaces.shared.nouns import listed_work_json, work_json
 from rifflux.surfaces.shared.opening import open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux import ListedWork, Works, WorkRecord, WorksReport
+    from rifflux import ListedWork, WorkRecord, Works, WorksReport
 
 works = group("works", "Import research works, look them up, export them.")
 
@@ -75,8 +75,10 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
     line = "{:,} added, {:,} updated ({:,} merged), {:,} unchanged".format(*counts)
     if report.embedded_chunks:
         line += f", {report.embedded_chunks:,} chunks embedded"
-    names = f"; keys are told as {show.named([f'{name}:KEY' for name in report.sources], MOST_NAMED, '; ')}" if report.sources else ""
-    show.outcome(f"{line} in {report.seconds:.1f} s{names}", asdict(report), as_json=as_json)
+    line += f" in {report.seconds:.1f} s"
+    if report.sources:
+        line += "; keys are told as " + show.named([f"{name}:KEY" for name in report.sources], MOST_NAMED, "; ")
+    show.outcome(line, asdict(report), as_json=as_json)
     if as_json:
         return
     show.failures("noted", report.noted, "yellow")

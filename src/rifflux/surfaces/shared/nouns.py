@@ -7,9 +7,11 @@ Times are ISO 8601, identifiers and tags `scheme:value`; `document` is the key o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
+
+from rifflux.text.titles import TITLE
 
 if TYPE_CHECKING:
     from rifflux import (
@@ -38,6 +40,7 @@ __all__ = [
     "hit_json",
     "listed_work_json",
     "memory_json",
+    "named_by",
     "saved_json",
     "token_json",
     "trace_json",
@@ -49,7 +52,8 @@ JsonObject: TypeAlias = dict[str, object]
 
 def hit_json(hit: Hit) -> JsonObject:
     """Return a hit with all its fields."""
-    return {**asdict(hit), "span": list(hit.span), "metadata": dict(hit.metadata), "why": explanation_json(hit.why)}
+    plain = {each.name: getattr(hit, each.name) for each in fields(hit)}
+    return {**plain, "span": list(hit.span), "metadata": dict(hit.metadata), "why": explanation_json(hit.why)}
 
 
 def explanation_json(steps: Sequence[Why]) -> list[JsonObject]:
@@ -75,12 +79,10 @@ def trace_json(trace: Trace) -> JsonObject:
 
 def document_json(document: Document) -> JsonObject:
     """Return a document with its text."""
-    from rifflux import names_of
-
     return {
         "document": document.key,
         "title": document.title,
-        "identifiers": _texts(names_of(document.identifiers)),
+        "identifiers": named_by(document),
         "kind": document.kind,
         "created_at": document.created_at,
         "updated_at": document.updated_at,
@@ -91,6 +93,11 @@ def document_json(document: Document) -> JsonObject:
         "parts": [asdict(part) for part in document.parts],
         "text": document.text,
     }
+
+
+def named_by(document: Document) -> list[str]:
+    """Return what names a document, without what its title is looked for by."""
+    return _texts(each for each in document.identifiers if each.scheme != TITLE)
 
 
 def work_json(found: WorkRecord) -> JsonObject:
@@ -130,9 +137,9 @@ def listed_work_json(work: ListedWork) -> JsonObject:
     return {**asdict(work), "withheld": work.withheld}
 
 
-def found_messages_json(found: MessageResults, *, grouped: bool) -> JsonObject:
+def found_messages_json(found: MessageResults, *, grouped: bool, explain: bool) -> JsonObject:
     """Return the messages that a search found, or their groups by conversation."""
-    results = {hit.hit.chunk_id: _message_hit_json(hit) for hit in found}
+    results = {hit.hit.chunk_id: _message_hit_json(hit, explain=explain) for hit in found}
     groups = [
         {
             "conversation_id": group.conversation_id,
@@ -145,7 +152,7 @@ def found_messages_json(found: MessageResults, *, grouped: bool) -> JsonObject:
     return {"query": found.query, "results": plain, "groups": groups, "diagnostics": trace_json(found.trace)}
 
 
-def _message_hit_json(found: MessageHit) -> JsonObject:
+def _message_hit_json(found: MessageHit, *, explain: bool) -> JsonObject:
     return {
         "message": asdict(found.message),
         "title": found.title,
@@ -154,7 +161,7 @@ def _message_hit_json(found: MessageHit) -> JsonObject:
         "chunk_id": found.hit.chunk_id,
         "before": [asdict(each) for each in found.before],
         "after": [asdict(each) for each in found.after],
-        "why": explanation_json(found.hit.why),
+        "why": explanation_json(found.hit.why) if explain else None,
     }
 
 
