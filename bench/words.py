@@ -25,8 +25,8 @@ import apsw
 
 import rifflux
 from rifflux.retrieve.query.understand import understand
-from rifflux.store.base import FieldWeights, Store
-from rifflux.store.sqlite.connection import keeper
+from rifflux.store import FieldWeights, Store
+from rifflux.store.sqlite.connection import background
 from rifflux.store.sqlite.connection.derived import location_of
 from rifflux.testing import change
 from rifflux.types import Filter, Query, Ranking
@@ -102,17 +102,17 @@ def _searching(store: Store, queries: Sequence[Query]) -> None:
     words = [[term for clause in query.clauses for term in clause] for query in queries]
     start = time.perf_counter()
     for terms in words:
-        store.document_frequencies(terms)
+        store.lexical.document_frequencies(terms)
     _tell("frequencies of a question's words, ms", (time.perf_counter() - start) * 1000 / len(words))
 
 
 def _following(store: Store, queries: Sequence[Query]) -> None:
     # What follows in the background otherwise shall wait until it is measured.
-    keeper.PAUSE = keeper.LONGEST_WAIT = 3600.0
+    background.PAUSE = background.LONGEST_WAIT = 3600.0
     for count in (1, 100, 1000):
         with store.transaction():
             for number in range(count):
-                store.put("bench", change(f"{count}/{number}", f"cell system number {number} of many theorems"))
+                store.catalog.put("bench", change(f"{count}/{number}", f"cell system number {number} of many theorems"))
         _timed(f"word index, 10 of everything, {count} not in it yet, ms", store, queries, 10)
         start = time.perf_counter()
         store.accelerate()
@@ -121,11 +121,11 @@ def _following(store: Store, queries: Sequence[Query]) -> None:
 
 def _timed(what: str, store: Store, queries: Sequence[Query], depth: int) -> list[Ranking]:
     for query in queries[:20]:
-        store.match(query, depth, WEIGHTS)
+        store.lexical.match(query, depth, WEIGHTS)
     found, times = [], []
     for query in queries:
         start = time.perf_counter()
-        found.append(store.match(query, depth, WEIGHTS))
+        found.append(store.lexical.match(query, depth, WEIGHTS))
         times.append((time.perf_counter() - start) * 1000)
     _tell(what, statistics.median(times), statistics.quantiles(times, n=20)[-1])
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rifflux.evidence.pack import EvidencePack, Item, bibliography, digest, keys_of
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Document
 from rifflux.works.model import Work, names_of, work_of
 from rifflux.works.visible import is_withheld, shown_document
@@ -34,7 +34,7 @@ def verify(pack: EvidencePack, store: Store | None = None) -> list[str]:
         problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
     if store is None:
         return problems
-    documents = {place: store.document(*place) for place in dict.fromkeys(map(_place, pack.items))}
+    documents = {place: store.catalog.document(*place) for place in dict.fromkeys(map(_place, pack.items))}
     problems += [problem for item in pack.items for problem in _against(item, documents[_place(item)], store)]
     return [*problems, *_miswritten(pack, documents)]
 
@@ -79,7 +79,7 @@ def _against(item: Item, document: Document | None, store: Store) -> Iterator[st
     known = _told_of(shown_document(item.collection, document))
     if wrong := [name for name, value in known.items() if getattr(item, name) != value]:
         yield f"{_name(item)}: the index tells otherwise of the work's {', '.join(wrong)}"
-    chunk = store.chunk(item.chunk_id)
+    chunk = store.catalog.chunk(item.chunk_id)
     if chunk is None or (chunk.collection, chunk.document) != _place(item):
         yield f"{_name(item)}: the chunk {item.chunk_id} is not one of the work's"
     elif not withheld and (chunk.heading_path != item.heading_path or not _holds(chunk.span, item.span)):

@@ -9,7 +9,7 @@ from typing import Any
 from rifflux.ingest.chunking.chunker import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.steps.diversity import Diversity
-from rifflux.store.base import FieldWeights
+from rifflux.store import FieldWeights
 
 __all__ = ["Profile", "wide_pool"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import Document, Failure, Filter, Hit, Progress, Ranking
 from rifflux.works import Work, work_of
@@ -195,15 +195,17 @@ class Library:
         Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
         """
         collection, key = self._place(identifier)
-        document = self._store.document(collection, key)
-        chunks = self._store.chunks_of(collection, key)
+        document = self._store.catalog.document(collection, key)
+        chunks = self._store.catalog.chunks_of(collection, key)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
         work = work_of(shown_document(collection, document))
         if is_withheld(collection, document.license):
             return Shelved(collection, key, work)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
-        cites, cited_by = ([edge.chunk for edge in self._store.linked(ids, incoming=way)] for way in (False, True))
+        cites, cited_by = (
+            [edge.chunk for edge in self._store.catalog.linked(ids, incoming=way)] for way in (False, True)
+        )
         # That a work without a license cites this one is told by that work, and not to be told.
         citing = tuple(hit for hit in self._hits(cited_by) if not is_withheld(hit.collection, hit.license))
         return Shelved(collection, key, work, self._hits(cites), citing)
@@ -220,12 +222,12 @@ class Library:
 
     def _documents(self) -> Iterator[tuple[str, Document]]:
         """The works as they are stored, without what names them, each with its collection."""
-        for collection in sorted(self._store.collections()):
+        for collection in sorted(self._store.catalog.collections()):
             if collection.startswith(WORKS):
-                yield from ((collection, document) for document in self._store.documents(collection, Filter()))
+                yield from ((collection, document) for document in self._store.catalog.documents(collection, Filter()))
 
     def _listed(self, collection: str, document: Document) -> Listed:
-        named = self._store.document(collection, document.key) or document
+        named = self._store.catalog.document(collection, document.key) or document
         told = work_of(shown_document(collection, named))
         return Listed(told.title, tuple(map(str, told.identifiers)), told.sources, told.license)
 
@@ -243,10 +245,10 @@ class Library:
 
     def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
         unique = list(dict.fromkeys(ids))
-        return tuple(shown(self._store.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))))
+        return tuple(shown(self._store.catalog.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))))
 
     def _place(self, identifier: str) -> tuple[str, str]:
-        named = identified(self._store, identifier) or self._store.find_documents(identifier)
+        named = identified(self._store, identifier) or self._store.catalog.find_documents(identifier)
         places = [place for place in named if place[0].startswith(WORKS)]
         if not places:
             raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
@@ -266,7 +268,7 @@ class Library:
 
     def _told(self, doubts: Collection[Doubt]) -> Iterator[Doubt]:
         """Those of two works that are there; the reason is not told of a work without a license record."""
-        places = self._store.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
+        places = self._store.catalog.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
         for doubt in doubts:
             one, other = places.get(doubt.one), places.get(doubt.other)
             if one and other and one != other:
@@ -274,7 +276,7 @@ class Library:
                 yield replace(doubt, reason=_UNTOLD) if closed else doubt
 
     def _is_withheld(self, place: tuple[str, str]) -> bool:
-        document = self._store.document(*place)
+        document = self._store.catalog.document(*place)
         return document is not None and is_withheld(place[0], document.license)
 
     def decide(self, one: str, other: str, *, same: bool) -> None:

@@ -17,7 +17,7 @@ from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
 from rifflux.session.searching import Asking
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Document, Hit, Identifier, Ids, Query, Ranking, Trace, Why
 from rifflux.works.export import style_of
 from rifflux.works.model import names_of
@@ -112,7 +112,7 @@ class Scholar:
             ranked, reranker = self._ranked(question, works, around.near, filter.tags, degraded)
         rate = partial(finding.rated, found)
         rated = rate(ranked[:top_k])
-        names = self.asking.store.identifiers_of(np.unique(_ids(candidates)))
+        names = self.asking.store.catalog.identifiers_of(np.unique(_ids(candidates)))
         with clock("pack"):
             packer = self._packer(asked, rate, rated, budget, top_k, cite, degraded)
             pack = packer(query, asked.intent.name, self._citable(ranked[:POOL], candidates, names))
@@ -167,9 +167,9 @@ class Scholar:
         cited = self.cited or Cited(store)
         closed = bool(about and about.withheld)
         if about and not closed and len(ranking := allowed(store, limits, cited([about.hit], expansion.follow))):
-            return store.hydrate(ranking), ()
+            return store.catalog.hydrate(ranking), ()
         ranking = allowed(store, limits, cited(works[: expansion.seeds], expansion.follow))
-        return store.hydrate(ranking), (NOT_TOLD if closed else NO_CITATIONS,) if about else ()
+        return store.catalog.hydrate(ranking), (NOT_TOLD if closed else NO_CITATIONS,) if about else ()
 
     def _ranked(
         self,
@@ -234,7 +234,7 @@ class Scholar:
         passages: dict[tuple[str, str], list[Hit]] = {}
         for hit in hits:
             passages.setdefault(place_of(hit), []).append(hit)
-        tags = store.tags_of(_ids(ranked))
+        tags = store.catalog.tags_of(_ids(ranked))
 
         def candidate(hit: Hit) -> Candidate:
             place, id = place_of(hit), int(hit.chunk_id, 16)
@@ -298,4 +298,4 @@ def _ids(hits: Sequence[Hit]) -> Ids:
 
 
 def _reader(store: Store, place: tuple[str, str]) -> Callable[[], Document | None]:
-    return lambda: store.document(*place)
+    return lambda: store.catalog.document(*place)
