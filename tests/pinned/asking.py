@@ -25,6 +25,7 @@ import httpx2 as httpx
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 from mcp import Client
+from mcp.types import TextContent
 from questions import CASES, Case
 from structlog.testing import capture_logs
 from world import MAIN, WORKS, World, world
@@ -141,6 +142,7 @@ class Surfaces:
         tool, arguments = case.mcp
         result = self.portal.call(partial(self._agent(case.db, case.user).call_tool, tool, dict(arguments)))
         (block,) = result.content
+        assert isinstance(block, TextContent)
         told = {"error": bool(result.is_error), "structured": result.structured_content}
         if block.text.startswith("{") and json.loads(block.text) == result.structured_content:
             return told
@@ -212,7 +214,8 @@ def comparable(value: Any, folder: Path, key: str = "") -> Any:
     if isinstance(value, Mapping):
         if key in TIMES:
             return sorted(value)
-        return {(old := RENAMED.get(name, name)): comparable(each, folder, old) for name, each in value.items()}
+        former = {RENAMED.get(str(name), str(name)): each for name, each in value.items()}
+        return {name: comparable(each, folder, name) for name, each in former.items()}
     if isinstance(value, list):
         return [comparable(each, folder) for each in value]
     if isinstance(value, float):

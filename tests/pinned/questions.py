@@ -82,7 +82,7 @@ def retrieve(name: str, query: str, user: str = "", db: str = WORKS, **options: 
     calling = {**given, "date_range": (since, until)}
     flags = {{"subjects": "subject", "sources": "source"}.get(each, each): value for each, value in given.items()}
     called = {{"budget": "max_tokens"}.get(each, each): value for each, value in given.items()} | dates
-    filters = {each: list(given[each]) for each in ("subjects", "sources") if each in given}
+    filters: dict[str, Any] = {each: list(given[each]) for each in ("subjects", "sources") if each in given}
     filters |= {"date_range": {"start": since, "end": until}} if dates else {}
     body = {{"budget": "token_budget"}.get(each, each): value for each, value in given.items() if each not in filters}
     return Case(

@@ -21,7 +21,8 @@ Answers = Mapping[str, Mapping[str, Any]]
 @pytest.fixture(scope="module")
 def recorded() -> Answers:
     """What was answered when the snapshot was made."""
-    return json.loads(SNAPSHOT.read_text("utf-8"))
+    told: Answers = json.loads(SNAPSHOT.read_text("utf-8"))
+    return told
 
 
 @pytest.fixture(scope="module")
