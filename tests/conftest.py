@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import exploring  # noqa: F401 - how property tests are run is settled before any is made
 import rifflux
 
 pytest.register_assert_rewrite("rifflux.testing")

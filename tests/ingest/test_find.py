@@ -11,9 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from exploring import examples
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.ingest.find import Finder, Found, Skipped
 
@@ -209,7 +210,7 @@ IGNORE_FILE = st.lists(PATTERNS, max_size=4)
 
 
 @pytest.mark.skipif(GIT is None, reason="git is the judge here")
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(20, suppress_health_check=[HealthCheck.too_slow])
 @given(top=IGNORE_FILE, nested=IGNORE_FILE)
 def test_git_agrees(top: list[str], nested: list[str]) -> None:
     assert GIT is not None

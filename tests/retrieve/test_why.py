@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
+from exploring import examples
 from rifflux import Document, Index, InvalidArgument, NotFound, Verdict
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.words import ordinal
@@ -94,7 +95,7 @@ class TestAgreement:
         st.sampled_from(FUSIONS),
         st.integers(0, 59),
     )
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_contributions_add_up(self, small: Index, query: str, fusion: str, number: int) -> None:
         verdict = small.why(query, f"d{number}", fusion=fusion)
         if verdict.rank:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from exploring import examples
 from rifflux.store.base import ModelInfo
 from rifflux.store.sqlite import SqliteStore, hnsw, neighbours, scan
 from rifflux.store.sqlite.connect import connect
@@ -292,7 +293,7 @@ def test_a_transaction_sees_its_own_changes_and_leaves_no_trace_when_rolled_back
     assert_like_exact(store, Query("", vector=vector), 100, recall=1)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.sampled_from(["put", "put", "remove", "reword", "pack", "look"]), st.integers(0, 5)), max_size=12

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from exploring import examples
 from rifflux.store.sqlite import SqliteStore, words, words_terms
 from rifflux.store.sqlite.derived import location_of
 from rifflux.testing import change
@@ -14,7 +15,7 @@ from rifflux.testing import change
 TERMS = st.sets(st.text("abcé|", min_size=1, max_size=4), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(sections=st.lists(TERMS, min_size=1, max_size=5), start=st.sampled_from(["a", "ab", "é", "|", "cc"]))
 def test_what_begins_so_is_told_however_it_came(
     tmp_path_factory: pytest.TempPathFactory, sections: list[set[str]], start: str

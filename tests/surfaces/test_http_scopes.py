@@ -24,11 +24,12 @@ import httpx2 as httpx
 import pytest
 import structlog
 from fastapi import FastAPI
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import rifflux
 from crowd import KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
+from exploring import examples
 from rifflux import Index, Scope
 from rifflux.accounts import Accounts
 from rifflux.policies import HYBRID_SEARCH
@@ -299,7 +300,7 @@ def _unlogged() -> Iterator[None]:
 answered: dict[str, set[int]] = defaultdict(set)
 
 
-@settings(max_examples=6, deadline=None, phases=(Phase.generate,))
+@examples(6, phases=(Phase.generate,))
 @given(data=st.data())
 def test_what_ann_is_answered_does_not_depend_on_others(data: st.DataObject, worlds: tuple[World, World]) -> None:
     alone, crowded = worlds
