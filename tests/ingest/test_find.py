@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from exploring import examples
@@ -186,7 +186,7 @@ NAMES = ["a", "b", "ab", "a.md", "b.md", "#a", "a b", "[a]"]
 PATTERNS = st.lists(
     st.sampled_from(
         [
-            *("a", "b", " ", "#", "!", "/", "*", "**", "?", "\\", "[", "]", ".", "md"),
+            *("a", "b", " ", "#", "!", "/", "*", "**", "***", "?", "\\", "[", "]", ".", "md", "a**/b", "\\/", "[a/b]"),
             *(
                 "b.md",
                 "*.md",
@@ -212,6 +212,9 @@ IGNORE_FILE = st.lists(PATTERNS, max_size=4)
 @pytest.mark.skipif(GIT is None, reason="git is the judge here")
 @examples(20, suppress_health_check=[HealthCheck.too_slow])
 @given(top=IGNORE_FILE, nested=IGNORE_FILE)
+@example(top=["a**/b", "/d/a**/b"], nested=["a**/b"])
+@example(top=["d/***/b"], nested=["a**b", "**/b", "!ab.d/***"])
+@example(top=["d/[a/b]"], nested=["ab.d**\\/b"])
 def test_git_agrees(top: list[str], nested: list[str]) -> None:
     assert GIT is not None
     with tempfile.TemporaryDirectory() as folder:
