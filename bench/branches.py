@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rifflux.ingest.works.terms import DEFINITION, defined_terms
 from rifflux.text.stopwords import stop_words
+from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
 
 SEED = 20260222
 #: What a chapter's title holds, by branch; the first that fits counts, and geometry is all the rest.

@@ -37,8 +37,8 @@ from rifflux.evaluate import Collection, Question, read_beir
 from rifflux.index import Index
 from rifflux.models.onnx import OnnxEmbedder
 from rifflux.models.registry import BUNDLED
-from rifflux.retrieve.calibrate import HIGH, MEDIUM, STORED, WORDS, Calibration, Features, Relevance
-from rifflux.retrieve.rerank import Rerank, Scored
+from rifflux.retrieve.steps.calibrate import HIGH, MEDIUM, STORED, WORDS, Calibration, Features, Relevance
+from rifflux.retrieve.steps.rerank import Rerank, Scored
 from rifflux.types import Hit, Query, Scores
 
 NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "cfr30", "srd5e", "stacks", "stacks:terms")
@@ -134,7 +134,7 @@ def _sampled(name: str, collections: Mapping[str, Collection], arguments: argpar
     with rifflux.open(arguments.indexes / f"{name.partition(':')[0]}.db", create=False) as index:
         # Asked by words alone, identifiers would have no cosine.
         index = index.using(replace(index.profile, shortcut=False))
-        recorder = Recorder(Relevance(index.store, index.analyser))
+        recorder = Recorder(Relevance(index.store, index.analyzer))
         own = _some(collection.questions, arguments.questions, choice)
         for question in own:
             _ask(index, recorder, collection, question, OWN, sample)

@@ -23,7 +23,7 @@ from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.evaluate import Collection, read_beir
 from rifflux.evaluate.measures import measured
 from rifflux.index import open_index
-from rifflux.policies import HYBRID_SEARCH
+from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.types import Scope
 
 USER = "judge"

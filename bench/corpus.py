@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import rifflux
-from rifflux.ingest.chunk import Chunker
-from rifflux.profiles import profile
+from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.session.profiles import profile
 
 __all__ = ["SHORT", "build"]
 

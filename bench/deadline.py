@@ -18,7 +18,7 @@ import numpy as np
 
 import rifflux
 from rifflux.index import Index
-from rifflux.retrieve.rerank import Rerank, Scored
+from rifflux.retrieve.steps.rerank import Rerank, Scored
 from rifflux.types import Hit, Query
 
 

@@ -29,8 +29,8 @@ from rifflux.evaluate import Cache, parse_run, read_beir
 from rifflux.evaluate.collection import Collection, Question
 from rifflux.evaluate.components import ORDER, Judged, column, judged
 from rifflux.index import Index
-from rifflux.retrieve.rerank.features import Weights, spread
-from rifflux.retrieve.rerank.maxsim import MaxSim
+from rifflux.retrieve.steps.rerank.features import Weights, spread
+from rifflux.retrieve.steps.rerank.maxsim import MaxSim
 from rifflux.types import Scores
 
 HEAD = """# Reranking

@@ -4,9 +4,9 @@
 
 FOLDER holds a `corpus.jsonl` of LaTeX texts, such as the Stacks Project's. Formulas that stand in one document only are
 drawn from it, each to find that document by: rewritten by this program's own tables, which share nothing with the
-analyser's, into Unicode, into plain ASCII, and into LaTeX spaced and braced otherwise. `verbatim` asks for them as they
+analyzer's, into Unicode, into plain ASCII, and into LaTeX spaced and braced otherwise. `verbatim` asks for them as they
 stand. The index is searched by words alone, with each way to read mathematics: `none` is the plain
-analyser, to which a formula is text like any other (Unicode, stems and identifiers, no mathematics); `latex` is what
+analyzer, to which a formula is text like any other (Unicode, stems and identifiers, no mathematics); `latex` is what
 texts of all kinds get, and works got first; `notation` is what works get, with formulas searched as phrases.
 """
 
@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rifflux.index import Index, open_index
-from rifflux.profiles import profile
-from rifflux.text.analyser import MATHEMATICS
+from rifflux.session.profiles import profile
+from rifflux.text.analyzer import MATHEMATICS
 from rifflux.types import Document
 
 SEED = 20260222

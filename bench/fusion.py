@@ -23,11 +23,11 @@ from quality import NAMES, SCOPES
 from rifflux.evaluate import Cache, parse_run, read_beir
 from rifflux.evaluate.collection import Collection, Question
 from rifflux.index import Index
-from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
-from rifflux.retrieve.evidence import StoreEvidence
+from rifflux.retrieve.channels import LEXICAL, SEMANTIC
+from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import Adaptive, Balanced, ReciprocalRank
 from rifflux.retrieve.fuse.base import pool_of
-from rifflux.retrieve.understand import understand
+from rifflux.retrieve.query.understand import understand
 from rifflux.types import Filter, Ids, Ranking, Scores
 
 HEAD = """# Fusion
@@ -99,7 +99,7 @@ def _cases(data: Path, name: str, cache: Cache) -> list[Case]:
 
 
 def _case(index: Index, collection: Collection, question: Question) -> Case:
-    query = understand(question.text, index.analyser, (), collection.filter(question) or Filter())
+    query = understand(question.text, index.analyzer, (), collection.filter(question) or Filter())
     query = replace(query, vector=index.embedder.embed_query(query.semantic_text), limit=DEPTH)
     lexical = index.store.match(query, DEPTH, index.profile.weights)
     rankings = {LEXICAL: lexical, SEMANTIC: index.store.nearest(query, DEPTH)}

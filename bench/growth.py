@@ -28,13 +28,15 @@ import apsw
 import numpy as np
 
 import rifflux
-from rifflux.store.base import AnalysedChunk, DocumentChange, Placed
-from rifflux.store.sqlite import SqliteStore, neighbours, words
-from rifflux.store.sqlite.derived import location_of
-from rifflux.store.sqlite.packed import Packed
-from rifflux.store.sqlite.vectors import best
+from rifflux.store.base import AnalyzedChunk, DocumentChange, Placed
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.derived import location_of
+from rifflux.store.sqlite.lexical import word_index as words
+from rifflux.store.sqlite.semantic import neighbours
+from rifflux.store.sqlite.semantic.packed import Packed
+from rifflux.store.sqlite.semantic.vectors import best
 from rifflux.testing import change
-from rifflux.text.analyser import analyser
+from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Ranking, Vectors
 from vectors import MARK, SHARES, opened, questions, recall
 from warm import cached
@@ -69,8 +71,8 @@ class Source:
         titles, texts, data = zip(*[rows[place] for place in places], strict=True)
         self.titles, self.vectors = titles, np.stack([np.frombuffer(each, np.float32) for each in data])
         self.halves = [_halves(text) for text in texts]
-        self.terms = [tuple(analyser().joined(half) for half in halves) for halves in self.halves]
-        self.title_terms = [analyser().joined(title) for title in titles]
+        self.terms = [tuple(analyzer().joined(half) for half in halves) for halves in self.halves]
+        self.title_terms = [analyzer().joined(title) for title in titles]
         connection.close()
 
     def change(self, number: int) -> DocumentChange:
@@ -80,8 +82,8 @@ class Source:
         word = _word(number) if number % 4 == 0 else ""
         text = f"{self.halves[first][0]}{self.halves[second][1]} {word}"
         terms = f"{self.terms[first][0]} {self.terms[second][1]} {word}"
-        analysed = AnalysedChunk(Chunk(number, 0, text, (0, len(text))), self.title_terms[first], "", terms, number)
-        return DocumentChange(Document(str(number), text, self.titles[first]), str(number), (analysed,))
+        analyzed = AnalyzedChunk(Chunk(number, 0, text, (0, len(text))), self.title_terms[first], "", terms, number)
+        return DocumentChange(Document(str(number), text, self.titles[first]), str(number), (analyzed,))
 
     def vectors_of(self, numbers: range) -> Vectors:
         """The vectors of chunks; those of chunks made of two are turned from that of the first."""

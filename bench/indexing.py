@@ -29,9 +29,9 @@ from typing import Any
 
 import rifflux
 from corpus import SHORT
-from rifflux.ingest.chunk import embedding_text
+from rifflux.ingest.chunking.chunker import embedding_text
 from rifflux.models.cores import available_cores
-from rifflux.profiles import Profile
+from rifflux.session.profiles import Profile
 
 __all__ = ["family", "main"]
 

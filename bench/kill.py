@@ -32,8 +32,10 @@ from typing import Any
 import apsw
 
 import rifflux
-from rifflux.ingest import reading
-from rifflux.store.sqlite import derived, hnsw, neighbours, words
+from rifflux.ingest.parallel import runner as reading
+from rifflux.store.sqlite.connection import derived
+from rifflux.store.sqlite.lexical import word_index as words
+from rifflux.store.sqlite.semantic import hnsw, neighbours
 
 MODELS = ("hash:64", "hash:48")
 WORDS = (

@@ -23,7 +23,7 @@ import numpy as np
 
 import rifflux
 from rifflux.index import Index
-from rifflux.retrieve.evidence import StoreEvidence
+from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import FUSIONS
 from rifflux.retrieve.pipeline import Plan, Stopwatch, reaching
 

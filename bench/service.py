@@ -27,7 +27,7 @@ from typing import Any
 import httpx2 as httpx
 
 from load import Answer, Request, at_rate, serving, told
-from rifflux.accounts import ADMIN, USER, Accounts
+from rifflux.service.accounts import ADMIN, USER, Accounts
 from rifflux.store import open_store
 
 WORDS = ("cache", "entry", "expiry", "page", "vector", "ranking", "token", "budget", "meeting", "travel", "violin")

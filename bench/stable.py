@@ -22,8 +22,8 @@ from pathlib import Path
 import rifflux
 from rifflux.evaluate import read_beir
 from rifflux.index import Index
-from rifflux.scholar import ScholarSettings
-from rifflux.surfaces.evidence import pack_json
+from rifflux.surfaces.shared.packs import pack_json
+from rifflux.works.retrieval.retriever import ScholarSettings
 
 #: What is compared must not depend on how busy the machine is.
 PATIENT = ScholarSettings(expansion_ms=10_000, rerank_ms=10_000)

@@ -32,16 +32,16 @@ import httpx2 as httpx
 import numpy as np
 
 from load import Request, at_rate, percentile, serving, told
-from rifflux.accounts import Accounts
 from rifflux.conversations import Conversation, Conversations, Message
 from rifflux.conversations.model import conversation_row, message_row
-from rifflux.conversations.turns import Turns
+from rifflux.conversations.profile import CONVERSATIONS
+from rifflux.conversations.windows import Turns
 from rifflux.index import Index, open_index
-from rifflux.ingest.chunk import chunk_id
+from rifflux.ingest.chunking.chunker import chunk_id
 from rifflux.ingest.prepare import identity_of
-from rifflux.keeping import info_of
-from rifflux.policies import HYBRID_SEARCH
-from rifflux.profiles.conversations import CONVERSATIONS
+from rifflux.service.accounts import Accounts
+from rifflux.session.maintenance import info_of
+from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.store import open_store
 from rifflux.store.base import DocumentChange, Placed
 from rifflux.types import Scope, Vectors
@@ -126,7 +126,7 @@ def build(path: Path, users: int, messages: int, lines: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A conversation ready to be stored for any user: analysing its messages takes longer than storing them."""
+    """A conversation ready to be stored for any user: analyzing its messages takes longer than storing them."""
 
     conversation: Conversation
     changes: Sequence[DocumentChange]
@@ -136,7 +136,7 @@ class Template:
     def of(cls, index: Index, template: int, number: int, lines: Sequence[str]) -> Template:
         """The conversation of a number."""
         conversation, messages = thread(template, number, lines)
-        turns = Turns(index.analyser, CONVERSATIONS.chunker, index.embedder.count_tokens, "")
+        turns = Turns(index.analyzer, CONVERSATIONS.chunker, index.embedder.count_tokens, "")
         rows = [message_row(message, conversation) for message in messages]
         changes = [turns(conversation.id, rows, place) for place in range(len(rows))]
         count = sum(len(change.chunks) for change in changes)

@@ -28,13 +28,15 @@ import apsw
 import numpy as np
 
 import rifflux
-from rifflux.store.sqlite import SqliteStore, hnsw, keeper
-from rifflux.store.sqlite.allowed import Allowed
-from rifflux.store.sqlite.connect import connect
-from rifflux.store.sqlite.derived import current, location_of
-from rifflux.store.sqlite.packed import NAME, Packed
-from rifflux.store.sqlite.scan import apart
-from rifflux.store.sqlite.vectors import Matrix
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection import keeper
+from rifflux.store.sqlite.connection.connect import connect
+from rifflux.store.sqlite.connection.derived import current, location_of
+from rifflux.store.sqlite.semantic import hnsw
+from rifflux.store.sqlite.semantic.allowed import Allowed
+from rifflux.store.sqlite.semantic.packed import NAME, Packed
+from rifflux.store.sqlite.semantic.scan import apart
+from rifflux.store.sqlite.semantic.vectors import Matrix
 from rifflux.testing import change
 from rifflux.types import Filter, Query, Ranking, Vectors
 

@@ -24,10 +24,10 @@ from pathlib import Path
 import apsw
 
 import rifflux
-from rifflux.retrieve.understand import understand
+from rifflux.retrieve.query.understand import understand
 from rifflux.store.base import FieldWeights, Store
-from rifflux.store.sqlite import keeper
-from rifflux.store.sqlite.derived import location_of
+from rifflux.store.sqlite.connection import keeper
+from rifflux.store.sqlite.connection.derived import location_of
 from rifflux.testing import change
 from rifflux.types import Filter, Query, Ranking
 
@@ -54,7 +54,7 @@ def main() -> None:
         _copy(arguments.index, path)
         with rifflux.open(path, create=False) as index:
             print(f"{index.status().chunks:,} chunks")
-            questions = [understand(text, index.analyser) for text in _questions(arguments.data, arguments.questions)]
+            questions = [understand(text, index.analyzer) for text in _questions(arguments.data, arguments.questions)]
             _build(index)
             _searching(index.store, [query for query in questions if query.clauses])
             _following(index.store, [query for query in questions if query.clauses])

@@ -34,9 +34,9 @@ from rifflux.evaluate import read_beir
 from rifflux.evaluate.collection import Collection
 from rifflux.evaluate.measures import Bootstrap, measured
 from rifflux.index import Index
-from rifflux.retrieve.works.intent import GENERIC, INTENTS, Weights
-from rifflux.scholar import ScholarSettings
 from rifflux.types import Hit, Scores
+from rifflux.works.retrieval.intent import GENERIC, INTENTS, Weights
+from rifflux.works.retrieval.retriever import ScholarSettings
 
 COLLECTIONS = ("cacm", "stacks", "stacks:terms")
 #: What they are called in the table; others by their judgements.
@@ -44,7 +44,7 @@ TITLES = {"cacm": "CACM", "stacks": "Stacks, slogans", "stacks:terms": "Stacks, 
 DEPTH = 20
 SIGNIFICANT = 0.05
 #: Without one, evidence would be packed without its texts, which takes less time.
-LICENCE = "as its owner has it"
+LICENSE = "as its owner has it"
 #: What is measured must not depend on how busy the machine is.
 PATIENT = ScholarSettings(expansion_ms=10_000, rerank_ms=10_000)
 #: What of a subject's code names the branch, by scheme.
@@ -124,10 +124,10 @@ def _works(corpus: Path, path: Path, model: str | None) -> Iterator[Index]:
     """The collection's documents as works, imported once."""
     with rifflux.open(path, profile="works", model=model) as index:
         if not index.status().chunks:
-            index.works.import_files(corpus, licence=LICENCE, embed=False)
-        if index.works.all(without_licence=True):
+            index.works.import_files(corpus, license=LICENSE, embed=False)
+        if index.works.all(without_license=True):
             sys.exit(
-                f"{path} holds works without a licence, so their branches are not told: delete it, and run this again"
+                f"{path} holds works without a license, so their branches are not told: delete it, and run this again"
             )
         index.embed(
             lambda stage, done, total: print(stage, done, total, file=sys.stderr) if done % 4096 < 128 else None

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-import exploring  # noqa: F401 - how property tests are run is settled before any is made
 import rifflux
 
-pytest.register_assert_rewrite("rifflux.testing")
+pytest.register_assert_rewrite("rifflux.testing", "tests.support")
+import tests.support.exploring  # noqa: E402, F401 - how property tests are run is settled before any is made
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ if _typing.TYPE_CHECKING:
     )
     from rifflux.index import Index, Status
     from rifflux.index import open_index as open
-    from rifflux.repairing import repair
+    from rifflux.index.salvage import repair
     from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Link, Results, Scope, Trace, Verdict, Why
 
 __all__ = [
@@ -74,7 +74,7 @@ _ELSEWHERE = {
     "Index": ("index", "Index"),
     "Status": ("index", "Status"),
     "open": ("index", "open_index"),
-    "repair": ("repairing", "repair"),
+    "repair": ("index.salvage", "repair"),
 }
 
 

@@ -110,7 +110,7 @@ class Part:
 class Document:
     """One thing to be found: a file, a record, a message, a work.
 
-    Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None. `licence` None means that none
+    Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None. `license` None means that none
     is known.
     """
 
@@ -122,7 +122,7 @@ class Document:
     updated_at: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     links: Sequence[Link] = ()
-    licence: str | None = None
+    license: str | None = None
     identifiers: Sequence[Identifier] = ()
     tags: Sequence[Tag] = ()
     parts: Sequence[Part] = ()
@@ -335,7 +335,7 @@ class Hit:
     created_at: str | None = None
     updated_at: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    licence: str | None = None
+    license: str | None = None
     collection: str = ""
     relevance: float | None = None
     quality: str | None = None

@@ -12,7 +12,7 @@ import rifflux
 from rifflux import InvalidArgument, NotFound, OutOfScope, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.models.hashing import HashEmbedder
-from rifflux.policies import HYBRID_SEARCH
+from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.types import Vectors
 
 

@@ -15,10 +15,11 @@ import pytest
 import rifflux
 from rifflux import Document
 from rifflux.errors import ModelMismatch
-from rifflux.ingest.roots import folders, remember
 from rifflux.ingest.sync import Target
+from rifflux.ingest.walk.roots import folders, remember
 from rifflux.store.base import FieldWeights, ModelInfo
-from rifflux.store.sqlite import SqliteStore, patience
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection import patience
 from rifflux.testing import change, words
 
 WRITERS = READERS = 8

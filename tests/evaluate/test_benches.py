@@ -106,7 +106,7 @@ def test_works_are_compared_row_by_row(
     assert "What does not help:" in lines
     with rifflux.open(tmp_path / "kept" / "stacks-works.db") as index:
         index.works.import_text('{"id": 1, "title": "Closed"}', source="closed", format="jsonl", embed=False)
-    with pytest.raises(SystemExit, match=r"without a licence.*delete it"):
+    with pytest.raises(SystemExit, match=r"without a license.*delete it"):
         works.main(asked)
 
 
@@ -119,7 +119,7 @@ def test_branches_are_those_that_a_collection_itself_has(bench: Any) -> None:
     ]
     with rifflux.open(":memory:", profile="works", model="hash:64") as index:
         text = "\n".join(map(json.dumps, records))
-        index.works.import_text(text, source="acm", format="jsonl", licence="CC0-1.0")
+        index.works.import_text(text, source="acm", format="jsonl", license="CC0-1.0")
         hits = [hit for number in "123" for hit in index.chunks(f"acm:{number}")]
         assert works.branches_of(index, hits) == {"acm:4", "acm:5"}
         assert works.branches_of(index, hits[2:]) == set()

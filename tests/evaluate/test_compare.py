@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small import DOCUMENTS, write_collection
 
 import rifflux
 from rifflux.errors import InvalidArgument, UnusableIndex
 from rifflux.evaluate import STANDARD, Cache, Collection, Outcome, Run, ablation, compare, parse_run, read_beir
 from rifflux.evaluate import build as building
 from rifflux.models import load_embedder
+from tests.support.collection import DOCUMENTS, write_collection
 
 LEXICAL = Run("lexical", {"mode": "lexical"})
 KEYS = ["collection", "qrels", "run", "queries", "ndcg@10", "recall@20", "mrr@10", "p@5", "p50_ms", "p95_ms", "p_value"]
@@ -132,7 +132,7 @@ def test_progress_is_told(folder: Path, cache: Cache) -> None:
 
 def test_an_ablation_names_each_channel_and_fusion_once() -> None:
     from rifflux.retrieve.fuse import FUSIONS
-    from rifflux.retrieve.rerank import RERANKERS
+    from rifflux.retrieve.steps.rerank import RERANKERS
 
     names = [run.name for run in ablation()]
     assert names == ["lexical", "semantic", *FUSIONS, *(f"hybrid+{name}" for name in RERANKERS)]

@@ -10,8 +10,8 @@ import pytest
 import rifflux
 from rifflux import Document, InvalidArgument, NotFound
 from rifflux.evaluate import Run, compare, read_feedback
-from rifflux.store.sqlite import connect
-from rifflux.store.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
+from rifflux.store.sqlite.connection import connect
+from rifflux.store.sqlite.connection.schema import MIGRATIONS, SCHEMA_VERSION
 
 
 @pytest.fixture

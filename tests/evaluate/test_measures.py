@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exploring import examples
 from rifflux.errors import MissingExtra
 from rifflux.evaluate import Bootstrap, Question
 from rifflux.evaluate.measures import measured
+from tests.support.exploring import examples
 
 QUESTIONS = [
     Question("q1", "first", {"a": 2, "b": 1, "c": 0}),

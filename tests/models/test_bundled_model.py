@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from exploring import examples
 from rifflux.models import Embedder, load_embedder
 from rifflux.models.onnx import OnnxEmbedder
 from rifflux.models.registry import BUNDLED
+from tests.support.exploring import examples
 
 HERE = Path(__file__).parent
 TEXTS: list[str] = json.loads((HERE / "minilm_texts.json").read_text("utf-8"))
@@ -112,7 +112,7 @@ class TestFolder:
         assert hashlib.sha256(content).hexdigest() == settings["digest"]
         assert OnnxEmbedder.load(BUNDLED).settings.compute_digest() == settings["digest"]
 
-    def test_carries_its_licence(self):
+    def test_carries_its_license(self):
         assert "Apache License" in (BUNDLED / "LICENSE").read_text()
         assert "quantised" in (BUNDLED / "NOTICE").read_text()
 

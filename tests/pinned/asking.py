@@ -26,24 +26,26 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 from mcp import Client
 from mcp.types import TextContent
-from questions import CASES, Case
 from structlog.testing import capture_logs
-from world import MAIN, WORKS, World, world
 
 from rifflux import Hit, Results, RiffluxError
-from rifflux.accounts import Accounts
-from rifflux.scholar import Retrieval
+from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import main
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
-from rifflux.surfaces.mcp import Workspace, server
+from rifflux.surfaces.mcp.server import Workspace, server
+from rifflux.works.retrieval.retriever import Retrieval
+from tests.pinned.questions import CASES, Case
+from tests.pinned.world import MAIN, WORKS, World, world
 
-__all__ = ["RENAMED", "SNAPSHOT", "SURFACES", "answers", "comparable", "written"]
+__all__ = ["RENAMED", "SNAPSHOT", "SURFACES", "answers", "comparable", "former_keys", "written"]
 
 SNAPSHOT = Path(__file__).with_name("snapshot.json")
 SURFACES = ("python", "cli", "http", "mcp")
 #: Keys that are called otherwise than in the snapshot: the new name of each, and the one that is recorded.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {"license": "licence"}
+#: Words of messages that are spelled otherwise than in the snapshot, likewise.
+REWORDED: dict[str, str] = {"o license is recorded": "o licence is recorded"}
 #: Values that are never twice the same; of tables of times, the names are kept.
 VOLATILE = frozenset(("seconds", "synced_at", "bytes"))
 TIMES = frozenset(("milliseconds", "latency_ms"))
@@ -208,14 +210,13 @@ def answers(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def comparable(value: Any, folder: Path, key: str = "") -> Any:
-    """Return an answer without what may differ from run to run, under the keys of the snapshot."""
+    """Return an answer without what may differ from run to run."""
     if key in VOLATILE and value is not None:
         return "(varies)"
     if isinstance(value, Mapping):
         if key in TIMES:
             return sorted(value)
-        former = {RENAMED.get(str(name), str(name)): each for name, each in value.items()}
-        return {name: comparable(each, folder, name) for name, each in former.items()}
+        return {name: comparable(each, folder, name) for name, each in value.items()}
     if isinstance(value, list):
         return [comparable(each, folder) for each in value]
     if isinstance(value, float):
@@ -223,10 +224,19 @@ def comparable(value: Any, folder: Path, key: str = "") -> Any:
     return _shortened(value, folder) if isinstance(value, str) else value
 
 
+def former_keys(value: Any) -> Any:
+    """Return an answer under its former keys; also for what is recorded, where some answers had the new ones before."""
+    if isinstance(value, Mapping):
+        return {RENAMED.get(name, name): former_keys(each) for name, each in value.items()}
+    return [former_keys(each) for each in value] if isinstance(value, list) else value
+
+
 def _shortened(text: str, folder: Path) -> str:
     text = text.replace(str(folder), "(folder)")
     for new, old in RENAMED.items():
         text = re.sub(rf"(?<![\w-]){re.escape(new)}" + _VALUE, old, text)
+    for new, old in REWORDED.items():
+        text = text.replace(new, old)
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}… ({len(text)} characters, {hashlib.sha256(text.encode()).hexdigest()[:12]})"

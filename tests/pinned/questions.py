@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from world import MAIN, MODEL, WORKS, World
-
 import rifflux
-from rifflux.policies import HYBRID_SEARCH
-from rifflux.surfaces.contract import SearchService
+from rifflux.session.policies import HYBRID_SEARCH
+from rifflux.surfaces.shared.contract import SearchService
 from rifflux.types import Bound, Filter
+from tests.pinned.world import MAIN, MODEL, WORKS, World
 
 __all__ = ["CASES", "Case"]
 

@@ -1,7 +1,7 @@
-"""Record the snapshot anew: `python tests/pinned/record.py`, from any folder.
+"""Record the snapshot anew: `python -m tests.pinned.record`.
 
-Only for a difference that is meant; CHANGELOG tells it with its reason. A key that is only called otherwise belongs in
-`RENAMED` of `asking.py` instead.
+Only for a difference that is meant; CHANGELOG tells it with its reason. A key that is only called otherwise, or a
+message that is only worded otherwise, belongs in `RENAMED` or `REWORDED` of `asking.py` instead.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from asking import SNAPSHOT, answers, written
+from tests.pinned.asking import SNAPSHOT, answers, written
 
 
 def main() -> None:

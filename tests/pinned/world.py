@@ -21,12 +21,12 @@ from unittest.mock import patch
 
 import rifflux
 from rifflux import Document, Index, Scope
-from rifflux.ingest import chunk
+from rifflux.ingest.chunking import chunker
 from rifflux.memories import Memories
 from rifflux.models.hashing import HashEmbedder
-from rifflux.policies import HYBRID_SEARCH
-from rifflux.scholar import ScholarSettings
+from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.types import Vectors
+from rifflux.works.retrieval.retriever import ScholarSettings
 
 __all__ = ["MAIN", "NOW", "WORKS", "World", "standing_still", "world"]
 
@@ -321,14 +321,14 @@ def standing_still(folder: Path) -> Iterator[None]:
 
     The ids of chunks of files depend on where these are: here, on where they are in the folder.
     """
-    counter, chunk_id = itertools.count(1), chunk.chunk_id
+    counter, chunk_id = itertools.count(1), chunker.chunk_id
     year = int(1970 + NOW // 31_556_952)
 
     def id_in_folder(identity: str, *rest: Any) -> int:
         return chunk_id(identity.replace(str(folder), "(folder)"), *rest)
 
     with ExitStack() as stack:
-        stack.enter_context(patch.object(chunk, "chunk_id", id_in_folder))
+        stack.enter_context(patch.object(chunker, "chunk_id", id_in_folder))
         stack.enter_context(patch.object(secrets, "token_hex", lambda size=8: f"{next(counter):0{2 * size}x}"))
         stack.enter_context(patch.object(Memories.__init__, "__defaults__", (None, lambda: NOW)))
         stack.enter_context(patch.object(ScholarSettings.__init__, "__defaults__", (60_000.0, 60_000.0, year)))

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.text.analyser import analyser
+from rifflux.text.analyzer import analyzer
 from rifflux.text.highlight import matches, stretch
 
 
 def marked(text: str, query: str) -> list[str]:
     """The pieces of a text that a query highlights."""
-    english = analyser()
+    english = analyzer()
     return [text[start:end] for start, end in matches(text, english.terms(query), english)]
 
 
@@ -42,7 +42,7 @@ def test_the_words_of_the_question_are_marked_without_their_punctuation(
 
 @given(st.text(), st.text())
 def test_marks_are_in_order_and_never_overlap(text: str, query: str) -> None:
-    spans = matches(text, analyser().terms(query), analyser())
+    spans = matches(text, analyzer().terms(query), analyzer())
     edges = [edge for span in spans for edge in span]
     assert edges == sorted(edges)
     assert all(0 <= start < end <= len(text) for start, end in spans)
@@ -54,10 +54,10 @@ def test_a_short_text_is_shown_whole() -> None:
 
 def test_the_stretch_with_most_marks_wins_and_the_earliest_of_equals() -> None:
     text = "filler " * 50 + "cache " + "filler " * 50 + "cache and cache " + "filler " * 50 + "cache or cache " * 2
-    spans = matches(text, ["cach"], analyser())
+    spans = matches(text, ["cach"], analyzer())
     start, end = stretch(text, spans, 100)
     assert text[start:end].count("cache") == 4
-    start, end = stretch(text[:-30], matches(text[:-30], ["cach"], analyser()), 100)
+    start, end = stretch(text[:-30], matches(text[:-30], ["cach"], analyzer()), 100)
     assert text[start:end].count("cache") == 2
 
 
@@ -71,7 +71,7 @@ def test_a_stretch_is_cut_between_words_and_about_as_long_as_asked(
     words: list[str], length: int, data: st.DataObject
 ) -> None:
     text = " ".join(words)
-    spans = data.draw(st.sampled_from([[], matches(text, [words[-1]], analyser("none"))]))
+    spans = data.draw(st.sampled_from([[], matches(text, [words[-1]], analyzer("none"))]))
     start, end = stretch(text, spans, length)
     assert start == 0 or text[start - 1] == " "
     assert end == len(text) or text[end] == " "

@@ -1,4 +1,4 @@
-"""Formulas are the same to the analyser in every notation, and what is no formula is left alone."""
+"""Formulas are the same to the analyzer in every notation, and what is no formula is left alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
-from rifflux.text.analyser import Analyser, analyser
+from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.text.notation import one_notation
 
 SAME = [
@@ -51,7 +51,7 @@ SAME = [
 
 @pytest.mark.parametrize("spellings", SAME, ids=lambda spellings: spellings[0])
 def test_all_spellings_of_a_formula_give_equal_terms(spellings: list[str]) -> None:
-    read = analyser("english", "notation").terms
+    read = analyzer("english", "notation").terms
     terms = {spelling: read(spelling) for spelling in spellings}
     assert terms[spellings[0]]
     assert all(each == terms[spellings[0]] for each in terms.values()), terms
@@ -70,7 +70,7 @@ def test_all_spellings_of_a_formula_give_equal_terms(spellings: list[str]) -> No
     ],
 )
 def test_different_symbols_stay_different(one: str, other: str) -> None:
-    read = analyser("english", "notation").terms
+    read = analyzer("english", "notation").terms
     assert read(one) != read(other)
 
 
@@ -90,7 +90,7 @@ def test_different_symbols_stay_different(one: str, other: str) -> None:
     ],
 )
 def test_a_dollar_that_begins_no_formula_harms_none(text: str, plain: str) -> None:
-    read = analyser("english", "notation").terms
+    read = analyzer("english", "notation").terms
     assert read(text) == read(plain)
 
 
@@ -105,15 +105,15 @@ def test_a_dollar_that_begins_no_formula_harms_none(text: str, plain: str) -> No
     ],
 )
 def test_text_without_formulas_gives_the_terms_it_always_gave(text: str) -> None:
-    assert analyser("english", "notation").terms(text) == analyser("english", "latex").terms(text)
+    assert analyzer("english", "notation").terms(text) == analyzer("english", "latex").terms(text)
 
 
 def test_the_other_ways_to_read_mathematics_are_as_they_were() -> None:
     text = r"$\mathcal{O}_X$ and H¹"
-    assert analyser("english").terms(text) == ["o_x", "o", "x", "h1"]
-    assert analyser("english", "none").terms(text) == ["mathcal", "o", "_x", "x", "h1"]
+    assert analyzer("english").terms(text) == ["o_x", "o", "x", "h1"]
+    assert analyzer("english", "none").terms(text) == ["mathcal", "o", "_x", "x", "h1"]
     with pytest.raises(InvalidArgument, match="notation"):
-        Analyser("english", "algebra")
+        Analyzer("english", "algebra")
 
 
 letters = st.sampled_from(["x", "A", "f", r"\alpha", r"\mathcal{F}", "𝒢", "β", "ℤ", "12"])
@@ -132,13 +132,13 @@ def test_what_is_in_one_notation_stays_as_it_is(formula: str, marked: bool) -> N
 
 @given(formulas)
 def test_blanks_and_delimiters_make_no_difference_to_a_formula(formula: str) -> None:
-    read = analyser("english", "notation").terms
+    read = analyzer("english", "notation").terms
     assert read(f"${formula}$") == read(rf"\({formula}\)") == read(rf"\[ {formula} \]")
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_read(text: str) -> None:
-    assert all(" " not in term for term in analyser("english", "notation").terms(text))
+    assert all(" " not in term for term in analyzer("english", "notation").terms(text))
 
 
 @given(st.text(st.sampled_from("\\{}_^$*ab1 ()-"), max_size=40))
@@ -153,4 +153,4 @@ dollars = st.sampled_from(["$", "$$", "5", "x_1", "sheaf", "\\", "-", "\\(", "\\
 def test_dollars_of_any_sort_are_read(text: str) -> None:
     once = one_notation(text)
     assert not any(mark in once for mark in "\x01\x02")
-    assert analyser("english", "notation").joined(text) == " ".join(analyser("english", "notation").terms(text))
+    assert analyzer("english", "notation").joined(text) == " ".join(analyzer("english", "notation").terms(text))

@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
-from exploring import examples
 from rifflux import Index
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.ingest.works.base import Source
-from rifflux.ingest.works.bibtex import read
 from rifflux.types import Identifier, Tag
 from rifflux.works import Work
 from rifflux.works.export import bibtex, cite_keys, csl
+from rifflux.works.importers.base import Source
+from rifflux.works.importers.bibtex import read
+from tests.support.exploring import examples
 
 WORK = Work(
     title="Sheaves & schemes: 100% of $\\mathcal{O}_X$",
@@ -27,10 +27,10 @@ WORK = Work(
     venue="Annals",
     identifiers=(Identifier("arxiv", "math/0102001"), Identifier("doi", "10.2307/1969915")),
     tags=(Tag("keyword", "sheaves"), Tag("msc", "14F05")),
-    licence="CC-BY-4.0",
+    license="CC-BY-4.0",
     kind="article",
 )
-TOLD = ("title", "abstract", "authors", "year", "date", "venue", "licence", "kind")
+TOLD = ("title", "abstract", "authors", "year", "date", "venue", "license", "kind")
 
 
 @pytest.mark.parametrize("format", ["bibtex", "csl"])
@@ -65,7 +65,7 @@ def test_keys_to_cite_by_are_unlike_each_other() -> None:
     assert list(cite_keys(works)) == ["serre1955sheaves", "serre1955sheaves-2", "work", "cartanemiles"]
 
 
-def test_an_abstract_without_a_licence_is_not_exported(index: Index) -> None:
+def test_an_abstract_without_a_license_is_not_exported(index: Index) -> None:
     index.works.add(Work("Title", "Secret words.", identifiers=(Identifier("doi", "10.1000/a"),)), embed=False)
     for format in ("bibtex", "csl"):
         assert "Secret" not in index.works.export("doi:10.1000/a", format=format)
@@ -80,4 +80,4 @@ def test_an_unknown_work_or_format_is_refused(index: Index) -> None:
 
 def test_an_item_leaves_out_what_is_not_known() -> None:
     known = {"id": "k", "type": "document", "title": "Only a title", "license": "CC0-1.0"}
-    assert csl(Work("Only a title", licence="CC0-1.0"), "k") == known
+    assert csl(Work("Only a title", license="CC0-1.0"), "k") == known

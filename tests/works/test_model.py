@@ -24,14 +24,14 @@ works = st.builds(
         st.builds(Passage, words, st.sampled_from(["section", "proof"]), st.tuples(words), words), max_size=4
     ).map(tuple),
     citations=st.lists(st.builds(Link, words, st.just("cites"), st.floats(0, 1)), max_size=3).map(tuple),
-    licence=st.none() | words,
+    license=st.none() | words,
 )
 
 
 @given(works)
 def test_a_work_comes_back_from_its_document(work: Work) -> None:
     back = work_of(document_of(work, "key"))
-    told = ("title", "abstract", "authors", "year", "venue", "passages", "licence", "kind")
+    told = ("title", "abstract", "authors", "year", "venue", "passages", "license", "kind")
     assert [getattr(back, name) for name in told] == [getattr(work, name) for name in told]
     assert set(back.identifiers) == set(work.identifiers)
     assert set(back.tags) == set(work.tags)

@@ -1,6 +1,6 @@
 """Conversations: messages of a user, added, imported, searched through the turns around them."""
 
-from rifflux.conversations.book import Conversations
+from rifflux.conversations.conversations import Conversations
 from rifflux.conversations.model import (
     Conversation,
     Group,

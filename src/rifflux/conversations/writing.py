@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rifflux.conversations.model import Conversation, Message, as_given, message_row, retitled, was_added
-from rifflux.conversations.turns import Turns
+from rifflux.conversations.windows import Turns
 from rifflux.store.base import DocumentChange, Placed, Store
 from rifflux.text.dates import timestamp
 from rifflux.types import Document

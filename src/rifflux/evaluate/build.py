@@ -24,11 +24,11 @@ from rifflux.evaluate.runs import Run
 from rifflux.index import Index, open_index
 from rifflux.models import Embedder, load_embedder
 from rifflux.models.base import fingerprint_of
-from rifflux.profiles import Profile
-from rifflux.profiles import profile as find_profile
-from rifflux.retrieve.rerank import RerankSettings
+from rifflux.retrieve.steps.rerank import RerankSettings
+from rifflux.session.profiles import Profile
+from rifflux.session.profiles import profile as find_profile
 from rifflux.store.base import Store
-from rifflux.store.sqlite.schema import SCHEMA_VERSION
+from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.types import Progress
 
 __all__ = ["Cache"]
@@ -171,7 +171,7 @@ def _digest(path: Path) -> str:
 
 @cache
 def _code() -> str:
-    """A hash of the code that reads, cuts and analyses: whoever changes it wants to see what that does."""
+    """A hash of the code that reads, cuts and analyzes: whoever changes it wants to see what that does."""
     digest = hashlib.blake2b()
     for package in (rifflux.ingest, rifflux.text):
         for folder in package.__path__:

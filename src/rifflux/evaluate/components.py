@@ -13,7 +13,7 @@ import numpy as np
 
 from rifflux.evaluate.collection import Collection, Question
 from rifflux.index import Index
-from rifflux.retrieve.rerank.features import COMPONENTS, Candidates, Weights
+from rifflux.retrieve.steps.rerank.features import COMPONENTS, Candidates, Weights
 from rifflux.types import Hit, Ids, Query, Scores
 
 __all__ = ["ORDER", "Judged", "column", "components", "judged"]

@@ -21,8 +21,8 @@ from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.fuse.stored import dump_fusion
 from rifflux.retrieve.pipeline import Stopwatch
-from rifflux.retrieve.rerank.features import Weights
-from rifflux.retrieve.rerank.stored import dump_weights
+from rifflux.retrieve.steps.rerank.features import Weights
+from rifflux.retrieve.steps.rerank.stored import dump_weights
 from rifflux.store.base import Store
 from rifflux.types import Ids, Progress, Ranking, Scores
 

@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from rifflux.ingest.chunk import embedding_text
+from rifflux.ingest.chunking.chunker import embedding_text
 from rifflux.models.base import Embedder
 from rifflux.models.cores import stand_back
 from rifflux.store.base import DocumentChange, Pending, Store

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from rifflux.ingest.chunk import Chunker, chunk_id, embedding_text
+from rifflux.ingest.chunking.chunker import Chunker, chunk_id, embedding_text
 from rifflux.ingest.kind import guess_kind
-from rifflux.store.base import AnalysedChunk, DocumentChange
+from rifflux.store.base import AnalyzedChunk, DocumentChange
 from rifflux.store.mending import NAMING, Analysis, StoredChunk
-from rifflux.text.analyser import Analyser
+from rifflux.text.analyzer import Analyzer
 from rifflux.types import Block, Chunk, Document
 
 __all__ = ["Preparer", "analysis_of", "identity_of"]
@@ -25,9 +25,9 @@ def identity_of(owner: str, collection: str, key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Preparer:
-    """Chunks and analyses documents of an owner. `count` gives the embedder's tokens of a text."""
+    """Chunks and analyzes documents of an owner. `count` gives the embedder's tokens of a text."""
 
-    analyser: Analyser
+    analyzer: Analyzer
     chunker: Chunker
     count: Callable[[str], int]
     owner: str = ""
@@ -39,17 +39,17 @@ class Preparer:
         chunks = self.chunker(document, blocks, self.count, identity=identity)
         if not chunks and document.title:
             chunks = [Chunk(chunk_id(identity, (), document.title, 0), 0, document.title, (0, 0))]
-        title = self.analyser.joined(document.title)
-        return DocumentChange(document, path, tuple(self._analysed(document, title, chunk) for chunk in chunks))
+        title = self.analyzer.joined(document.title)
+        return DocumentChange(document, path, tuple(self._analyzed(document, title, chunk) for chunk in chunks))
 
-    def _analysed(self, document: Document, title: str, chunk: Chunk) -> AnalysedChunk:
+    def _analyzed(self, document: Document, title: str, chunk: Chunk) -> AnalyzedChunk:
         text = "" if chunk.span == (0, 0) else chunk.text
         stored = StoredChunk(document.title, chunk.headings, text, _subjects(document))
-        headings, body = _terms(self.analyser, stored)
+        headings, body = _terms(self.analyzer, stored)
         hash = _hash_of(stored)
         # Subjects and identifiers are searched as words, and not embedded.
         words = _hash("\n".join([str(hash), *stored.subjects])) if stored.subjects else None
-        return AnalysedChunk(chunk=chunk, title=title, headings=headings, body=body, hash=hash, words=words)
+        return AnalyzedChunk(chunk=chunk, title=title, headings=headings, body=body, hash=hash, words=words)
 
 
 def _subjects(document: Document) -> tuple[str, ...]:
@@ -58,18 +58,18 @@ def _subjects(document: Document) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(tag.value for tag in document.tags), *names]))
 
 
-def analysis_of(analyser: Analyser) -> Analysis:
+def analysis_of(analyzer: Analyzer) -> Analysis:
     """What makes terms and hashes anew of chunks that are stored, the same as when they were stored first."""
     return Analysis(
-        lambda stored: (analyser.joined(stored.title), *_terms(analyser, stored)), _hash_of, analyser.revision
+        lambda stored: (analyzer.joined(stored.title), *_terms(analyzer, stored)), _hash_of, analyzer.revision
     )
 
 
-def _terms(analyser: Analyser, stored: StoredChunk) -> tuple[str, str]:
+def _terms(analyzer: Analyzer, stored: StoredChunk) -> tuple[str, str]:
     """The terms of headings and subjects, and those of the body."""
     # A breadcrumb that starts with the title adds nothing to the title field by saying it again.
     headings = stored.headings[1:] if stored.headings[:1] == (stored.title,) else stored.headings
-    return analyser.joined(" \n".join([*headings, *stored.subjects])), analyser.joined(stored.text)
+    return analyzer.joined(" \n".join([*headings, *stored.subjects])), analyzer.joined(stored.text)
 
 
 def _hash_of(stored: StoredChunk) -> int:

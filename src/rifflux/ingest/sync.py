@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeGuard
 
 from rifflux.errors import NotFound
-from rifflux.ingest.find import Finder, Found, Skipped
-from rifflux.ingest.job import UNFINISHED, Job, Outcome, is_current
-from rifflux.ingest.lines import Assembled, jobs_of
-from rifflux.ingest.reading import Reading
+from rifflux.ingest.parallel.job import UNFINISHED, Job, Outcome, is_current
+from rifflux.ingest.parallel.lines import Assembled, jobs_of
+from rifflux.ingest.parallel.runner import Reading
+from rifflux.ingest.walk.find import Finder, Found, Skipped
 from rifflux.ingest.write import Writer
 from rifflux.store.base import FileState, Store
 from rifflux.types import Failure, Progress

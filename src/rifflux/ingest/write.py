@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from rifflux.ingest.job import FileChange
+from rifflux.ingest.parallel.job import FileChange
 from rifflux.store.base import Placed, Store
 
 __all__ = ["Writer"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
-from rifflux.retrieve.candidates import Source
+from rifflux.retrieve.channels import Source
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, Fused, ranks_of
 from rifflux.types import Hit, Ids, Query, Ranking, Results, Scores, Trace, Why
 

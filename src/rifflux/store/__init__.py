@@ -10,7 +10,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.store.base import Store
 
 if TYPE_CHECKING:
-    from rifflux.store.sqlite.salvage import Salvaged
+    from rifflux.store.sqlite.maintenance.salvage import Salvaged
 
 __all__ = ["STORES", "Store", "open_store", "salvage_store"]
 
@@ -38,6 +38,6 @@ def salvage_store(path: str | Path) -> Salvaged:
 
     Raises `DamagedIndex` if nothing can be read, and leaves everything as it was.
     """
-    from rifflux.store.sqlite.salvage import salvage
+    from rifflux.store.sqlite.maintenance.salvage import salvage
 
     return salvage(str(path))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from rifflux.store.register import Register
+from rifflux.store.registry import Register
 from rifflux.types import (
     Chunk,
     Clause,
@@ -35,7 +35,7 @@ __all__ = [
     "LONGEST_NAME",
     "PART",
     "VARIANT",
-    "AnalysedChunk",
+    "AnalyzedChunk",
     "DocumentChange",
     "Edge",
     "Event",
@@ -69,7 +69,7 @@ class FieldWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalysedChunk:
+class AnalyzedChunk:
     """A chunk with its terms, space-separated by field, and `hash`: 63 bits of what is embedded.
 
     `embedded` is what is embedded where that is not title, headings and text; `words` are 63 bits of the terms, needed
@@ -91,7 +91,7 @@ class DocumentChange:
 
     document: Document
     path: str
-    chunks: tuple[AnalysedChunk, ...]
+    chunks: tuple[AnalyzedChunk, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ __all__ = ["NAMING", "REVISION", "Analysis", "Mended", "StoredChunk"]
 #: The schemes of identifiers that people type to find a document; its own key is one too.
 NAMING = ("arxiv", "doi", "tag")
 
-#: The setting that tells which revision of the analyser made the terms of an index; without it, the first.
+#: The setting that tells which revision of the analyzer made the terms of an index; without it, the first.
 REVISION = "analysis"
 
 
@@ -31,7 +31,7 @@ class StoredChunk:
 class Analysis:
     """Makes the terms of a chunk anew, those of title, headings and body, and the hash of what is embedded.
 
-    `revision` is the analyser's: terms that were made by another are no longer what a question's are.
+    `revision` is the analyzer's: terms that were made by another are no longer what a question's are.
     """
 
     terms: Callable[[StoredChunk], tuple[str, str, str]]

@@ -6,8 +6,8 @@ from hashlib import blake2b
 
 import numpy as np
 
-from rifflux.store.base import AnalysedChunk, DocumentChange, FieldWeights, ModelInfo
-from rifflux.text.analyser import analyser
+from rifflux.store.base import AnalyzedChunk, DocumentChange, FieldWeights, ModelInfo
+from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Vectors
 
 __all__ = ["MODEL", "WEIGHTS", "change", "number_of", "vector_of", "words"]
@@ -22,9 +22,9 @@ def change(key: str, *texts: str, title: str = "", first_id: int | None = None, 
     chunks = []
     for position, text in enumerate(texts):
         id = number_of(key, text) if first_id is None else first_id + position
-        terms = analyser().joined
+        terms = analyzer().joined
         chunk = Chunk(id, position, text, (0, len(text)))
-        chunks.append(AnalysedChunk(chunk, terms(title), "", terms(text), number_of(title, text)))
+        chunks.append(AnalyzedChunk(chunk, terms(title), "", terms(text), number_of(title, text)))
     return DocumentChange(document, key, tuple(chunks))
 
 
@@ -35,7 +35,7 @@ def number_of(*parts: str) -> int:
 
 def words(text: str, **fields: object) -> Query:
     """A query for any of the words of `text`."""
-    return Query(text, tuple((term,) for term in analyser().terms(text)), **fields)  # type: ignore[arg-type]
+    return Query(text, tuple((term,) for term in analyzer().terms(text)), **fields)  # type: ignore[arg-type]
 
 
 def vector_of(*values: float) -> Vectors:

@@ -241,7 +241,7 @@ class StoreContract:
     def test_a_document_comes_back_as_it_was_put(self, store: Store) -> None:
         put = change(
             "a", "some text", title="T", kind="note", created_at="2024-01-01", updated_at="2024-01-02",
-            metadata={"n": 1, "tags": ["x"]}, links=(Link("b", "cites", 0.5),), licence="CC0",
+            metadata={"n": 1, "tags": ["x"]}, links=(Link("b", "cites", 0.5),), license="CC0",
         )  # fmt: skip
         store.put("c", put)
         assert store.document("c", "a") == put.document

@@ -1,6 +1,6 @@
 """Accents and letters that LaTeX writes as commands: `Erd{\\H o}s`, `\\v Cech`, `Weierstra{\\ss}`, and Łojasiewicz.
 
-Accents are dropped and letters written out (Łoś is Los, Øksendal is Oksendal, Nœther is Noether), as the analyser of
+Accents are dropped and letters written out (Łoś is Los, Øksendal is Oksendal, Nœther is Noether), as the analyzer of
 mathematics wants them: who asks for a name types it with or without.
 """
 

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
-from rifflux.text.analyser import CJK, Analyser
+from rifflux.text.analyzer import CJK, Analyzer
 from rifflux.types import Span
 
 __all__ = ["matches", "stretch"]
@@ -24,12 +24,12 @@ _AROUND = ".,;:!?\"'()[]{}<>`*_|~…“”‘’«»„"
 _REACH = 40
 
 
-def matches(text: str, terms: Collection[str], analyser: Analyser) -> list[Span]:
+def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]:
     """The spans of the words of `text` that share a term with the question, in order, none overlapping."""
     wanted = set(terms)
     found: list[Span] = []
     for start, end in _words(text):
-        if wanted.isdisjoint(analyser.terms(text[start:end])):
+        if wanted.isdisjoint(analyzer.terms(text[start:end])):
             continue
         if found and start < found[-1][1]:
             start = found.pop()[0]

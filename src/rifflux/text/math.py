@@ -1,4 +1,4 @@
-"""LaTeX and Unicode mathematics brought to the plain spelling that the analyser can read.
+"""LaTeX and Unicode mathematics brought to the plain spelling that the analyzer can read.
 
 `\\mathcal{O}_X`, `{\\mathcal O}_X` and 𝒪_X all become `O_X`; `H^{1}` becomes `H^1`. Nothing is solved or understood:
 only the ways of writing one symbol meet.

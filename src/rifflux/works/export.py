@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rifflux.errors import InvalidArgument
+from rifflux.text.titles import plain
 from rifflux.works.model import Work
-from rifflux.works.titles import plain
 
 __all__ = ["bibtex", "cite_keys", "csl", "style_of"]
 
@@ -27,8 +27,8 @@ _TYPES: Mapping[str, tuple[str, str]] = {
 }
 _VENUE = {"article": "journal", "inproceedings": "booktitle", "incollection": "booktitle", "phdthesis": "school"}
 _VENUE |= {"book": "publisher", "techreport": "institution"}
-#: What a bibliography says of a work without a licence record, of which it is given no more than that.
-_CLOSED = "No licence is recorded: only title and identifiers are told."
+#: What a bibliography says of a work without a license record, of which it is given no more than that.
+_CLOSED = "No license is recorded: only title and identifiers are told."
 _SPECIAL = re.compile(r"(?<!\\)[&%#_]")
 _MATH = re.compile(r"(\$[^$]*\$)")
 
@@ -60,8 +60,8 @@ def bibtex(work: Work, key: str) -> str:
         "isbn": names.get("isbn", ""),
         "keywords": ", ".join(tag.value for tag in work.tags if tag.scheme in ("keyword", "term")),
         "abstract": work.abstract,
-        "license": work.licence or "",
-        "annote": "" if work.licence else _CLOSED,
+        "license": work.license or "",
+        "annote": "" if work.license else _CLOSED,
     }
     lines = [f"  {name} = {{{_braced(name, value)}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])
@@ -83,8 +83,8 @@ def csl(work: Work, key: str) -> dict[str, Any]:
         "note": f"arXiv:{names['arxiv']}" if "arxiv" in names else None,
         "keyword": ", ".join(tag.value for tag in work.tags if tag.scheme in ("keyword", "term")),
         "abstract": work.abstract,
-        "license": work.licence,
-        "annote": None if work.licence else _CLOSED,
+        "license": work.license,
+        "annote": None if work.license else _CLOSED,
     }
     return {name: value for name, value in item.items() if value}
 

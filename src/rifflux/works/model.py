@@ -1,7 +1,7 @@
 """A research work, and the document it is stored as.
 
 The document's text is the abstract and the passages, one after the other, and its parts say which is which. Title,
-dates, identifiers, tags, links and licence are the document's own; authors, year, venue and sources are in its
+dates, identifiers, tags, links and license are the document's own; authors, year, venue and sources are in its
 metadata, so that they can be asked for as facets. Among the identifiers are the beginning of the title, and its
 beginning and end with the names of authors, to find duplicates by. Tags are stored in the order of the alphabet; which
 of them comes first in the work, its primary category, is in the metadata.
@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rifflux.text.titles import TITLE, title_keys
 from rifflux.types import Document, Identifier, Link, Part, Tag
-from rifflux.works.titles import TITLE, title_keys
 
 __all__ = ["ABSTRACT", "PRIMARY", "WORK", "Passage", "Work", "document_of", "names_of", "primary_of", "work_of"]
 
@@ -46,8 +46,8 @@ class Passage:
 class Work:
     """A paper, book or statement. `kind` says which; `date` is an ISO 8601 date, the most exact that is known.
 
-    `citations` name what is cited by `scheme:value`; their targets need not be known. `licence` is an SPDX identifier
-    or what the source says; None means that no licence is known: the text must not be shown then.
+    `citations` name what is cited by `scheme:value`; their targets need not be known. `license` is an SPDX identifier
+    or what the source says; None means that no license is known: the text must not be shown then.
     """
 
     title: str
@@ -59,7 +59,7 @@ class Work:
     tags: tuple[Tag, ...] = ()
     passages: tuple[Passage, ...] = ()
     citations: tuple[Link, ...] = ()
-    licence: str | None = None
+    license: str | None = None
     kind: str = WORK
     date: str | None = None
     updated: str | None = None
@@ -92,7 +92,7 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
         updated_at=work.updated,
         metadata={**work.metadata, **{name: value for name, value in facts.items() if value}},
         links=tuple(sorted(_strongest(work.citations), key=lambda link: (link.key, link.kind))),
-        licence=work.licence,
+        license=work.license,
         identifiers=tuple(sorted(names, key=lambda each: (each.scheme, each.value))),
         tags=tuple(sorted(set(work.tags))),
         parts=parts,
@@ -115,7 +115,7 @@ def work_of(document: Document) -> Work:
         tags=tuple(sorted(document.tags, key=lambda tag: f"{tag.scheme}:{tag.value}" != facts.get(PRIMARY))),
         passages=tuple(each for each in passages if each.kind != ABSTRACT),
         citations=tuple(document.links),
-        licence=document.licence,
+        license=document.license,
         kind=document.kind,
         date=document.created_at,
         updated=document.updated_at,

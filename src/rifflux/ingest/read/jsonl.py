@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.chunk import blocks_of
+from rifflux.ingest.chunking.chunker import blocks_of
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.code import read_code
 from rifflux.ingest.read.decode import decode
@@ -21,7 +21,7 @@ _KEY = ("_id", "id", "key")
 _TEXT = ("text", "content", "body")
 _CREATED = ("created_at", "created", "date")
 _UPDATED = ("updated_at", "updated", "modified")
-_LICENCE = ("licence", "license")
+_LICENSE = ("license", "licence")
 _OTHER = ("title", "metadata", "kind", "links")
 #: Of more bad lines than this, only the number is told.
 MOST_FAILURES = 20
@@ -33,7 +33,7 @@ def read(file: File) -> Iterator[Parsed | Failure]:
     """A document for each line, under its own key, or `path#line` if it has none.
 
     A record may have `_id` (or `id`, `key`), `title`, `text` (`content`, `body`), `metadata`, `created_at`
-    (`date`), `updated_at`, `kind`, `links` and `licence`; other plain fields join the metadata. A bad line
+    (`date`), `updated_at`, `kind`, `links` and `license`; other plain fields join the metadata. A bad line
     yields a `Failure` and the rest goes on; of records with the same key the last counts. Raises `Unreadable`
     if no line is good.
     """
@@ -135,7 +135,7 @@ def _parsed(file: File, number: int, record: Any) -> Parsed:
         kind=kind if isinstance(kind, str) and kind else "record",
         metadata=_metadata(record),
         links=tuple(_links(record)),
-        licence=_string(record, *_LICENCE) or None,
+        license=_string(record, *_LICENSE) or None,
     )
     document = _dated(document, record, file)
     return Parsed(document, blocks_of(document) if document.text else ())
@@ -165,7 +165,7 @@ def _string(record: Record, *names: str) -> str:
     return ""
 
 
-_KNOWN = frozenset({*_KEY, *_TEXT, *_LICENCE, *_OTHER})
+_KNOWN = frozenset({*_KEY, *_TEXT, *_LICENSE, *_OTHER})
 
 
 def _metadata(record: Record) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.candidates import LEXICAL, SEMANTIC
+from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fused, best_ranks, pool_of, scores_of
 from rifflux.types import Ids, Ranking, Scores
 

@@ -10,19 +10,19 @@ from pathlib import Path
 from rifflux.errors import OutOfScope
 from rifflux.store.base import PART, Problem
 from rifflux.store.mending import Analysis, Mended
-from rifflux.store.sqlite import sql
-from rifflux.store.sqlite.collections import Collections
-from rifflux.store.sqlite.connect import MEMORY, connect
-from rifflux.store.sqlite.derived import forget
-from rifflux.store.sqlite.engine import Engine
-from rifflux.store.sqlite.generations import SqliteGenerations
-from rifflux.store.sqlite.graph import Graph
-from rifflux.store.sqlite.locks import held
-from rifflux.store.sqlite.meaning import Meaning
-from rifflux.store.sqlite.ranking import Ranks
-from rifflux.store.sqlite.register import SqliteRegister
-from rifflux.store.sqlite.schema import SCHEMA_VERSION
-from rifflux.store.sqlite.writing import Writing
+from rifflux.store.sqlite.catalog import sql
+from rifflux.store.sqlite.catalog.collections import Collections
+from rifflux.store.sqlite.catalog.graph import Graph
+from rifflux.store.sqlite.catalog.writing import Writing
+from rifflux.store.sqlite.connection.connect import MEMORY, connect
+from rifflux.store.sqlite.connection.derived import forget
+from rifflux.store.sqlite.connection.engine import Engine
+from rifflux.store.sqlite.connection.locks import held
+from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
+from rifflux.store.sqlite.lexical.ranking import Ranks
+from rifflux.store.sqlite.registry.registry import SqliteRegister
+from rifflux.store.sqlite.semantic.generations import SqliteGenerations
+from rifflux.store.sqlite.semantic.meaning import Meaning
 from rifflux.types import Progress
 
 __all__ = ["SqliteStore"]
@@ -114,7 +114,7 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
         """Copy the database as it is at this moment to a file, which appears when it is whole and was checked."""
         if self.owner:
             raise OutOfScope("only the whole index can be copied: ask who looks after it")
-        from rifflux.store.sqlite.backup import backup
+        from rifflux.store.sqlite.maintenance.backup import backup
 
         with self._engine.alone() as connection:
             backup(connection, target, force=force, progress=progress)
@@ -134,7 +134,7 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
         """
         if self.owner:
             raise OutOfScope("only the whole index can be checked: ask who looks after it to run 'rifflux doctor'")
-        from rifflux.store.sqlite.check import check
+        from rifflux.store.sqlite.maintenance.check import check
 
         with self._engine.alone() as connection:
             problems = check(connection, self._engine.location, analysis)
@@ -149,7 +149,7 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
         """Mend what can be made anew from the rest; vectors are only dropped."""
         if self.owner:
             raise OutOfScope("only the whole index can be mended: ask who looks after it")
-        from rifflux.store.sqlite.repair import mend
+        from rifflux.store.sqlite.maintenance.repair import mend
 
         mended = mend(self._engine, analysis)
         return replace(mended, done=(*mended.done, *self._build_anew()))

@@ -15,12 +15,12 @@ import typer
 from rifflux.errors import NotFound
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.options import RerankByDefault
-from rifflux.surfaces.config import Settings, load
-from rifflux.surfaces.opening import configured_model, configured_rerankers, open_configured
+from rifflux.surfaces.shared.config import Settings, load
+from rifflux.surfaces.shared.opening import configured_model, configured_rerankers, open_configured
 
 if TYPE_CHECKING:
     from rifflux.index import Index
-    from rifflux.ingest.find import Finder
+    from rifflux.ingest.walk.find import Finder
     from rifflux.types import IndexReport
 
 __all__ = ["app"]
@@ -115,7 +115,7 @@ def _follow(reports: Iterator[IndexReport], *, as_json: bool) -> None:
 
 
 def _finder(settings: Settings) -> Finder:
-    from rifflux.ingest.find import Finder
+    from rifflux.ingest.walk.find import Finder
 
     return Finder(int(settings.max_file_mb * 2**20), hidden=settings.hidden, exclude=settings.exclude)
 
@@ -182,7 +182,7 @@ def search(
             diversify=diversify or None,
             collapse=collapse or None,
         )
-        show.results(results, index.analyser, as_json=json, explain=explain, full=full)
+        show.results(results, index.analyzer, as_json=json, explain=explain, full=full)
     if fail_empty and not results:
         raise typer.Exit(1)
 

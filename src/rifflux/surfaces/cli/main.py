@@ -19,14 +19,14 @@ INTERRUPTED = 130
 #: The modules beside this one that add commands to the application, and which.
 HOMES = {
     "commands": ("index", "search", "get", "status", "config", "mcp"),
-    "conversing": ("conversations",),
-    "evaluating": ("eval", "judge"),
-    "explaining": ("why",),
-    "keeping": ("doctor", "backup", "models"),
-    "remembering": ("memories",),
-    "retrieving": ("retrieve", "verify"),
-    "serving": ("serve", "tokens", "usage", "online", "users"),
-    "tuning": ("tune",),
+    "conversations": ("conversations",),
+    "eval": ("eval", "judge"),
+    "why": ("why",),
+    "doctor": ("doctor", "backup", "models"),
+    "memories": ("memories",),
+    "retrieve": ("retrieve", "verify"),
+    "serve": ("serve", "tokens", "usage", "online", "users"),
+    "tune": ("tune",),
     "works": ("works",),
 }
 

@@ -21,7 +21,7 @@ class RerankByDefault(TyperCommand):
         """Parse with the name filled in."""
         if "--rerank" not in args:
             return super().parse_args(ctx, args)
-        from rifflux.retrieve.rerank import DEFAULT_RERANKER
+        from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER
 
         return super().parse_args(ctx, list(with_default(args, "--rerank", DEFAULT_RERANKER)))
 

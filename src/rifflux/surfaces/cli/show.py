@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rifflux.surfaces.contract import search_json, why_lines
-from rifflux.surfaces.verdicts import understanding_line, verdict_json, verdict_lines
+from rifflux.surfaces.shared.contract import search_json, why_lines
+from rifflux.surfaces.shared.verdicts import understanding_line, verdict_json, verdict_lines
 from rifflux.text.highlight import matches, stretch
 from rifflux.types import Document, Failure, Hit, IndexReport, Results, Trace, Verdict
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rifflux.index import Status
-    from rifflux.keeping import Copied, Repaired, Switched
     from rifflux.models.registry import KnownModel
+    from rifflux.session.maintenance import Copied, Repaired, Switched
     from rifflux.store.base import ModelInfo, Problem
     from rifflux.store.generations import Generation
-    from rifflux.surfaces.config import Settings
-    from rifflux.text.analyser import Analyser
+    from rifflux.surfaces.shared.config import Settings
+    from rifflux.text.analyzer import Analyzer
 
 __all__ = [
     "aborted",
@@ -112,15 +112,15 @@ def _list(word: str, failures: Sequence[Failure], colour: str) -> None:
         console.print(f"{word}: {len(failures) - MOST_LISTED} more (--json lists all)", style=colour)
 
 
-def results(found: Results, analyser: Analyser, *, as_json: bool, explain: bool, full: bool) -> None:
+def results(found: Results, analyzer: Analyzer, *, as_json: bool, explain: bool, full: bool) -> None:
     """The hits of a search."""
     if as_json:
         _json(search_json(found))
         return
     console, errors = _console(), _console(error=True)
-    terms = analyser.terms(found.query)
+    terms = analyzer.terms(found.query)
     for rank, hit in enumerate(found, 1):
-        _hit(console, rank, hit, terms, analyser, full=full)
+        _hit(console, rank, hit, terms, analyzer, full=full)
         for line in why_lines(hit.why) if explain else ():
             console.print(f"   {line}", style="dim")
         console.print()
@@ -149,7 +149,7 @@ def verdict(found: Verdict, *, as_json: bool) -> None:
         console.print(line)
 
 
-def _hit(console: Console, rank: int, hit: Hit, terms: Sequence[str], analyser: Analyser, *, full: bool) -> None:
+def _hit(console: Console, rank: int, hit: Hit, terms: Sequence[str], analyzer: Analyzer, *, full: bool) -> None:
     from rich.text import Text
 
     place = Text.assemble((f"{rank:>2} ", "bold"), (_safe(_place(hit)), "bold cyan"))
@@ -158,7 +158,7 @@ def _hit(console: Console, rank: int, hit: Hit, terms: Sequence[str], analyser: 
     rated = f" {hit.quality} {hit.relevance:.2f}" if hit.relevance is not None else ""
     place.append(f"  {hit.score:.4f}{rated} {hit.chunk_id}", "dim")
     console.print(place)
-    console.print(_excerpt(hit.content, terms, analyser, full=full))
+    console.print(_excerpt(hit.content, terms, analyzer, full=full))
 
 
 def _place(hit: Hit) -> str:
@@ -175,11 +175,11 @@ def _from_here(path: Path) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def _excerpt(content: str, terms: Sequence[str], analyser: Analyser, *, full: bool) -> Any:
+def _excerpt(content: str, terms: Sequence[str], analyzer: Analyzer, *, full: bool) -> Any:
     """The passage, or its most telling stretch, indented, with the words of the question in bold."""
     from rich.text import Text
 
-    spans = matches(content, terms, analyser)
+    spans = matches(content, terms, analyzer)
     start, end = (0, len(content)) if full else stretch(content, spans, EXCERPT)
     text = Text(_safe(content[start:end]))
     for first, last in spans:
@@ -319,7 +319,7 @@ def config(settings: Settings, *, as_json: bool) -> None:
 
 def policies(values: Mapping[str, bool], *, as_json: bool) -> None:
     """What is on and off for everybody."""
-    from rifflux.policies import POLICIES
+    from rifflux.session.policies import POLICIES
 
     if as_json:
         _json(dict(values))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux.conversations.model import Conversation, ImportReport, Message, MessageHit, MessageResults
 from rifflux.surfaces.cli.show import _console, _json, _safe
-from rifflux.surfaces.contract import why_lines
+from rifflux.surfaces.shared.contract import why_lines
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,20 +6,20 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rifflux.retrieve.works.licences import WITHHELD, is_withheld
-from rifflux.retrieve.works.pack import TITLE_ONLY, Item
+from rifflux.evidence.pack import TITLE_ONLY, Item
 from rifflux.surfaces.cli.show import EXCERPT, _console, _json, _safe
-from rifflux.surfaces.evidence import retrieval_json
+from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.highlight import matches, stretch
+from rifflux.text.schemes import STRONG
 from rifflux.types import Hit
-from rifflux.works.schemes import STRONG
+from rifflux.works.visible import WITHHELD, is_withheld
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rifflux.scholar import Retrieval
-    from rifflux.text.analyser import Analyser
+    from rifflux.text.analyzer import Analyzer
+    from rifflux.works.retrieval.retriever import Retrieval
 
 __all__ = ["retrieval"]
 
@@ -30,7 +30,7 @@ INDENT = " " * 4
 LEAST_PART = 0.005
 
 
-def retrieval(found: Retrieval, analyser: Analyser, *, as_json: bool) -> None:
+def retrieval(found: Retrieval, analyzer: Analyzer, *, as_json: bool) -> None:
     """Works in their order, each with what its score is made of, then the evidence to cite, then notes."""
     if as_json:
         _json(retrieval_json(found))
@@ -48,7 +48,7 @@ def retrieval(found: Retrieval, analyser: Analyser, *, as_json: bool) -> None:
         spent = f"{evidence.tokens:,} of {evidence.budget:,} tokens"
         console.print(f"\nEvidence: {told}, {spent}", style="bold")
     for item in evidence.items:
-        _evidence(console, item, analyser.terms(found.query), analyser)
+        _evidence(console, item, analyzer.terms(found.query), analyzer)
     for entry in evidence.bibliography.values():
         console.print(_safe("\n" + (entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False))))
     _notes(found, intent)
@@ -64,7 +64,7 @@ def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
         _hanging(console, Text(f"    {_safe(published)}"))
     if names:
         _hanging(console, Text(f"    {_safe(_few(_telling(names), MOST_IDENTIFIERS))}"))
-    if is_withheld(hit.collection, hit.licence):
+    if is_withheld(hit.collection, hit.license):
         _hanging(console, Text(f"    {WITHHELD}", "dim"))
     _hanging(console, Text("    " + _score(hit), "dim"))
 
@@ -99,7 +99,7 @@ def _score(hit: Hit) -> str:
     return f"{rated}score {hit.score:.2f}{' = ' if made else ''}{' + '.join(made)}"
 
 
-def _evidence(console: Console, item: Item, terms: Sequence[str], analyser: Analyser) -> None:
+def _evidence(console: Console, item: Item, terms: Sequence[str], analyzer: Analyzer) -> None:
     """A passage under what it is cited by, with the words of the question in bold."""
     from rich.text import Text
 
@@ -113,7 +113,7 @@ def _evidence(console: Console, item: Item, terms: Sequence[str], analyser: Anal
         _hanging(console, Text(f"    {WITHHELD if item.withheld else TITLE_ONLY}", "dim"))
         return
     text = " ".join(item.text.split())
-    spans = matches(text, terms, analyser)
+    spans = matches(text, terms, analyzer)
     start, end = stretch(text, spans, EXCERPT)
     excerpt = Text(_safe(text[start:end]))
     for first, last in spans:

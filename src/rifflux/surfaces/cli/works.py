@@ -14,11 +14,11 @@ from rifflux.errors import InvalidArgument
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, app
 from rifflux.surfaces.cli.progress import progress_bar
-from rifflux.surfaces.config import load
-from rifflux.surfaces.opening import open_configured, view_of
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.opening import open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux.library import Library, Listed, Shelved
+    from rifflux.works.catalog import Library, Listed, Shelved
     from rifflux.works.report import WorksReport
 
 __all__: list[str] = []
@@ -36,7 +36,7 @@ MOST_NAMED = 10
     "import",
     epilog="""Examples:  rifflux works import arxiv-metadata-oai-snapshot.json refs.bib
 
-rifflux works import paper/main.tex --licence CC-BY-4.0""",
+rifflux works import paper/main.tex --license CC-BY-4.0""",
 )
 def import_(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders: .jsonl .json .bib .tex .pdf.")],
@@ -47,7 +47,7 @@ def import_(
     format: Annotated[
         str | None, typer.Option(help="jsonl, arxiv, openalex, csl, bibtex, latex or pdf.  [default: as it looks]")
     ] = None,
-    licence: Annotated[
+    license: Annotated[
         str | None,
         typer.Option(help="Of works whose source tells none; without one, only title and identifiers are shown."),
     ] = None,
@@ -65,7 +65,7 @@ def import_(
     settings = load(db=db, model=model, threads=threads)
     with open_configured(settings, create=True, profile="works") as index, progress_bar() as progress:
         report = view_of(index, user).works.import_files(
-            *paths, source=source, format=format, licence=licence, embed=embed, progress=progress
+            *paths, source=source, format=format, license=license, embed=embed, progress=progress
         )
     _told(report, as_json=json)
     if report.failed:
@@ -86,8 +86,8 @@ def _told(report: WorksReport, *, as_json: bool) -> None:
     if report.dangling:
         _note(f"{report.dangling:,} citations are of works that the index does not hold")
     if report.unlicensed:
-        told = f"of {report.unlicensed:,} works without a licence, only title and identifiers will be shown"
-        _note(f"{told}: state that of your own with --licence")
+        told = f"of {report.unlicensed:,} works without a license, only title and identifiers will be shown"
+        _note(f"{told}: state that of your own with --license")
     if report.doubts:
         _note(f"{len(report.doubts):,} pairs may be one work: see 'rifflux works review'")
 
@@ -96,27 +96,27 @@ def _note(text: str) -> None:
     show._console(error=True).print(f"note: {text}", style="yellow")
 
 
-@works.command("list", epilog="Example: rifflux works list --without-licence")
+@works.command("list", epilog="Example: rifflux works list --without-license")
 def list_(
     source: Annotated[str | None, typer.Option(help="Only those that this source told of.")] = None,
-    without_licence: Annotated[
-        bool, typer.Option("--without-licence", help="Only those of which nothing but title and identifiers is shown.")
+    without_license: Annotated[
+        bool, typer.Option("--without-license", help="Only those of which nothing but title and identifiers is shown.")
     ] = False,
     user: User = "",
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """List the works, and under which licence each is: of those without one, only title and identifiers are told."""
+    """List the works, and under which license each is: of those without one, only title and identifiers are told."""
     with _library(db, user) as library:
-        found = library.all(source=source, without_licence=without_licence)
+        found = library.all(source=source, without_license=without_license)
     rows = [asdict(each) | {"withheld": each.withheld} for each in found]
     show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=json)
 
 
 def _facts(listed: Listed) -> str:
     """What is told of a work in a list, beside its title."""
-    licence = listed.licence or "no licence recorded"
-    return "  ".join(filter(None, (" ".join(listed.identifiers), licence, " ".join(listed.sources))))
+    license = listed.license or "no license recorded"
+    return "  ".join(filter(None, (" ".join(listed.identifiers), license, " ".join(listed.sources))))
 
 
 @works.command("show", epilog="Example: rifflux works show arxiv:2101.00001")
@@ -141,7 +141,7 @@ def _rows(shelved: Shelved) -> dict[str, str]:
         "published": ", ".join(filter(None, (work.venue, work.date or str(work.year or "")))),
         "identifiers": ", ".join(map(str, work.identifiers)),
         "subjects": ", ".join(f"{tag.scheme}:{tag.value}" for tag in work.tags),
-        "licence": work.licence or "none recorded: only title and identifiers are shown",
+        "license": work.license or "none recorded: only title and identifiers are shown",
         "cites": _named([hit.title for hit in shelved.cites]),
         "cited by": _named([hit.title for hit in shelved.cited_by]),
         "abstract": work.abstract,

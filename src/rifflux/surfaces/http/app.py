@@ -14,15 +14,15 @@ from starlette.exceptions import HTTPException
 from rifflux import __version__
 from rifflux.errors import RiffluxError, UnusableIndex
 from rifflux.surfaces.http import (
-    administering,
-    conversing,
-    costs,
+    admin,
+    conversations,
     dashboard,
-    measuring,
+    memories,
+    metering,
+    online,
     operations,
-    remembering,
-    retrieving,
-    searching,
+    retrieve,
+    search,
     works,
 )
 from rifflux.surfaces.http.auth import Refused
@@ -35,7 +35,7 @@ __all__ = ["create_app"]
 
 log = structlog.get_logger("rifflux.http")
 
-PARTS = (searching, conversing, remembering, retrieving, works, costs, measuring, administering, operations, dashboard)
+PARTS = (search, conversations, memories, retrieve, works, metering, online, admin, operations, dashboard)
 
 DESCRIPTION = """\
 Finds the right passage in what you own, and says why it ranked there. Every call is made with a bearer token, and

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from rifflux.accounts import ADMIN
+from rifflux.service.accounts import ADMIN
 from rifflux.surfaces.http.service import Caller, Service
 
 __all__ = ["Admin", "Asked", "Refused", "User", "service_of"]

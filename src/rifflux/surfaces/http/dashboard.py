@@ -15,8 +15,8 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Admin, Asked
-from rifflux.surfaces.http.measuring import OnlineRow, online_rows
 from rifflux.surfaces.http.metrics import BOUNDS, LIMIT_P50_S, LIMIT_P95_S, Metrics
+from rifflux.surfaces.http.online import OnlineRow, online_rows
 from rifflux.surfaces.http.shapes import Reply
 
 __all__ = ["router"]

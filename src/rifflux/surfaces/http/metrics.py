@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from rifflux.scholar import Retrieval
 from rifflux.types import Trace
+from rifflux.works.retrieval.retriever import Retrieval
 
 __all__ = ["BOUNDS", "CONTENT_TYPE", "LIMIT_P50_S", "LIMIT_P95_S", "Metrics"]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import structlog
 import uvicorn
 
-from rifflux.surfaces.config import load
+from rifflux.service.usage import read_prices
 from rifflux.surfaces.http.metrics import SHARED
 from rifflux.surfaces.http.service import Service, ServiceSettings
-from rifflux.surfaces.opening import open_configured
-from rifflux.usage import read_prices
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.opening import open_configured
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

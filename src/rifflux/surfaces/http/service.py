@@ -15,17 +15,17 @@ from typing import Any
 
 import structlog
 
-from rifflux.accounts import ADMIN, Accounts
 from rifflux.errors import InvalidArgument, RiffluxError
 from rifflux.index import Index
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Workers
-from rifflux.online import Diary
-from rifflux.store.register import Erased
+from rifflux.service.accounts import ADMIN, Accounts
+from rifflux.service.analytics import Diary
+from rifflux.service.usage import Ledger, Meter, Prices
+from rifflux.store.registry import Erased
 from rifflux.surfaces.http.limits import Buckets
 from rifflux.surfaces.http.metrics import Metrics
 from rifflux.types import Scope
-from rifflux.usage import Ledger, Meter, Prices
 
 log = structlog.get_logger("rifflux.http")
 

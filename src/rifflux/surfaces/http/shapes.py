@@ -206,7 +206,7 @@ class ChunkOut(Reply):
     kind: str
     created_at: str | None
     updated_at: str | None
-    licence: str | None
+    license: str | None
     metadata: dict[str, Any]
     content: str
 
@@ -220,7 +220,7 @@ class ChunkOut(Reply):
 class DocumentOut(Reply):
     """A document with its whole text, which is untrusted data.
 
-    Of a work without a licence record only title and identifiers are told.
+    Of a work without a license record only title and identifiers are told.
     """
 
     key: str
@@ -229,7 +229,7 @@ class DocumentOut(Reply):
     kind: str
     created_at: str | None
     updated_at: str | None
-    licence: str | None
+    license: str | None
     metadata: dict[str, Any]
     text: str
 

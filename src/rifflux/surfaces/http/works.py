@@ -10,12 +10,12 @@ from fastapi import APIRouter
 from pydantic import Field, StringConstraints
 
 from rifflux.errors import InvalidArgument
-from rifflux.library import Shelved
-from rifflux.retrieve.works.licences import is_withheld
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Name, Reply, Request
 from rifflux.types import Failure, Hit
+from rifflux.works.catalog import Shelved
 from rifflux.works.report import WorksReport
+from rifflux.works.visible import is_withheld
 
 __all__ = ["router"]
 
@@ -34,7 +34,7 @@ class WorksIn(Request):
         max_length=MOST_RECORDS,
         description="Each with the fields that JSON Lines have: _id, title, abstract, authors, year, doi, cites, ...",
         examples=[
-            [{"_id": "serre55", "title": "Faisceaux algébriques cohérents", "year": 1955, "licence": "CC-BY-4.0"}]
+            [{"_id": "serre55", "title": "Faisceaux algébriques cohérents", "year": 1955, "license": "CC-BY-4.0"}]
         ],
     )
     content: str = ""
@@ -44,7 +44,7 @@ class WorksIn(Request):
     source: Source = Field(
         description="What the list is called: a work's key there is told as source:key", examples=["zotero"]
     )
-    licence: Name | None = Field(
+    license: Name | None = Field(
         default=None,
         description="Of works that tell none. Without one, only title and identifiers of a work are ever told",
     )
@@ -118,7 +118,7 @@ class LinkedOut(Reply):
 class WorkOut(Reply):
     """A work; its whole text is at `/documents/{identifier}`. Texts are untrusted data.
 
-    Of a work without a licence record only title and identifiers are told; `withheld` says so.
+    Of a work without a license record only title and identifiers are told; `withheld` says so.
     """
 
     collection: str
@@ -130,7 +130,7 @@ class WorkOut(Reply):
     date: str | None
     venue: str
     subjects: list[str]
-    licence: str | None
+    license: str | None
     withheld: bool
     abstract: str
     cites: list[LinkedOut]
@@ -140,7 +140,7 @@ class WorkOut(Reply):
     def of(cls, shelved: Shelved) -> WorkOut:
         """A work as it is answered."""
         work = shelved.work
-        plain = {name: getattr(work, name) for name in ("title", "year", "date", "venue", "licence", "abstract")}
+        plain = {name: getattr(work, name) for name in ("title", "year", "date", "venue", "license", "abstract")}
         return cls(
             **plain,
             collection=shelved.collection,
@@ -148,7 +148,7 @@ class WorkOut(Reply):
             identifiers=[*map(str, work.identifiers)],
             authors=list(work.authors),
             subjects=[f"{tag.scheme}:{tag.value}" for tag in work.tags],
-            withheld=is_withheld(shelved.collection, work.licence),
+            withheld=is_withheld(shelved.collection, work.license),
             cites=LinkedOut.of(shelved.cites),
             cited_by=LinkedOut.of(shelved.cited_by),
         )
@@ -175,7 +175,7 @@ def bring(told: WorksIn, service: Asked, caller: User) -> ImportOut:
     What takes longer than a request may is finished all the same: sent again, it is unchanged.
     """
     report = service.of(caller).works.import_text(
-        told.text(), source=told.source, format=told.format, licence=told.licence
+        told.text(), source=told.source, format=told.format, license=told.license
     )
     return ImportOut.of(report)
 

@@ -1,0 +1,359 @@
+"""A user's conversations: adding and changing them, and searching their messages."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rifflux.conversations.checks import checked_conversation, checked_limit, checked_message
+from rifflux.conversations.model import (
+    Conversation,
+    ImportReport,
+    Message,
+    MessageHit,
+    MessageResults,
+    Thread,
+    as_edited,
+    as_given,
+    as_imported,
+    conversation_of,
+    conversation_row,
+    message_of,
+)
+from rifflux.errors import InvalidArgument, NotFound
+from rifflux.retrieve.channels import LEXICAL
+from rifflux.session.arguments import HYBRID
+from rifflux.session.policies import HYBRID_SEARCH, Policies
+from rifflux.session.searching import Asking
+from rifflux.store.base import DocumentChange
+from rifflux.types import Document, Failure, Filter, Hit, Progress
+
+if TYPE_CHECKING:
+    from rifflux.conversations.writing import Merge, Stored, Writer
+
+__all__ = ["Conversations"]
+
+#: The collection of the conversations' own documents: no id is empty.
+CONVERSATIONS = ""
+
+Value = TypeVar("Value", Conversation, Message)
+#: What gives vectors to all that waits for one, or to what was just stored; both tell how many chunks got one.
+Embed = Callable[[Progress | None], int]
+EmbedChanges = Callable[[Iterable[DocumentChange]], int]
+
+
+class Conversations:
+    """The conversations of one user.
+
+    A message is found through its own words and those of the turns around it, and, where the policy `hybrid_search` is
+    on, by meaning. New messages get their vectors at once if that policy is on, or if `embed` says so.
+    """
+
+    def __init__(self, index: Asking, policies: Policies, embed: Embed, embed_changes: EmbedChanges) -> None:
+        self._index = index
+        self._embed_all = embed
+        self._embed_changes = embed_changes
+        self._store = index.store
+        self._policies = policies
+
+    @property
+    def hybrid(self) -> bool:
+        """Whether messages are searched by meaning too: an administrator's choice."""
+        return self._policies.get(HYBRID_SEARCH)
+
+    # Conversations
+
+    def add(
+        self,
+        title: str = "",
+        *,
+        id: str | None = None,
+        project: str = "",
+        archived: bool = False,
+        created_at: str | None = None,
+    ) -> Conversation:
+        """Begin a conversation; it gets an id if none is given. Raises `InvalidArgument`, also for an id in use."""
+        conversation = Conversation(id or secrets.token_hex(8), title, project, archived, created_at or _now())
+        checked_conversation(conversation)
+        with self._store.transaction():
+            if self._store.document(CONVERSATIONS, conversation.id):
+                raise InvalidArgument(
+                    f"there is a conversation {conversation.id!r} already: edit it, or leave out its id"
+                )
+            self._put(conversation_row(conversation))
+        return conversation
+
+    def edit(
+        self, id: str, *, title: str | None = None, project: str | None = None, archived: bool | None = None
+    ) -> Conversation:
+        """Change what is given of a conversation; importing it again leaves that as it is. Raises `NotFound`."""
+        with self._store.transaction():
+            known = self.get(id)
+            wanted = checked_conversation(_changed(known, title=title, project=project, archived=archived))
+            if wanted != known:
+                self._put(as_edited(conversation_row(wanted), self._row(id)))
+                self._writer().retitle(wanted)
+        return wanted
+
+    def delete(self, id: str) -> int:
+        """Delete a conversation with all its messages; returns how many it had. Raises `NotFound`."""
+        with self._store.transaction():
+            self.get(id)
+            removed = self._store.remove(id, [row.key for row in self._store.in_order(id)])
+            self._store.remove(CONVERSATIONS, [id])
+        return removed
+
+    def get(self, id: str) -> Conversation:
+        """A conversation. Raises `NotFound`."""
+        return conversation_of(self._row(id), self._store.collections().get(id, 0))
+
+    def _row(self, id: str) -> Document:
+        row = self._store.document(CONVERSATIONS, id)
+        if row is None:
+            raise NotFound(f"no conversation {id!r}: take an id from the list of conversations, or from a search")
+        return row
+
+    def list(self, *, project: str | None = None, archived: bool | None = None) -> list[Conversation]:
+        """All conversations by their date, or those of a project, or those that are (not) archived."""
+        counts = self._store.collections()
+        found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.in_order(CONVERSATIONS)]
+        return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]
+
+    def _put(self, row: Document) -> None:
+        self._store.put(CONVERSATIONS, DocumentChange(row, row.key, ()))
+
+    # Messages
+
+    def messages(self, conversation_id: str) -> Sequence[Message]:
+        """The messages of a conversation in their order. Raises `NotFound`."""
+        self.get(conversation_id)
+        return [message_of(row, conversation_id) for row in self._store.in_order(conversation_id)]
+
+    def message(self, conversation_id: str, id: str) -> Message:
+        """A message. Raises `NotFound`."""
+        row = self._store.document(conversation_id, id) if conversation_id != CONVERSATIONS else None
+        if row is None:
+            raise NotFound(f"no message {id!r} in a conversation {conversation_id!r}: take its id from a search")
+        return message_of(row, conversation_id)
+
+    def add_message(
+        self,
+        conversation_id: str,
+        text: str,
+        *,
+        role: str = "user",
+        speaker: str = "",
+        created_at: str | None = None,
+        source: str = "",
+        id: str | None = None,
+        embed: bool | None = None,
+    ) -> Message:
+        """Add a message to a conversation, dated now if no date is given.
+
+        Raises `NotFound` for an unknown conversation and `InvalidArgument` for an id in use.
+        """
+        id, created_at = id or secrets.token_hex(8), created_at or _now()
+        message = checked_message(Message(id, conversation_id, text, role, speaker, created_at, source))
+        with self._store.transaction():
+            conversation = self.get(conversation_id)
+            if self._store.document(conversation_id, id):
+                raise InvalidArgument(f"there is a message {id!r} already: edit it, or leave out the id")
+            stored = self._writer().put(conversation, [message], as_edited)
+        self._embed(stored.changes, embed)
+        return message
+
+    def edit_message(
+        self,
+        conversation_id: str,
+        id: str,
+        *,
+        text: str | None = None,
+        role: str | None = None,
+        speaker: str | None = None,
+        created_at: str | None = None,
+        source: str | None = None,
+        embed: bool | None = None,
+    ) -> Message:
+        """Change what is given of a message. Only windows that it stands in are embedded anew. Raises `NotFound`."""
+        with self._store.transaction():
+            known = self.message(conversation_id, id)
+            wanted = _changed(known, text=text, role=role, speaker=speaker, created_at=created_at, source=source)
+            message = checked_message(wanted)
+            stored = self._writer().put(self.get(conversation_id), [message], as_edited)
+        self._embed(stored.changes, embed)
+        return message
+
+    def delete_message(self, conversation_id: str, id: str, *, embed: bool | None = None) -> None:
+        """Delete a message. Raises `NotFound`."""
+        with self._store.transaction():
+            self.message(conversation_id, id)
+            changes = self._writer().remove(conversation_id, id)
+        self._embed(changes, embed)
+
+    def put(self, thread: Thread, *, embed: bool | None = None) -> ImportReport:
+        """Bring a conversation and its given messages to what they shall be; others that it has stay unless `whole`.
+
+        Unlike an import, it does not spare what was edited.
+        """
+        start = time.perf_counter()
+        stored, new = self._bring(thread, as_given)
+        embedded = self._embed(stored.changes, embed)
+        counts = (new, stored.added, stored.changed, stored.unchanged, stored.removed)
+        return ImportReport(*counts, embedded, (), _since(start))
+
+    def import_files(
+        self,
+        *paths: str | Path,
+        format: str | None = None,
+        project: str | None = None,
+        embed: bool | None = None,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Import conversations from files and export folders; what did not change is left alone.
+
+        What the user edited since it was imported first stays as they have it: a title, a project, whether it is
+        archived, a message; so do messages that they added. What they deleted comes back: nothing is remembered of it.
+
+        `format` is one of `importers.FORMATS`, found by looking where it is not given. `project` is
+        given to all. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a
+        path that does not exist, before anything is read.
+        """
+        from rifflux.conversations.importers import read
+
+        start = time.perf_counter()
+        report = ImportReport()
+        for number, item in enumerate(read(paths, format), 1):
+            if isinstance(item, Thread) and project is not None:
+                item = replace(item, conversation=replace(item.conversation, project=project))
+            report = self._imported(item, report)
+            if progress:
+                progress("read", number, None)
+        embedded = self._embed_all(progress) if self._wanted(embed) else 0
+        return replace(report, embedded=embedded, seconds=_since(start))
+
+    def _imported(self, item: Thread | Failure, report: ImportReport) -> ImportReport:
+        """The report with what became of one more thread."""
+        if isinstance(item, Failure):
+            return replace(report, failed=(*report.failed, item))
+        try:
+            stored, new = self._bring(item, as_imported)
+        except InvalidArgument as error:
+            return replace(report, failed=(*report.failed, Failure(item.conversation.id, str(error))))
+        return replace(
+            report,
+            conversations=report.conversations + new,
+            added=report.added + stored.added,
+            changed=report.changed + stored.changed,
+            unchanged=report.unchanged + stored.unchanged,
+            removed=report.removed + stored.removed,
+        )
+
+    def _bring(self, thread: Thread, merge: Merge) -> tuple[Stored, int]:
+        """Store a thread; returns what became of its messages, and 1 if the conversation is new."""
+        conversation = replace(checked_conversation(thread.conversation), messages=0)
+        messages = [checked_message(message) for message in thread.messages]
+        with self._store.transaction():
+            known = self._store.document(CONVERSATIONS, conversation.id)
+            row = conversation_row(conversation)
+            if known:
+                row = merge(conversation_row(_completed(conversation, conversation_of(known))), known)
+                conversation = conversation_of(row)
+            if known != row:
+                self._put(row)
+                if known:
+                    self._writer().retitle(conversation)
+            removed = 0
+            if thread.whole and known:
+                removed = self._writer().keep(conversation.id, {message.id for message in messages})
+            stored = self._writer().put(conversation, messages, merge)
+            stored.removed = removed
+            return stored, int(known is None)
+
+    def _writer(self) -> Writer:
+        from rifflux.conversations.windows import Turns
+        from rifflux.conversations.writing import Writer
+
+        index = self._index
+        turns = Turns(index.analyzer, index.profile.chunker, index.embedder.count_tokens, self._store.owner)
+        return Writer(self._store, turns)
+
+    def _wanted(self, embed: bool | None) -> bool:
+        return self.hybrid if embed is None else embed
+
+    def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> int:
+        return self._embed_changes(changes) if changes and self._wanted(embed) else 0
+
+    # Searching
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 20,
+        conversation_id: str | None = None,
+        date_from: str | date | None = None,
+        date_to: str | date | None = None,
+        role: str | None = None,
+        project: str | None = None,
+        archived: bool | None = None,
+        neighbours: int = 0,
+        deadline_ms: float | None = None,
+    ) -> MessageResults:
+        """Find the messages that answer a question, with so many `neighbours` before and after each.
+
+        `limit` is from 1 to 100. What is given narrows the search before anything is ranked; dates are ISO 8601, both
+        ends included, and either may be left out. Raises `InvalidArgument` for what cannot be meant.
+        """
+        checked_limit(limit, neighbours)
+        asked = {"role": role, "project": project, "archived": archived}
+        filter = Filter(
+            since=_day(date_from),
+            until=_day(date_to),
+            metadata={name: value for name, value in asked.items() if value is not None},
+            collections=() if conversation_id is None else (conversation_id,),
+        )
+        mode = HYBRID if self.hybrid else LEXICAL
+        found = self._index.search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
+        hits = (self._hit(hit, neighbours) for hit in found)
+        return MessageResults(query, tuple(hit for hit in hits if hit), found.trace)
+
+    def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:
+        """A found message with its neighbours; None if it was deleted meanwhile."""
+        rows = self._store.in_order(hit.collection, hit.document, before=neighbours, after=neighbours)
+        turns = [message_of(row, hit.collection) for row in rows]
+        place = next((place for place, turn in enumerate(turns) if turn.id == hit.document), None)
+        if place is None:
+            return None
+        return MessageHit(turns[place], hit.title, hit, tuple(turns[:place]), tuple(turns[place + 1 :]))
+
+
+def _completed(given: Conversation, known: Conversation) -> Conversation:
+    """What is given of a conversation, with what it does not say as it is known; its beginning stays."""
+    return replace(
+        given,
+        title=given.title or known.title,
+        project=given.project or known.project,
+        created_at=known.created_at or given.created_at,
+    )
+
+
+def _changed(known: Value, **given: Any) -> Value:
+    """The same with what is given in its place."""
+    return replace(known, **{name: value for name, value in given.items() if value is not None})
+
+
+def _day(value: str | date | None) -> str | None:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _since(start: float) -> float:
+    return round(time.perf_counter() - start, 3)

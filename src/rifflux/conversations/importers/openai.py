@@ -1,0 +1,95 @@
+"""The `conversations.json` of an OpenAI data export: each conversation is a tree of messages.
+
+Whoever edits a question or asks for another answer begins a new branch. What is read is the branch that was last shown:
+from `current_node` up to the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rifflux.conversations.importers.base import date_of, load_json, role_of, string_of, text_of
+from rifflux.conversations.model import Conversation, Message, Thread
+from rifflux.errors import Unreadable
+from rifflux.types import Failure
+
+__all__ = ["read_openai"]
+
+_SOURCE = "openai"
+#: Kinds of content that are words of somebody; others are the workings of tools.
+_SPOKEN = frozenset({"text", "multimodal_text", "code", ""})
+
+
+def read_openai(path: Path) -> Iterator[Thread | Failure]:
+    """The conversations of an export."""
+    data = load_json(path)
+    if not isinstance(data, list):
+        raise Unreadable("holds no list of conversations: choose the export's conversations.json")
+    for number, item in enumerate(data, 1):
+        try:
+            yield _thread(item, f"{path.stem}-{number}")
+        except Unreadable as error:
+            yield Failure(f"{path}: conversation {number}", str(error))
+
+
+def _thread(record: Any, default_id: str) -> Thread:
+    nodes = record.get("mapping") if isinstance(record, Mapping) else None
+    if not isinstance(nodes, Mapping):
+        raise Unreadable("has no mapping of messages")
+    id = string_of(record.get("conversation_id") or record.get("id")) or default_id
+    conversation = Conversation(
+        id,
+        string_of(record.get("title")),
+        string_of(record.get("gizmo_id")),
+        record.get("is_archived") is True,
+        date_of(record.get("create_time")),
+    )
+    branch = _branch(nodes, record.get("current_node"))
+    found = (_message(key, nodes[key], id) for key in branch)
+    return Thread(conversation, tuple(message for message in found if message), whole=True)
+
+
+def _branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
+    """The nodes from the root to the current one; where none is named, to the end of the newest branch."""
+    node = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes)
+    branch: dict[str, None] = {}
+    # A node that comes again would be a circle, which no export should have.
+    while node in nodes and node not in branch:
+        branch[node] = None
+        parent = nodes[node].get("parent") if isinstance(nodes[node], Mapping) else None
+        node = parent if isinstance(parent, str) else ""
+    return list(branch)[::-1]
+
+
+def _newest_leaf(nodes: Mapping[str, Any]) -> str:
+    leaves = [key for key, node in nodes.items() if isinstance(node, Mapping) and not node.get("children")]
+    return max(leaves, key=lambda key: _created(nodes[key]), default="")
+
+
+def _created(node: Mapping[str, Any]) -> float:
+    message = node.get("message")
+    time = message.get("create_time") if isinstance(message, Mapping) else None
+    return float(time) if isinstance(time, int | float) else 0.0
+
+
+def _message(key: str, node: Any, conversation_id: str) -> Message | None:
+    """A node's message; None for one that nobody was shown."""
+    message = node.get("message") if isinstance(node, Mapping) else None
+    if not isinstance(message, Mapping):
+        return None
+    content, author, held = (_mapping(message.get(name)) for name in ("content", "author", "metadata"))
+    hidden = held.get("is_visually_hidden_from_conversation") or message.get("recipient") not in (None, "all")
+    if hidden or string_of(content.get("content_type")) not in _SPOKEN:
+        return None
+    text = text_of(content)
+    role = role_of(author.get("role"))
+    if not text.strip() or role == "system":
+        return None
+    speaker = string_of(author.get("name"))
+    return Message(key, conversation_id, text, role, speaker, date_of(message.get("create_time")), _SOURCE)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

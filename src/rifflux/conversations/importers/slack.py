@@ -1,0 +1,170 @@
+"""A folder that Slack exported (and that was unpacked): a folder a channel, with a file a day.
+
+A channel is a conversation, and so is every thread: what is said in one has nothing to do with what stands next to it
+in the channel. The message that a thread begins with is its first one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from rifflux.conversations.importers.base import date_of, load_json, string_of
+from rifflux.conversations.model import Conversation, Message, Thread
+from rifflux.errors import Unreadable
+from rifflux.types import Failure
+
+__all__ = ["is_slack", "read_slack"]
+
+_SOURCE = "slack"
+_LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
+#: Messages that Slack writes itself.
+_NOTICES = re.compile(r"(channel|group|pinned|reminder|bot_add|bot_remove)(_|$)")
+_REFERENCE = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
+_TITLE_LENGTH = 60
+
+
+def is_slack(folder: Path) -> bool:
+    """Whether a folder looks like an export."""
+    return (folder / "users.json").is_file() or any((folder / name).is_file() for name in _LISTS)
+
+
+@dataclass(slots=True)
+class _Export:
+    """What the lists of an export say: names of users, and ids and names of channels by their folder."""
+
+    folder: Path
+    users: dict[str, str] = field(default_factory=dict)
+    channels: dict[str, str] = field(default_factory=dict)
+    failed: list[Failure] = field(default_factory=list)
+
+
+def read_slack(folder: Path) -> Iterator[Thread | Failure]:
+    """The channels and threads of an export."""
+    export = _lists(folder)
+    yield from export.failed
+    for channel in sorted(each for each in folder.iterdir() if each.is_dir()):
+        records: list[Mapping[str, Any]] = []
+        for day in sorted(channel.glob("*.json")):
+            try:
+                records += _records(day)
+            except Unreadable as error:
+                yield Failure(str(day), str(error))
+        yield from _threads(export, channel.name, records)
+
+
+def _lists(folder: Path) -> _Export:
+    export = _Export(folder)
+    for name in ("users.json", *_LISTS):
+        try:
+            found = _records(folder / name) if (folder / name).is_file() else []
+        except Unreadable as error:
+            export.failed.append(Failure(str(folder / name), str(error)))
+            continue
+        if name == "users.json":
+            export.users = {string_of(each.get("id")): _user_name(each) for each in found}
+        else:
+            # Direct messages have no name: their folder is called as their id.
+            export.channels |= {
+                string_of(each.get("name")) or string_of(each.get("id")): string_of(each.get("id")) for each in found
+            }
+    return export
+
+
+def _records(path: Path) -> list[Mapping[str, Any]]:
+    data = load_json(path)
+    if not isinstance(data, list):
+        raise Unreadable("holds no list")
+    return [each for each in data if isinstance(each, Mapping)]
+
+
+def _user_name(user: Mapping[str, Any]) -> str:
+    profile = user.get("profile")
+    names = profile if isinstance(profile, Mapping) else {}
+    return string_of(
+        names.get("display_name")
+        or names.get("real_name")
+        or user.get("real_name")
+        or user.get("name")
+        or user.get("id")
+    )
+
+
+def _threads(export: _Export, channel: str, records: list[Mapping[str, Any]]) -> Iterator[Thread | Failure]:
+    """A channel without its threads, and the threads."""
+    id = export.channels.get(channel) or channel
+    title = f"#{channel}" if channel in export.channels and channel != id else _direct(export, channel, records)
+    threads: dict[str, list[Message]] = {"": []}
+    for place, record in enumerate(records, 1):
+        try:
+            message = _message(export, record, id)
+        except Unreadable as error:
+            yield Failure(f"{export.folder / channel}: message {place}", str(error))
+            continue
+        if message:
+            threads.setdefault(_thread_of(record), []).append(message)
+    for root, messages in threads.items():
+        if not messages:
+            continue
+        named = f"{title}: {_beginning(messages[0].text)}" if root else title
+        conversation_id = f"{id}:{root}" if root else id
+        turns = tuple(replace(message, conversation_id=conversation_id) for message in messages)
+        yield Thread(Conversation(conversation_id, named, created_at=turns[0].created_at), turns)
+
+
+def _direct(export: _Export, channel: str, records: list[Mapping[str, Any]]) -> str:
+    """What to call a direct message: who took part."""
+    names = dict.fromkeys(export.users.get(string_of(each.get("user")), "") for each in records)
+    return ", ".join(filter(None, names)) or channel
+
+
+def _thread_of(record: Mapping[str, Any]) -> str:
+    """The thread that a message stands in: also one that begins it, but not one that nobody answered."""
+    thread = string_of(record.get("thread_ts"))
+    answered = thread != string_of(record.get("ts")) or record.get("reply_count") or record.get("replies")
+    return thread if answered else ""
+
+
+def _message(export: _Export, record: Mapping[str, Any], channel: str) -> Message | None:
+    text = _text(export, record)
+    if record.get("type", "message") != "message" or _NOTICES.match(string_of(record.get("subtype"))) or not text:
+        return None
+    user = string_of(record.get("user"))
+    held = record.get("user_profile")
+    known = export.users.get(user) or (_user_name({"profile": held}) if isinstance(held, Mapping) else "")
+    speaker = known or string_of(record.get("username")) or user or string_of(record.get("bot_id"))
+    role = "assistant" if record.get("bot_id") or record.get("subtype") == "bot_message" else "user"
+    ts = string_of(record.get("ts"))
+    if not ts:
+        raise Unreadable("it has no time (ts)")
+    return Message(ts, channel, text, role, speaker, date_of(ts), _SOURCE)
+
+
+def _text(export: _Export, record: Mapping[str, Any]) -> str:
+    """The words of a message, and the names of its files; references become what people see."""
+    words = _REFERENCE.sub(lambda found: _shown(export, found[1], found[2]), string_of(record.get("text")))
+    files = record.get("files")
+    names = (
+        [string_of(each.get("name")) for each in files if isinstance(each, Mapping)] if isinstance(files, list) else []
+    )
+    return "\n".join(filter(None, (unescape(words).strip(), *names)))
+
+
+def _shown(export: _Export, target: str, label: str | None) -> str:
+    if target.startswith("@"):
+        return f"@{label or export.users.get(target[1:]) or target[1:]}"
+    if target.startswith("#"):
+        names = {id: name for name, id in export.channels.items()}
+        return f"#{label or names.get(target[1:]) or target[1:]}"
+    if target.startswith("!"):
+        return label or f"@{target[1:].partition('^')[0]}"
+    return f"{label} ({target})" if label else target
+
+
+def _beginning(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rsplit(" ", 1)[0] + "…"

@@ -1,0 +1,25 @@
+"""The profile of conversations: messages of people and assistants."""
+
+from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.retrieve.steps.diversity import DOCUMENT, Diversity
+from rifflux.session.profile import Profile
+from rifflux.store.base import FieldWeights
+
+__all__ = ["CONVERSATIONS", "pool_of_forty"]
+
+
+def pool_of_forty(top_k: int) -> int:
+    """Forty messages from each channel, or as many as the page takes."""
+    return max(40, top_k)
+
+
+CONVERSATIONS = Profile(
+    "conversations",
+    # A part of a long message leaves room for the turns before it in what is embedded.
+    chunker=Chunker(target_tokens=180, tolerance=0.25),
+    facets=("role", "speaker", "project", "source"),
+    # Fields are: conversation, speaker and date; the neighbours' words; the message's own.
+    weights=FieldWeights(title=2.0, headings=0.5, body=1.0),
+    pool=pool_of_forty,
+    diversity=Diversity(group=DOCUMENT),
+)

@@ -1,0 +1,1 @@
+"""Evidence that can be cited and checked: choose, trim, pack, verify."""

@@ -1,0 +1,184 @@
+"""Searching all that somebody has at once: knowledge, files, notes, tasks and conversations, each a list of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from rifflux.errors import InvalidArgument
+from rifflux.retrieve.channels import SEMANTIC
+from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.session.arguments import HYBRID, checked_filter, checked_search
+from rifflux.session.searching import Asking
+from rifflux.types import Filter, Hit, Ranking, Results, Trace, Why
+
+__all__ = ["HIGH", "MEDIUM", "SOURCES", "Everything", "Source", "quality_of"]
+
+#: The least relevance or cosine of a page's best hit for its quality to be high, and medium.
+HIGH, MEDIUM = 0.85, 0.7
+#: A page of low quality with fewer hits than this is asked for once more, with a wider question.
+FEW = 3
+#: Words shorter than this begin too many others.
+SHORTEST_PREFIX = 4
+FUSED = "sources"
+
+_KINDS = ("knowledge", "note", "task", "message")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A part of what somebody has: which documents it is made of, and how much a place in its list counts."""
+
+    name: str
+    weight: float
+    filter: Filter = field(default_factory=Filter)
+
+
+#: The first is asked before the others.
+SOURCES = (
+    Source("knowledge", 1.5, Filter(kinds=("knowledge",))),
+    Source("files", 1.2, Filter(not_kinds=(*_KINDS, "memory"))),
+    Source("notes", 1.0, Filter(kinds=("note",))),
+    Source("tasks", 1.0, Filter(kinds=("task",))),
+    Source("conversations", 0.8, Filter(kinds=("message",))),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """Asks each source by itself, and fuses their lists by reciprocal rank with the sources' weights.
+
+    A short list is not crowded out by a long one, and scores of different sources are never compared. Where the
+    first source answers well by itself (its best hit's relevance, or cosine where relevance is not told, is `HIGH`),
+    the others are not asked. The scores of fused ranks say nothing of quality and are not looked at for it. `parts`
+    answer for the sources of their names instead of `asking`, and `modes` are those that sources are asked in whatever
+    the caller wants.
+    """
+
+    asking: Asking
+    sources: Sequence[Source] = SOURCES
+    k: float = 60.0
+    parts: Mapping[str, Asking] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [source.name for source in self.sources]
+        if not names or len(set(names)) < len(names):
+            raise InvalidArgument("sources need names, each its own")
+
+    def __call__(
+        self,
+        query: str,
+        *,
+        top_k: int = 20,
+        mode: str = HYBRID,
+        filter: Filter | Mapping[str, Any] | None = None,
+        deadline_ms: float | None = None,
+    ) -> Results:
+        """The best hits of all sources; each hit's trail tells its source and its rank there."""
+        checked_search(query, top_k, None)
+        asked = _Asked(self, query, top_k, mode, checked_filter(filter), deadline_ms)
+        first = self.sources[0]
+        found = {first.name: asked.of(first)}
+        if quality_of(found[first.name]) >= HIGH:
+            note = f"{first.name} answers well by itself: the other sources were not asked"
+            return self._fused(query, found, top_k, [note])
+        found |= {source.name: asked.of(source) for source in self.sources[1:]}
+        results = self._fused(query, found, top_k, [])
+        wider = widened(query)
+        if len(results) >= FEW or quality_of(results) >= MEDIUM or wider == query:
+            return results
+        asked = replace(asked, query=wider)
+        found = {source.name: asked.of(source) for source in self.sources}
+        return self._fused(query, found, top_k, [f"little was found: asked again as {wider!r}"])
+
+    def _fused(self, query: str, found: Mapping[str, Results], top_k: int, notes: Sequence[str]) -> Results:
+        """One page of several lists, each hit with what its source gave for it."""
+        fuse = ReciprocalRank(self.k, {source.name: source.weight for source in self.sources})
+        rankings = {name: _ranking(results) for name, results in found.items()}
+        fused = fuse(rankings).head(top_k)
+        shares = fuse.contributions(rankings, fused.ids)
+        hits = {int(hit.chunk_id, 16): (name, hit) for name, results in found.items() for hit in results}
+        page = []
+        for place, (id, score) in enumerate(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True)):
+            name, hit = hits[id]
+            detail = {source: float(share[place]) for source, share in shares.items() if share[place]}
+            why = Why(FUSED, place + 1, score, detail)
+            page.append(
+                replace(hit, score=score, why=(*hit.why, Why(f"source:{name}", *_place(found[name], hit)), why))
+            )
+        return Results(query, tuple(page), _trace(found, notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question on its way to the sources."""
+
+    everything: Everything
+    query: str
+    top_k: int
+    mode: str
+    filter: Filter
+    deadline_ms: float | None
+
+    def of(self, source: Source) -> Results:
+        """What one source answers."""
+        everything = self.everything
+        asking = everything.parts.get(source.name, everything.asking)
+        mode = everything.modes.get(source.name, self.mode)
+        both = _narrowed(self.filter, source.filter)
+        return asking.search(self.query, top_k=self.top_k, mode=mode, filter=both, deadline_ms=self.deadline_ms)
+
+
+def quality_of(results: Sequence[Hit]) -> float:
+    """The best relevance of a page, or its best cosine where no hit has a relevance; 0 for an empty one."""
+    relevances = [hit.relevance for hit in results if hit.relevance is not None]
+    cosines = [why.score for hit in results if (why := hit.because(SEMANTIC)) and why.score is not None]
+    return max(relevances or cosines, default=0.0)
+
+
+def widened(query: str) -> str:
+    """The question without its quotes and required parts, its longer words also as beginnings of others."""
+    words = re.sub(r'(?<!\S)\+|"', " ", query).split()
+    plain = [word for word in words if not word.startswith("-")]
+    excluded = [word for word in words if word.startswith("-")]
+    prefixes = [f"{word}*" for word in plain if len(word) >= SHORTEST_PREFIX and word.isalpha()]
+    return " ".join([*plain, *prefixes, *excluded])
+
+
+def _narrowed(asked: Filter, source: Filter) -> Filter:
+    """What both let through. A kind that the source has none of leaves nothing."""
+    kinds = tuple(kind for kind in asked.kinds if kind in source.kinds) if asked.kinds and source.kinds else None
+    if kinds is None:
+        kinds = asked.kinds or source.kinds
+    return replace(asked, kinds=kinds or ("",) * bool(asked.kinds), not_kinds=(*asked.not_kinds, *source.not_kinds))
+
+
+def _ranking(results: Results) -> Ranking:
+    ids = np.fromiter((int(hit.chunk_id, 16) for hit in results), np.int64, len(results))
+    return Ranking(ids, np.fromiter((hit.score for hit in results), np.float64, len(results)))
+
+
+def _place(results: Results, hit: Hit) -> tuple[int, float]:
+    """A hit's rank and score in the list of its source."""
+    return next(rank for rank, each in enumerate(results, 1) if each.chunk_id == hit.chunk_id), hit.score
+
+
+def _trace(found: Mapping[str, Results], notes: Sequence[str]) -> Trace:
+    """One trace of all searches: times and counts by source, each reason once."""
+    traces = {name: results.trace for name, results in found.items()}
+    first = next(iter(traces.values()))
+    reasons = dict.fromkeys(reason for trace in traces.values() for reason in trace.degraded)
+    return replace(
+        first,
+        fusion=FUSED,
+        milliseconds={name: round(sum(trace.milliseconds.values()), 3) for name, trace in traces.items()},
+        counts={name: len(results) for name, results in found.items()},
+        dropped={},
+        degraded=tuple(reasons),
+        notes=tuple(notes),
+    )

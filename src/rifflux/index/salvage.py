@@ -1,0 +1,57 @@
+"""Checking and mending an index that may be too damaged to be opened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from rifflux.errors import DamagedIndex, NotAnIndex, NotFound
+from rifflux.index import open_index
+from rifflux.session.maintenance import Repaired
+from rifflux.store import salvage_store
+from rifflux.store.base import Problem
+from rifflux.types import Progress
+
+__all__ = ["diagnose", "repair"]
+
+
+def diagnose(path: str | Path) -> list[Problem]:
+    """What is wrong with the index at a path, also where that is why it cannot be opened; empty if it is sound.
+
+    Raises `NotFound`, `NotAnIndex`, `NewerIndex` and other errors that are no damage.
+    """
+    try:
+        with open_index(path, create=False) as index:
+            return index.check()
+    except DamagedIndex as error:
+        what, _, cure = str(error).rpartition(": ")
+        return [Problem(what, cure, unreadable=True)]
+
+
+def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
+    """Mend the index at a path: what can be made anew is, and what is still wrong is told.
+
+    Where the database itself is damaged, what can be read goes into a new file, and the damaged one is kept beside it.
+    Raises `DamagedIndex` or `NotAnIndex` if nothing can be read; then nothing was changed.
+    """
+    if not Path(path).expanduser().is_file():
+        raise NotFound(f"no index at {path}: check the path's spelling")
+    if _can_be_read(path):
+        return _mended(path, progress)
+    salvaged = salvage_store(path)
+    mended = _mended(path, progress)
+    rows = f"{salvaged.rows['document']:,} documents and {salvaged.rows['chunk']:,} chunks"
+    told = f"the database was damaged: took {rows} over into a new file"
+    return replace(mended, done=(told, *mended.done), kept=str(salvaged.kept))
+
+
+def _can_be_read(path: str | Path) -> bool:
+    try:
+        return not any(problem.unreadable for problem in diagnose(path))
+    except NotAnIndex:
+        return False
+
+
+def _mended(path: str | Path, progress: Progress | None) -> Repaired:
+    with open_index(path, create=False) as index:
+        return index.repair(progress)

@@ -1,0 +1,1 @@
+"""Prepare files in worker processes."""

@@ -1,0 +1,1 @@
+"""Walk folders: find files, apply ignore rules, keep roots, watch for changes."""

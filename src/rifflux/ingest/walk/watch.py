@@ -1,0 +1,147 @@
+"""Noticing which files change, as the system tells it, and what of the index that concerns."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import TracebackType
+
+from rifflux.errors import UnusableIndex
+from rifflux.ingest.sync import Target
+from rifflux.ingest.walk.find import GENERATED
+from rifflux.ingest.walk.ignore import IGNORE_FILES
+
+__all__ = ["Changes", "Watcher", "is_worth_a_look", "targets_of"]
+
+#: Changes that follow each other this closely come together: an editor's save is several. In milliseconds.
+PAUSE_MS, LONGEST_MS = 100, 400
+#: How often the system is asked again, and so how long beginning to watch takes. In milliseconds.
+ASK_MS = 200
+#: Of more changes in a root, all of it is looked at: that is faster, and misses nothing if the system dropped some.
+MANY = 256
+
+Changes = frozenset[Path]
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Collects the paths that change in some folders, and in others those of single files, in threads of its own.
+
+    What `wanted` says no to is not collected. A context manager: from its beginning on, no change is missed.
+    """
+
+    folders: Sequence[Path]
+    files: Collection[Path]
+    wanted: Callable[[Path], bool]
+    _queue: SimpleQueue[Changes | Exception] = field(default_factory=SimpleQueue)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _threads: list[threading.Thread] = field(default_factory=list)
+
+    def __enter__(self) -> Watcher:
+        around = sorted({file.parent for file in self.files})
+        for paths, recursive in ((self.folders, True), (around, False)):
+            if paths:
+                begun = threading.Event()
+                thread = threading.Thread(target=self._watch, args=(paths, recursive, begun), name="watch", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+                begun.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def __bool__(self) -> bool:
+        """Whether something changed that `wait` has not told yet."""
+        return not self._queue.empty()
+
+    def wait(self, seconds: float) -> Changes:
+        """All that changed since the last call; if nothing did, what changes next, within so many seconds."""
+        found: set[Path] = set()
+        with suppress(Empty):
+            while True:
+                change = self._queue.get(block=not found, timeout=seconds)
+                if isinstance(change, Exception):
+                    raise change
+                found |= change
+        return frozenset(found)
+
+    def _watch(self, paths: Sequence[Path], recursive: bool, begun: threading.Event) -> None:
+        from watchfiles import Change, watch
+
+        def passes(_: Change, name: str) -> bool:
+            begun.set()
+            path = Path(name)
+            return (recursive or path in self.files) and self.wanted(path)
+
+        try:
+            for changes in watch(
+                *paths,
+                watch_filter=passes,
+                recursive=recursive,
+                step=PAUSE_MS,
+                debounce=LONGEST_MS,
+                rust_timeout=ASK_MS,
+                yield_on_timeout=True,
+                stop_event=self._stop,
+                raise_interrupt=False,
+                ignore_permission_denied=True,
+            ):
+                begun.set()
+                if changes:
+                    self._queue.put(frozenset(Path(name) for _, name in changes))
+        except Exception as error:  # whatever the system has against watching
+            self._queue.put(_explained(error))
+        finally:
+            begun.set()
+
+
+def is_worth_a_look(path: Path, folders: Sequence[Path], *, hidden: bool) -> bool:
+    """Whether a path that changed may be something to index, or rules of what is; decided by its name alone.
+
+    `folders` are those that are indexed: what stands above them does not count.
+    """
+    root = max((each for each in folders if path.is_relative_to(each)), key=lambda each: len(each.parts), default=None)
+    parts = path.relative_to(root).parts if root else (path.name,)
+    if not GENERATED.isdisjoint(parts):
+        return parts[-3:] == (".git", "info", "exclude")
+    return hidden or path.name in IGNORE_FILES or not any(part.startswith(".") for part in parts)
+
+
+def _explained(error: Exception) -> Exception:
+    if isinstance(error, FileNotFoundError):
+        return error
+    return UnusableIndex(
+        f"the folders cannot be watched ({error}): raise the system's limit (fs.inotify.max_user_watches), or set "
+        "WATCHFILES_FORCE_POLLING=1"
+    )
+
+
+def targets_of(changes: Iterable[Path], folders: Sequence[Path], files: Collection[Path]) -> list[Target]:
+    """What to look at for some changed paths: those that exist first, so that what was moved keeps its vectors.
+
+    `folders` are indexed as a whole, `files` one by one; of the latter, one that is gone stays in the index.
+    """
+    found = [Target(path.parent, path) for path in changes if path in files and path.exists()]
+    by_root: dict[Path, set[Path]] = {}
+    for path in changes:
+        holding = [root for root in folders if path.is_relative_to(root)]
+        if holding and path not in files:
+            root = max(holding, key=lambda root: len(root.parts))
+            by_root.setdefault(root, set()).add(path.parent if path.name in IGNORE_FILES else path)
+    found += [target for root, paths in by_root.items() if root.exists() for target in _targets(root, paths)]
+    return sorted(found, key=lambda target: (not target.within.exists(), target.within))
+
+
+def _targets(root: Path, paths: set[Path]) -> list[Target]:
+    if len(paths) > MANY or root in paths:
+        return [Target(root, root)]
+    return [Target(root, path, noticed=True) for path in paths if paths.isdisjoint(path.parents)]

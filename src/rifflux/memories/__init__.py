@@ -1,0 +1,5 @@
+"""Memories of a user: save, recall, supersede, forget."""
+
+from rifflux.memories.memories import Memories, Memory, Recalled, Rules, Saved
+
+__all__ = ["Memories", "Memory", "Recalled", "Rules", "Saved"]

@@ -1,0 +1,338 @@
+"""What is remembered of a user: saved if it matters, superseded with its history, forgotten in time."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from rifflux.errors import InvalidArgument, ModelError, NotFound
+from rifflux.memories.recall import Recall
+from rifflux.retrieve.steps.diversity import resemblance
+from rifflux.retrieve.steps.rerank.stage import Rerank
+from rifflux.session.searching import Asking
+from rifflux.text.dates import parse_time
+from rifflux.types import Bound, Document, Filter, Hit, Trace
+
+__all__ = ["MEMORIES", "Memories", "Memory", "Recalled", "Rules", "Saved"]
+
+#: The collection that memories are kept in, and the kind of their documents.
+MEMORIES, KIND = "memories", "memory"
+_DAY = 86_400.0
+LONGEST = 4_000
+MOST_FOUND = 100
+#: How a save ended.
+SAVED, DUPLICATE, REFUSED = "saved", "duplicate", "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One thing to remember. `importance` is from 1 to 10, `confidence` from 0 to 1; times are seconds since 1970.
+
+    `expires_at` is None for one that is kept for good, `superseded_by` the id of the memory that took its place.
+    `source` is where it came from, such as a message's id. `version` counts how often it was confirmed or changed,
+    `uses` how often it was recalled.
+    """
+
+    id: str
+    content: str
+    category: str = "fact"
+    importance: int = 7
+    confidence: float = 1.0
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    expires_at: float | None = None
+    superseded_by: str | None = None
+    source: str | None = None
+    version: int = 1
+    uses: int = 0
+    used_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """How saving ended: `saved`, `duplicate` (the memory that was there is confirmed) or `refused`, with the reason."""
+
+    outcome: str
+    memory: Memory | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The memories that answer a question, best first, each with the hit that explains it, and how they were found."""
+
+    memories: tuple[tuple[Memory, Hit], ...]
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is worth keeping, for how long, and what is taken for the same.
+
+    Memories of less than `least_importance` or `least_confidence` are refused; the latter holds when searching too.
+    `days_to_live` is by category, for those that are not given an expiry; others are kept for good. Expired memories
+    are deleted `purge_after_days` later. `same_cosine` and `same_words` are how alike, by vectors or by runs of three
+    words, two memories are that say the same.
+    """
+
+    least_importance: int = 7
+    least_confidence: float = 0.7
+    days_to_live: Mapping[str, float] = field(default_factory=lambda: {"context": 7.0, "task": 30.0, "event": 180.0})
+    purge_after_days: float = 90.0
+    same_cosine: float = 0.95
+    same_words: float = 0.8
+
+
+class Memories:
+    """The memories of one user. `asking` asks the user's view of the index; `put` stores documents with vectors."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        put: Callable[[str, Sequence[Document]], None],
+        rules: Rules | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._asking = asking
+        self._put = put
+        self.rules = rules or Rules()
+        self._now = now
+
+    # Saving
+
+    def add(
+        self,
+        content: str,
+        *,
+        category: str = "fact",
+        importance: int = 7,
+        confidence: float = 1.0,
+        expires_at: str | float | None = None,
+        source: str | None = None,
+        supersedes: str | None = None,
+    ) -> Saved:
+        """Remember something, unless it does not matter enough or is remembered already.
+
+        `expires_at` is an ISO date or seconds since 1970. `supersedes` names a memory that this one takes the place of;
+        its history stays. A near-duplicate is not saved twice: the memory that is there is confirmed, with the greater
+        importance and confidence of both. Raises `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
+        """
+        memory = self._new(content, category, importance, confidence, expires_at, source)
+        if reason := self._refusal(memory):
+            return Saved(REFUSED, None, reason)
+        old = self.get(supersedes) if supersedes else None
+        if old is None and (same := self._same(memory)):
+            return Saved(DUPLICATE, self._store(self._confirmed(same, memory)), "remembered already")
+        if old is None:
+            self._store(memory)
+        else:
+            memory = replace(memory, version=old.version + 1)
+            self._store(memory, replace(old, superseded_by=memory.id, updated_at=memory.created_at))
+        self.purge()
+        return Saved(SAVED, memory)
+
+    def _new(
+        self,
+        content: str,
+        category: str,
+        importance: int,
+        confidence: float,
+        expires_at: str | float | None,
+        source: str | None,
+    ) -> Memory:
+        if not isinstance(content, str) or not content.strip() or len(content) > LONGEST:
+            raise InvalidArgument(f"a memory is a text of 1 to {LONGEST} characters")
+        if not isinstance(category, str) or not category.strip() or len(category) > 100:
+            raise InvalidArgument("a category is a name of 1 to 100 characters, such as fact, preference or task")
+        if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= 10:
+            raise InvalidArgument(f"importance is a whole number from 1 to 10, not {importance!r}")
+        if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+            raise InvalidArgument(f"confidence is a number from 0 to 1, not {confidence!r}")
+        now = self._now()
+        return Memory(
+            f"m{secrets.token_hex(8)}",
+            content.strip(),
+            category.strip(),
+            importance,
+            float(confidence),
+            now,
+            now,
+            self._expiry(expires_at, category.strip(), now),
+            None,
+            source,
+        )
+
+    def _expiry(self, given: str | float | None, category: str, now: float) -> float | None:
+        if isinstance(given, str):
+            return parse_time(given).timestamp()
+        if isinstance(given, bool) or not isinstance(given, int | float | None):
+            raise InvalidArgument(f"expires_at is a date or seconds since 1970, not {given!r}")
+        if given is not None:
+            if not math.isfinite(given):
+                raise InvalidArgument("expires_at is a date or seconds since 1970: leave it out for none")
+            return float(given)
+        days = self.rules.days_to_live.get(category)
+        return None if days is None else now + days * _DAY
+
+    def _refusal(self, memory: Memory) -> str:
+        rules = self.rules
+        if memory.importance < rules.least_importance:
+            return f"importance {memory.importance} is below {rules.least_importance}"
+        if memory.confidence < rules.least_confidence:
+            return f"confidence {memory.confidence:g} is below {rules.least_confidence:g}"
+        return ""
+
+    def _same(self, memory: Memory) -> Memory | None:
+        """A memory that is in force and says the same."""
+        asking = self._asking
+        candidates = asking.search(_plain(memory.content), top_k=5, filter=self._in_force(memory.category))
+        if not candidates:
+            return None
+        ids = np.array([int(hit.chunk_id, 16) for hit in candidates], np.int64)
+        vectors = asking.store.vectors_of(ids)
+        vector = self._vector(memory.content) if vectors else None
+        for id, hit in zip(ids.tolist(), candidates, strict=True):
+            near = vector is not None and id in vectors and float(vectors[id] @ vector) >= self.rules.same_cosine
+            if near or resemblance(memory.content, hit.content) >= self.rules.same_words:
+                return self._memory(hit)
+        return None
+
+    def _vector(self, text: str) -> Any:
+        try:
+            return self._asking.embedder.embed_documents([text])[0]
+        except ModelError:
+            return None
+
+    def _confirmed(self, known: Memory, again: Memory) -> Memory:
+        expiries = (known.expires_at, again.expires_at)
+        return replace(
+            known,
+            importance=max(known.importance, again.importance),
+            confidence=max(known.confidence, again.confidence),
+            expires_at=None if None in expiries else max(each for each in expiries if each is not None),
+            version=known.version + 1,
+            updated_at=again.created_at,
+        )
+
+    def _store(self, memory: Memory, *others: Memory) -> Memory:
+        self._put(MEMORIES, [_document(each) for each in (memory, *others)])
+        return memory
+
+    # Recalling
+
+    def search(
+        self, query: str, *, limit: int = 10, category: str | None = None, rerank: str | None = None
+    ) -> Recalled:
+        """The memories that answer a question best, and count them as used.
+
+        Those that are expired, superseded or doubtful are left out before anything is ranked. The first 20 are
+        reranked, by `llm` where its endpoint is set, else by likeness, recency, use and importance (`recall`), or by
+        what `rerank` names.
+        """
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_FOUND:
+            raise InvalidArgument(f"limit is a whole number from 1 to {MOST_FOUND}, not {limit!r}")
+        chosen = rerank or ("llm" if self._asking.has_llm else None)
+        found = self._asking.search(
+            query, top_k=limit, filter=self._in_force(category), rerank=chosen or self._recall()
+        )
+        memories = tuple((self._memory(hit), hit) for hit in found)
+        self._asking.store.note_uses(MEMORIES, [memory.id for memory, _ in memories], self._now())
+        return Recalled(memories, found.trace)
+
+    def _recall(self) -> Rerank:
+        def uses(hits: Sequence[Hit]) -> Sequence[int]:
+            known = self._asking.store.uses(MEMORIES, [hit.document for hit in hits])
+            return [known.get(hit.document, (0, 0.0))[0] for hit in hits]
+
+        return Rerank(Recall(self._asking.resources, uses, now=self._now))
+
+    def _in_force(self, category: str | None = None) -> Filter:
+        """What keeps out the doubtful, the expired and the superseded; a memory without confidence is trusted."""
+        return Filter(
+            kinds=(KIND,),
+            metadata={"category": category} if category else {},
+            bounds=(Bound("confidence", least=self.rules.least_confidence), Bound("expires_at", least=self._now())),
+            without=("superseded_by",),
+        )
+
+    def get(self, id: str) -> Memory:
+        """A memory by its id, in force or not. Raises `NotFound`."""
+        document = self._asking.store.document(MEMORIES, id)
+        if document is None:
+            raise NotFound(f"no memory {id!r}: take an id from 'rifflux memories list'")
+        return self._with_uses(_memory(document.key, document.text, document.metadata))
+
+    def all(self, *, category: str | None = None, everything: bool = False) -> list[Memory]:
+        """The memories in force, the newest first; `everything` lists the others too."""
+        filter = Filter(kinds=(KIND,), metadata={"category": category} if category else {})
+        documents = self._asking.store.documents(MEMORIES, filter if everything else self._in_force(category))
+        found = [_memory(each.key, each.text, each.metadata) for each in documents]
+        return sorted(map(self._with_uses, found), key=lambda memory: (-memory.created_at, memory.id))
+
+    def history(self, id: str) -> list[Memory]:
+        """A memory and those that it took the place of, the newest first. Raises `NotFound`."""
+        before = {memory.superseded_by: memory for memory in self.all(everything=True) if memory.superseded_by}
+        return list(_chain(self.get(id), before))
+
+    def forget(self, *ids: str) -> int:
+        """Delete memories for good; returns how many. Raises `NotFound` before deleting any."""
+        for id in ids:
+            self.get(id)
+        return self._asking.store.remove(MEMORIES, ids)
+
+    def purge(self) -> int:
+        """Delete what expired long enough ago; returns how many."""
+        until = self._now() - self.rules.purge_after_days * _DAY
+        old = Filter(kinds=(KIND,), bounds=(Bound("expires_at", most=until, missing=False),))
+        ids = [document.key for document in self._asking.store.documents(MEMORIES, old)]
+        return self._asking.store.remove(MEMORIES, ids) if ids else 0
+
+    def _memory(self, hit: Hit) -> Memory:
+        return self._with_uses(_memory(hit.document, hit.content, hit.metadata))
+
+    def _with_uses(self, memory: Memory) -> Memory:
+        uses, used_at = self._asking.store.uses(MEMORIES, [memory.id]).get(memory.id, (0, None))
+        return replace(memory, uses=uses, used_at=used_at)
+
+
+_STORED = ("category", "importance", "confidence", "expires_at", "superseded_by", "source", "version")
+
+
+def _document(memory: Memory) -> Document:
+    metadata = {name: getattr(memory, name) for name in _STORED if getattr(memory, name) is not None}
+    return Document(
+        memory.id,
+        memory.content,
+        kind=KIND,
+        created_at=_iso(memory.created_at),
+        updated_at=_iso(memory.updated_at),
+        metadata=metadata | {"created": memory.created_at, "updated": memory.updated_at},
+    )
+
+
+def _memory(id: str, content: str, metadata: Mapping[str, Any]) -> Memory:
+    stored = {name: metadata[name] for name in _STORED if name in metadata}
+    return Memory(id, content, created_at=metadata["created"], updated_at=metadata["updated"], **stored)
+
+
+def _chain(memory: Memory, before: Mapping[str, Memory]) -> Iterator[Memory]:
+    found: Memory | None = memory
+    while found:
+        yield found
+        found = before.get(found.id)
+
+
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
+
+
+def _plain(text: str) -> str:
+    """A text as a question: without what would be read as syntax."""
+    return " ".join(text.replace('"', " ").replace("*", " ").split()[:64])

@@ -1,0 +1,48 @@
+"""Reranking memories: how well each answers, and besides how recent, how much used and how important it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rifflux.retrieve.steps.rerank.features import Features, Weights
+from rifflux.retrieve.steps.rerank.resources import Resources
+from rifflux.retrieve.steps.rerank.stage import Scored
+from rifflux.types import Hit, Query
+
+__all__ = ["Recall"]
+
+#: Recalled so often, a memory counts as used as can be.
+MOST_USES = 32
+
+
+@dataclass(frozen=True)
+class Recall:
+    """The components of `features` with freshness among them, and use and importance as two more.
+
+    `uses` tells how often each hit was recalled before: its logarithm counts, up to `MOST_USES`. Importance is the
+    metadata field of that name, from 1 to 10. Both have small weights: they decide between memories that answer alike.
+    """
+
+    resources: Resources
+    uses: Callable[[Sequence[Hit]], Sequence[int]]
+    weights: Weights = field(default_factory=lambda: Weights(freshness=0.15))
+    usage: float = 0.05
+    importance: float = 0.05
+    now: Callable[[], float] = time.time
+    name: str = "recall"
+
+    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
+        """Score the hits; the details are the addends of each score."""
+        plain = Features(self.resources, self.weights, now=self.now)(query, hits)
+        rest = 1 - self.usage - self.importance
+        used = self.usage * np.minimum(1.0, np.log1p(np.array(self.uses(hits))) / np.log1p(MOST_USES))
+        weighty = self.importance * np.array([hit.metadata.get("importance", 1) for hit in hits], np.float64) / 10
+        details = [
+            {name: rest * part for name, part in parts.items()} | {"usage": float(u), "importance": float(i)}
+            for parts, u, i in zip(plain.details, used, weighty, strict=True)
+        ]
+        return Scored(rest * plain.scores + used + weighty, details)

@@ -1,0 +1,1 @@
+"""Explain why a document ranks where it does."""

@@ -1,0 +1,141 @@
+"""What keeps a chunk from being a candidate at all: the filter, words that must or must not occur."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rifflux.retrieve.query.words import shown
+from rifflux.store.base import Store
+from rifflux.types import Clause, Filter, Hit, Ids, Query
+from rifflux.works.visible import is_withheld
+
+__all__ = ["Obstacle", "obstacles"]
+
+#: The parts of a filter besides metadata, whose fields are parts of their own.
+_PARTS = ("paths", "kinds", "not_kinds", "documents", "collections", "since", "until", "tags", "bounds", "without")
+#: The parts that ask for what a work is called, which is told of every work.
+_NAMES = ("paths", "documents", "collections")
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """One part of a query that some chunks do not satisfy: `blocked` are their ids.
+
+    `what` names the part, `reason` says what is in the way. `without` takes that part out of the query.
+    """
+
+    stage: str
+    what: str
+    reason: str
+    blocked: Ids
+    without: Callable[[Query], Query]
+
+
+def obstacles(
+    query: Query, store: Store, hit: Hit, ids: Ids, typed: Mapping[str, str] | None = None
+) -> Iterator[Obstacle]:
+    """The parts of a query that keep out some of a document's chunks. Each is tried alone; `hit` is one of the chunks.
+
+    `typed` are the words that were typed, by their terms.
+    """
+    typed = typed or {}
+    for part in _parts(query.filter):
+        blocked = np.setdiff1d(ids, store.passing(part, ids))
+        if len(blocked):
+            name, reason = _of_filter(part, hit)
+            if is_withheld(hit.collection, hit.license) and not any(getattr(part, each) for each in _NAMES):
+                what = "date" if part.since or part.until else name
+                reason = f"its {what} does not pass, and is not told, for no license is recorded"
+            without = partial(_without_filter, part)
+            yield Obstacle("filter", f"the filter on {name}", f"lost by the filter: {reason}", blocked, without)
+    for clause in query.excluded:
+        blocked = store.holding(clause, ids)
+        if len(blocked):
+            words = shown(clause, typed)
+            word = f'-"{words}"' if len(clause) > 1 else f"-{words}"
+            yield Obstacle("excluded", word, f"excluded by {word}", blocked, partial(_allowing, clause))
+    for clause in query.required:
+        blocked = np.setdiff1d(ids, store.holding(clause, ids))
+        if len(blocked):
+            phrase = f'"{shown(clause, typed)}"'
+            reason = f"the required phrase {phrase} does not occur"
+            yield Obstacle("required", f"the quotes of {phrase}", reason, blocked, partial(_unquoted, clause))
+
+
+def _without_filter(part: Filter, query: Query) -> Query:
+    """The query without one part of its filter."""
+    filter = query.filter
+    empty = {name: getattr(Filter(), name) for name in _PARTS if getattr(part, name)}
+    metadata = {name: value for name, value in filter.metadata.items() if name not in part.metadata}
+    return replace(query, filter=replace(filter, **empty, metadata=metadata))
+
+
+def _allowing(clause: Clause, query: Query) -> Query:
+    """The query with a clause no longer excluded."""
+    return replace(query, excluded=tuple(each for each in query.excluded if each != clause))
+
+
+def _unquoted(clause: Clause, query: Query) -> Query:
+    """The query with the words of a required phrase as words like others."""
+    clauses = dict.fromkeys((*query.clauses, *((term,) for term in clause)))
+    return replace(query, clauses=tuple(clauses), required=tuple(each for each in query.required if each != clause))
+
+
+def _parts(filter: Filter) -> Iterator[Filter]:
+    """Each part of the filter alone."""
+    for name in _PARTS:
+        if value := getattr(filter, name):
+            yield Filter(**{name: value})
+    for name, value in filter.metadata.items():
+        yield Filter(metadata={name: value})
+
+
+def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
+    """The name of a part of a filter, and why a document does not pass it."""
+    dated = hit.created_at or hit.updated_at
+    date = f"it is of {dated}" if dated else "it has no date"
+    if part.paths:
+        return "path", f"its path is {hit.path}, asked for {_any(part.paths)}"
+    if part.kinds:
+        return "kind", f"its kind is {hit.kind or 'unknown'}, asked for {_any(part.kinds)}"
+    if part.not_kinds:
+        return "kind", f"its kind is {hit.kind}, which is left out"
+    if part.documents:
+        return "document", f"its key is {hit.document}, asked for {_any(part.documents)}"
+    if part.collections:
+        return "collection", f"its collection is {hit.collection}, asked for {_any(part.collections)}"
+    if part.tags:
+        return "subjects", f"it has none of the subjects {_any(part.tags)}"
+    if part.bounds:
+        names = [bound.field for bound in part.bounds]
+        return " and ".join(names), "; ".join(_held(name, hit) for name in names) + ", outside of what is asked for"
+    if part.without:
+        return " and ".join(part.without), f"it must not have {_any(part.without)}"
+    if part.since:
+        return "since", f"{date}, asked for {part.since} or later"
+    if part.until:
+        return "until", f"{date}, asked for {part.until} or earlier"
+    return _of_metadata(part.metadata, hit)
+
+
+def _of_metadata(wanted: Mapping[str, Any], hit: Hit) -> tuple[str, str]:
+    ((name, value),) = wanted.items()
+    values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+    return name, f"{_held(name, hit)}, asked for {_any(values)}"
+
+
+def _held(name: str, hit: Hit) -> str:
+    """What a document has in a field of its metadata."""
+    return f"its {name} is {_any(hit.metadata[name])}" if name in hit.metadata else f"it has no {name}"
+
+
+def _any(values: Any) -> str:
+    if isinstance(values, str) or not isinstance(values, list | tuple | set | frozenset):
+        return str(values)
+    # A number that was typed may be meant as text or as a number: it is shown once.
+    return " or ".join(dict.fromkeys(map(str, values)))

@@ -1,0 +1,1 @@
+"""Understand a question: parse, classify, expand."""

@@ -1,0 +1,233 @@
+"""What else to search for: words spelt nearly like those that occur nowhere, and a user's synonyms.
+
+Nothing here replaces a word of the question. Variants are further alternatives beside it, and each is told.
+
+A file of synonyms has one group a line, whose members stand for each other, or a rule for one direction:
+
+    ttl, time to live, time-to-live     # any of them finds the others
+    k8s => kubernetes                   # k8s finds kubernetes, not the other way round
+
+Indexes that read mathematical notation have the lexicon `text/lexicon/mathematics.txt` besides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, permutations, product
+from pathlib import Path
+
+import rifflux.text
+from rifflux.errors import InvalidArgument, NotFound
+from rifflux.retrieve.query.formulas import formulas
+from rifflux.text.analyzer import Analyzer, tokens
+from rifflux.types import Clause, Query
+
+__all__ = ["Synonyms", "Variant", "distance", "expand", "known_synonyms", "read_synonyms", "spellings", "synonyms"]
+
+#: A word may differ by one letter from this length on, by two from the other.
+SHORTEST, SHORTEST_FOR_TWO = 4, 8
+MOST_SPELLINGS = 3
+#: A question gets its first unknown words mended; a pasted page of another language must not cost seconds.
+MOST_MENDED = 4
+#: `C#` holds no comment.
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+#: The lexicon that comes with a way to read mathematics.
+LEXICONS: Mapping[str, str] = {"notation": "mathematics.txt"}
+_FORMAT = "write a group such as 'ttl, time to live', or a rule such as 'k8s => kubernetes'"
+
+#: The terms that begin with a text and have so many characters, with the number of chunks that hold each.
+Vocabulary = Callable[[str, int, int], Mapping[str, int]]
+Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A clause that is searched besides what was asked, as it is told to people, and the words it stands beside.
+
+    `beside` are the terms of these words.
+    """
+
+    clause: Clause
+    shown: str
+    word: str
+    beside: Clause
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Synonyms:
+    """What stands for what: the variants of a phrase by its terms, of which it has at most `longest`."""
+
+    rules: Mapping[Clause, tuple[Variant, ...]]
+    longest: int
+
+
+def expand(
+    query: Query, analyzer: Analyzer, frequencies: Frequencies, vocabulary: Vocabulary, known: Synonyms | None
+) -> tuple[Query, list[str]]:
+    """The query with its variants, and a note of each word or formula that got some."""
+    found = [*spellings(query, analyzer, frequencies, vocabulary), *(synonyms(query, analyzer, known) if known else ())]
+    asked = {*query.clauses, *query.required, *query.excluded}
+    # A dictionary, because two words may lead to the same variant.
+    fresh = {variant.clause: variant for variant in found if variant.clause not in asked}
+    whole = dict(formulas(query, analyzer))
+    variants = dict.fromkeys([*fresh, *(phrase for phrases in whole.values() for phrase in phrases)])
+    notes = [*_notes(fresh.values()), *(f"{formula!r} is a formula: also searched as a whole" for formula in whole)]
+    beside = tuple(fresh[each].beside if each in fresh else () for each in variants)
+    return replace(query, variants=tuple(variants), beside=beside), notes
+
+
+def _notes(variants: Iterable[Variant]) -> Iterator[str]:
+    shown: dict[tuple[str, bool], list[str]] = {}
+    for variant in variants:
+        shown.setdefault((variant.word, variant.unknown), []).append(variant.shown)
+    for (word, unknown), others in shown.items():
+        reason = f"{word!r} occurs nowhere" if unknown else f"synonyms of {word!r}"
+        yield f"{reason}: also searched {', '.join(others)}"
+
+
+# Spelling
+
+
+def spellings(query: Query, analyzer: Analyzer, frequencies: Frequencies, vocabulary: Vocabulary) -> Iterator[Variant]:
+    """Near terms for each plain word that no chunk holds, the most frequent of the nearest first."""
+    words = dict(_words(query, analyzer))
+    if not words:
+        return
+    held = frequencies(list(words))
+    for term, word in islice(((term, word) for term, word in words.items() if not held.get(term)), MOST_MENDED):
+        for near in _near(term, vocabulary):
+            yield Variant((near,), near, word, (term,), unknown=True)
+
+
+def _words(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, str]]:
+    """The terms that may be misspelt, and the words they come from: what holds a digit or humps is a name."""
+    asked = set(query.clauses)
+    for word in (part for token in tokens(query.semantic_text) for part in token.split("-")):
+        terms = analyzer.of_word(word)
+        if len(terms) == 1 and (term := terms[0]).isalpha() and len(term) >= SHORTEST and (term,) in asked:
+            yield term, word
+
+
+def _near(term: str, vocabulary: Vocabulary) -> list[str]:
+    """The nearest terms with the same first letter, which is seldom mistyped; the most frequent of those first."""
+    most = 2 if len(term) >= SHORTEST_FOR_TWO else 1
+    known = vocabulary(term[0], len(term) - most, len(term) + most)
+    # Where one letter explains it, two are no explanation.
+    near = next(filter(None, (_within(term, known, letters) for letters in range(1, most + 1))), [])
+    counts = {each: known[each] for each in near}
+    return sorted(filter(counts.get, near), key=lambda each: (-counts[each], each))[:MOST_SPELLINGS]
+
+
+def _within(term: str, known: Iterable[str], most: int) -> list[str]:
+    """The terms that are nearest, if that is at most so many letters."""
+    letters = set(term)
+    # A letter that is changed makes a difference of two between the sets of letters, which are compared much sooner.
+    alike = (each for each in known if len(letters.symmetric_difference(each)) <= 2 * most and each.isalpha())
+    distances = {each: distance(term, each, most) for each in alike}
+    least = min(distances.values(), default=most + 1)
+    return [each for each, value in distances.items() if value == least <= most]
+
+
+def distance(one: str, other: str, most: int) -> int:
+    """Letters to add, drop, change or swap with their neighbour, or `most + 1` if more than `most` are needed.
+
+    Damerau-Levenshtein distance in its restricted form: no part is changed twice.
+    """
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    one, other = _differing(one, other)
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, against in enumerate(other, 1):
+            value = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != against))
+            if before and column > 1 and letter == other[column - 2] and one[row - 2] == against:
+                value = min(value, before[column - 2] + 1)
+            line.append(value)
+        if min(line) > most:
+            return most + 1
+        before, last = last, line
+    return min(last[-1], most + 1)
+
+
+def _differing(one: str, other: str) -> tuple[str, str]:
+    """Both without what they begin and end with alike, which their distance does not depend on."""
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    one, other = one[start:], other[start:]
+    end = 0
+    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return one[: len(one) - end], other[: len(other) - end]
+
+
+# Synonyms
+
+
+def synonyms(query: Query, analyzer: Analyzer, known: Synonyms) -> Iterator[Variant]:
+    """The synonyms of what stands in the question, except those that stand in it too."""
+    terms = analyzer.terms(query.semantic_text)
+    windows = {
+        tuple(terms[start : start + width]): None
+        for width in range(known.longest, 0, -1)
+        for start in range(len(terms) - width + 1)
+    }
+    for window in windows:
+        yield from (variant for variant in known.rules.get(window, ()) if variant.clause not in windows)
+
+
+def known_synonyms(path: str | Path | None, analyzer: Analyzer) -> Synonyms | None:
+    """The synonyms of a file, and those that come with the way the analyzer reads mathematics."""
+    shipped = LEXICONS.get(analyzer.mathematics)
+    paths = [
+        *([Path(rifflux.text.__file__).with_name("lexicon") / shipped] if shipped else []),
+        *([path] if path else []),
+    ]
+    files = [read_synonyms(each, analyzer) for each in paths]
+    rules: dict[Clause, tuple[Variant, ...]] = {}
+    for file in files:
+        for source, variants in file.rules.items():
+            rules[source] = tuple({each.clause: each for each in (*rules.get(source, ()), *variants)}.values())
+    return Synonyms(rules, max(file.longest for file in files)) if files else None
+
+
+def read_synonyms(path: str | Path, analyzer: Analyzer) -> Synonyms:
+    """Read a file of synonyms. Raises `NotFound`, or `InvalidArgument` with the line that is wrong."""
+    path = Path(path).expanduser()
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        raise NotFound(f"no file of synonyms at {path}: mend the setting 'synonyms', or make the file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"the synonyms in {path} cannot be read ({error}): give a text file in UTF-8") from None
+    rules: dict[Clause, dict[Clause, Variant]] = {}
+    for number, line in enumerate(lines, 1):
+        if content := _COMMENT.sub("", line).strip():
+            for source, variant in _rules(content, f"{path}:{number}", analyzer):
+                rules.setdefault(source, {}).setdefault(variant.clause, variant)
+    return Synonyms({each: tuple(found.values()) for each, found in rules.items()}, max(map(len, rules), default=0))
+
+
+def _rules(line: str, place: str, analyzer: Analyzer) -> Iterator[tuple[Clause, Variant]]:
+    """What a line says: the terms of a phrase, and what stands for it."""
+    sides = [_members(side, place, analyzer) for side in line.split("=>")]
+    if len(sides) > 2 or (len(sides) == 1 and len(sides[0]) < 2):
+        raise InvalidArgument(f"{place}: {line!r} is no line of synonyms: {_FORMAT}")
+    pairs = product(*sides) if len(sides) == 2 else permutations(sides[0], 2)
+    for (source, word), (target, shown) in pairs:
+        if source != target:
+            yield source, Variant(target, shown, word, source)
+
+
+def _members(side: str, place: str, analyzer: Analyzer) -> list[tuple[Clause, str]]:
+    members = [(tuple(analyzer.terms(each)), each.strip()) for each in side.split(",")]
+    for terms, written in members:
+        if not terms:
+            problem = f"{written!r} holds no word to search for" if written else "an entry is empty"
+            raise InvalidArgument(f"{place}: {problem}: {_FORMAT}")
+    return members

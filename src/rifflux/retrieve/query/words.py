@@ -1,0 +1,29 @@
+"""Numbers and terms as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rifflux.text.analyzer import Analyzer, tokens
+from rifflux.types import Clause
+
+__all__ = ["as_typed", "ordinal", "shown"]
+
+_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `22nd`, `113th`, `5,000th`."""
+    ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
+    return f"{number:,}{ending}"
+
+
+def as_typed(text: str, analyzer: Analyzer) -> Mapping[str, str]:
+    """The words of a text by the term that each becomes; those that become several are names, and are left out."""
+    words = ((analyzer.of_word(word), word) for token in tokens(text) for word in token.split("-"))
+    return {terms[0]: word for terms, word in words if len(terms) == 1}
+
+
+def shown(clause: Clause, typed: Mapping[str, str]) -> str:
+    """A clause in the words that were typed."""
+    return " ".join(typed.get(term, term) for term in clause)

@@ -1,0 +1,1 @@
+"""Steps that change the candidate table after fusion."""

@@ -1,0 +1,41 @@
+"""Reranking by a model that reads the question and each passage together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rifflux.errors import InvalidArgument
+from rifflux.models.cross_encoder import CrossEncoder, load_cross_encoder
+from rifflux.retrieve.steps.rerank.resources import Resources
+from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
+from rifflux.types import Hit, Query
+
+__all__ = ["CrossEncoded", "reranker"]
+
+
+@dataclass(frozen=True)
+class CrossEncoded:
+    """Scores a hit by a cross-encoder's logit for the question and the hit's title and text.
+
+    Nogueira and Cho, "Passage Re-ranking with BERT", 2019. Logits have no common scale between models.
+    """
+
+    model: CrossEncoder
+    name: str = "cross-encoder"
+
+    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
+        """Score the hits."""
+        passages = [f"{hit.title}\n{hit.content}".strip() for hit in hits]
+        return Scored(self.model(query.semantic_text or query.text, passages, query.deadline))
+
+
+def reranker(resources: Resources) -> Rerank:
+    """The stage with the model of the settings."""
+    choice = resources.settings.cross_encoder
+    if not choice:
+        raise InvalidArgument(
+            "the reranker cross-encoder needs a model: set rerank_model to a folder with model.onnx and "
+            "tokenizer.json, or to a name that fastembed knows"
+        )
+    return Rerank(CrossEncoded(load_cross_encoder(choice)))

@@ -1,0 +1,160 @@
+"""Late interaction: every word of the question looks for its likest word in a passage."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rifflux.errors import InvalidArgument
+from rifflux.retrieve.pipeline import NotApplied
+from rifflux.retrieve.steps.rerank.features import Features, Weights, spread
+from rifflux.retrieve.steps.rerank.resources import Resources
+from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
+from rifflux.retrieve.steps.rerank.window import Windows
+from rifflux.types import Hit, Query, Scores, Vectors
+
+__all__ = ["MaxSim", "TokenEmbedder", "max_sim", "reranker"]
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """An embedder that also gives the vectors of single tokens."""
+
+    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        """The unit vectors of each text's tokens, (tokens, dimension) each."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens the text has."""
+        ...
+
+
+@dataclass(frozen=True)
+class MaxSim:
+    """The components of `features`, and MaxSim as one more, scaled from the least to the greatest of the candidates.
+
+    MaxSim is the mean, over the question's tokens, of the greatest cosine with any token of the passage: Khattab and
+    Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over BERT", SIGIR
+    2020. Here the tokens are those of the index's own embedder, which was not trained for it. So a token counts by how
+    rare its word is (idf), and MaxSim has only the share `weight` of the score; the others share the rest by `weights`.
+
+    Vectors of whole passages would take half a second. Of each passage only the `window` words with most of the
+    question's terms are read, after the first `title_words` of its title. Vectors of the last `remembered` texts are
+    kept at half precision, and used at that precision from the start: what is remembered changes no score.
+    """
+
+    resources: Resources
+    weight: float = 0.05
+    weights: Weights = field(default_factory=Weights)
+    window: int = 6
+    title_words: int = 3
+    remembered: int = 1024
+    name: str = "maxsim"
+    _memory: _Memory = field(default_factory=lambda: _Memory(), init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight <= 1:
+            raise InvalidArgument(f"the weight of maxsim is from 0 to 1, not {self.weight}")
+        if self.window < 1 or self.title_words < 0 or self.remembered < 0:
+            raise InvalidArgument("maxsim reads windows of 1 or more words, and numbers below zero mean nothing to it")
+
+    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
+        """Score the hits; the details are the addends of each score."""
+        plain = Features(self.resources, self.weights)(query, hits)
+        near = self.weight * spread(self.likeness(query, hits))
+        rest = 1 - self.weight
+        details = [
+            {name: rest * part for name, part in parts.items()} | {"maxsim": share}
+            for parts, share in zip(plain.details, near.tolist(), strict=True)
+        ]
+        return Scored(rest * plain.scores + near, details)
+
+    def likeness(self, query: Query, hits: Sequence[Hit]) -> Scores:
+        """The mean cosine of the question's tokens with the likest in each hit."""
+        embedder = self.resources.embedder()
+        if not isinstance(embedder, TokenEmbedder):
+            raise NotApplied(f"{self.name} was left out: the embedder gives vectors of texts only, not of their tokens")
+        text = query.semantic_text or query.text
+        idf = self.resources.idf(self.resources.analyzer.terms(text))
+        asked, *passages = self._vectors(embedder, [text, *self._texts(hits, idf)])
+        return max_sim(asked, self._token_weights(embedder, text, idf, len(asked)), passages)
+
+    def _texts(self, hits: Sequence[Hit], idf: Mapping[str, float]) -> list[str]:
+        """What is read of each hit: the start of its title, and the window that says most about the question."""
+        window = Windows(idf, self.resources.analyzer.terms, self.window)
+        titles = (" ".join((hit.title or hit.heading_path).split()[: self.title_words]) for hit in hits)
+        return [
+            f"{title}. {window(hit.content)}" if title else window(hit.content)
+            for title, hit in zip(titles, hits, strict=True)
+        ]
+
+    def _vectors(self, embedder: TokenEmbedder, texts: Sequence[str]) -> list[Vectors]:
+        """The token vectors of the texts, from memory where they are known."""
+        known = self._memory.known(texts)
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            known |= {
+                text: each.astype(np.float16) for text, each in zip(new, embedder.token_vectors(new), strict=True)
+            }
+        self._memory.keep(known, self.remembered)
+        return [known[text].astype(np.float32) for text in texts]
+
+    def _token_weights(self, embedder: TokenEmbedder, text: str, idf: Mapping[str, float], tokens: int) -> Scores:
+        """The weight of each token of the question: the idf of the word it is a part of; all alike when in doubt."""
+        words = text.split()
+        rarest = [
+            max((idf[term] for term in self.resources.analyzer.terms(word) if term in idf), default=0.0)
+            for word in words
+        ]
+        weights = np.repeat(rarest, [embedder.count_tokens(word) for word in words])[:tokens]
+        # Stop words alone weigh nothing, and not every tokenizer goes word by word.
+        return weights if len(weights) == tokens and weights.any() else np.ones(tokens)
+
+
+def max_sim(asked: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Scores:
+    """The weighted mean, over the rows of `asked`, of the greatest dot product with a row of each passage.
+
+    Zero for a passage without rows, and for a question without any.
+    """
+    found = np.zeros(len(passages))
+    total, lengths = weights.sum(), np.array([len(rows) for rows in passages], np.intp)
+    if total and lengths.any():
+        # Not by BLAS: for so little work its threads cost more than they do, and they may change the last bits.
+        cosines = np.einsum("qd,td->qt", asked, np.concatenate(passages))
+        filled = lengths > 0
+        starts = (np.cumsum(lengths) - lengths)[filled]
+        found[filled] = weights @ np.maximum.reduceat(cosines, starts, axis=1) / total
+    return found
+
+
+class _Memory:
+    """The vectors of the texts used last. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._vectors: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
+        """The texts that are remembered, with their vectors."""
+        with self._lock:
+            return {text: self._vectors[text] for text in texts if text in self._vectors}
+
+    def keep(self, vectors: Mapping[str, NDArray[np.float16]], most: int) -> None:
+        """Remember these as the last used, and forget the oldest of more than `most`."""
+        with self._lock:
+            for text, each in vectors.items():
+                self._vectors[text] = each
+                self._vectors.move_to_end(text)
+            while len(self._vectors) > most:
+                self._vectors.popitem(last=False)
+
+
+def reranker(resources: Resources) -> Rerank:
+    """The stage with the weights of the profile."""
+    return Rerank(MaxSim(resources, weights=Weights.of(resources.features)))

@@ -1,0 +1,54 @@
+"""What rerankers may need of the index and of the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rifflux.models.base import Embedder
+from rifflux.models.guarded import Guard
+from rifflux.text.analyzer import Analyzer
+from rifflux.types import Ids, Vectors
+
+__all__ = ["RerankSettings", "Resources"]
+
+
+@dataclass(frozen=True, slots=True)
+class RerankSettings:
+    """Where the models of rerankers are: a cross-encoder's folder or name, an LLM's endpoint, name and key.
+
+    `guard` is what calls of the LLM pass: they are counted, and may be refused.
+    """
+
+    cross_encoder: str = ""
+    llm_url: str = ""
+    llm_model: str = ""
+    llm_key: str = field(default="", repr=False)
+    guard: Guard = field(default_factory=Guard)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Access to an index for scorers; everything that costs time is asked for when needed.
+
+    `frequencies` gives in how many chunks each term occurs, `chunks` how many there are, `vectors` those of chunks by
+    their ids. `features` are weights of the reranker of that name, where they are not its defaults.
+    """
+
+    analyzer: Analyzer
+    embedder: Callable[[], Embedder]
+    frequencies: Callable[[Sequence[str]], Mapping[str, int]]
+    chunks: Callable[[], int]
+    vectors: Callable[[Ids], Mapping[int, Vectors]]
+    settings: RerankSettings = field(default_factory=RerankSettings)
+    features: Mapping[str, float] = field(default_factory=dict)
+
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """The inverse document frequency of terms, as BM25 has it: above zero, highest for what no chunk holds."""
+        distinct = list(dict.fromkeys(terms))
+        known, total = self.frequencies(distinct), self.chunks()
+        found = np.array([known.get(term, 0) for term in distinct], np.float64)
+        values = np.log1p((np.maximum(total - found, 0) + 0.5) / (found + 0.5))
+        return dict(zip(distinct, values.tolist(), strict=True))

@@ -1,0 +1,1 @@
+"""A service for many people: accounts, usage, analytics."""

@@ -1,0 +1,160 @@
+"""Online measures by day: what became of the questions that were asked of a service.
+
+A *question* is a search; the same words again by the same user within half an hour are still the same question. Of the
+questions of a day (UTC, by when they were first asked) these shares are told:
+
+`click_through`   something that was found was clicked
+`saved`           something was saved or exported
+`reformulated`    the same user asked something else within five minutes, and had clicked, saved or exported nothing
+`not_relevant`    something was called not relevant
+
+Feedback belongs to the latest question of the same user in the same words. What belongs to none (feedback from a
+program, or on a question of long ago) is counted as `unmatched`. Words are never kept: a question is known by a digest.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+from rifflux.service.write_behind import Batch, Later
+from rifflux.store.registry import Question, Reaction, Register
+
+__all__ = ["Day", "Diary", "online"]
+
+SAME_S = 1_800.0
+REFORMULATED_S = 300.0
+#: Feedback may come this long after its question.
+ANSWERED_S = 86_400.0
+#: Questions are forgotten after so long.
+KEPT_S = 400 * 86_400.0
+_USED = frozenset({"click", "save", "export"})
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The questions of a day, how many of them had which outcome, and feedback that belongs to none."""
+
+    day: str
+    questions: int = 0
+    clicked: int = 0
+    saved: int = 0
+    reformulated: int = 0
+    not_relevant: int = 0
+    unmatched: int = 0
+
+    def row(self) -> dict[str, str | int | float | None]:
+        """The day with shares of its questions; None where there are none."""
+        counts = {"click_through": self.clicked, "saved": self.saved}
+        counts |= {"reformulated": self.reformulated, "not_relevant": self.not_relevant}
+        shares = {name: round(count / self.questions, 4) if self.questions else None for name, count in counts.items()}
+        return {"day": self.day, "questions": self.questions, **shares, "unmatched": self.unmatched}
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A question with its repetitions, and what became of it: the first time of each kind of feedback."""
+
+    digest: bytes
+    first: float
+    last: float
+    feedback: dict[str, float] = field(default_factory=dict)
+
+
+def digest_of(query: str) -> bytes:
+    """What a question is known by: equal for equal words, whatever their case and blanks."""
+    return blake2b(" ".join(query.casefold().split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def online(questions: Iterable[Question], reactions: Iterable[Reaction]) -> list[Day]:
+    """The days on which something was asked or told, in order."""
+    asked: dict[str, list[_Asked]] = defaultdict(list)
+    for each in sorted(questions, key=lambda question: question.time):
+        _add(asked[each.user], each)
+    unmatched = _told(asked, reactions)
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for mine in asked.values():
+        for question, following in zip(mine, [*mine[1:], None], strict=True):
+            for name, holds in _outcome(question, following).items():
+                counts[_day(question.first)][name] += holds
+    for day in unmatched:
+        counts[day]["unmatched"] += 1
+    return [Day(day, **counts[day]) for day in sorted(counts)]
+
+
+def _add(asked: list[_Asked], question: Question) -> None:
+    if asked and asked[-1].digest == question.digest and question.time - asked[-1].last <= SAME_S:
+        asked[-1].last = question.time
+    else:
+        asked.append(_Asked(question.digest, question.time, question.time))
+
+
+def _told(asked: Mapping[str, list[_Asked]], reactions: Iterable[Reaction]) -> list[str]:
+    """Give feedback to its questions; the days of what belongs to none."""
+    unmatched = []
+    for each in sorted(reactions, key=lambda reaction: reaction.time):
+        digest, earliest = digest_of(each.query), each.time - ANSWERED_S
+        mine = reversed(asked.get(each.user, ()))
+        found = next((one for one in mine if one.digest == digest and earliest <= one.first <= each.time), None)
+        if found:
+            found.feedback.setdefault(each.kind, each.time)
+        else:
+            unmatched.append(_day(each.time))
+    return unmatched
+
+
+def _outcome(question: _Asked, following: _Asked | None) -> dict[str, bool]:
+    used = min((time for kind, time in question.feedback.items() if kind in _USED), default=float("inf"))
+    again = following is not None and following.first - question.last <= REFORMULATED_S and used > following.first
+    return {
+        "questions": True,
+        "clicked": "click" in question.feedback,
+        "saved": bool(question.feedback.keys() & {"save", "export"}),
+        "reformulated": again,
+        "not_relevant": "not_relevant" in question.feedback,
+    }
+
+
+def _day(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")
+
+
+class Diary:
+    """Notes that questions were asked; the keywords are those of `Batch`. Safe to share between threads."""
+
+    def __init__(
+        self,
+        register: Register,
+        *,
+        seconds: float = 1.0,
+        now: Callable[[], float] = time.time,
+        later: Later = operator.call,
+    ) -> None:
+        self._register = register
+        self._now = now
+        self._batch: Batch[Question] = Batch(self._write, seconds=seconds, now=now, later=later)
+
+    def note(self, user: str, query: str) -> None:
+        """Record that a user asks something."""
+        self._batch.add(Question(user, digest_of(query), self._now()))
+
+    def flush(self) -> None:
+        """Write what waits."""
+        self._batch.flush()
+
+    def _write(self, questions: list[Question]) -> None:
+        self._register.ask(questions, self._now() - KEPT_S)
+
+    def days(self, since: float = 0.0, until: float | None = None) -> list[Day]:
+        """The days of a span of time, both in seconds since 1970."""
+        self.flush()
+        late = None if until is None else until + REFORMULATED_S
+        questions = self._register.questions(since - SAME_S, late)
+        found = online(questions, self._register.reactions(since, None if until is None else until + ANSWERED_S))
+        last = _day(until - 1e-3) if until is not None else "9999"
+        return [day for day in found if _day(since) <= day.day <= last]

@@ -1,0 +1,1 @@
+"""The session of an open index and the values over it: searching, writing, maintenance, watching."""

@@ -1,0 +1,222 @@
+"""What callers hand over, checked before anything is done with it: each refusal names what is allowed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from rifflux.errors import InvalidArgument
+from rifflux.retrieve.channels import LEXICAL, SEMANTIC
+from rifflux.text.dates import parse_time, whole_day_end
+from rifflux.types import Bound, Document, Filter, Link
+
+__all__ = [
+    "HYBRID",
+    "HYBRID_RERANK",
+    "MODES",
+    "MOST_RESULTS",
+    "checked_budget",
+    "checked_deadline",
+    "checked_document",
+    "checked_filter",
+    "checked_mode",
+    "checked_path",
+    "checked_search",
+    "checked_works",
+]
+
+HYBRID = "hybrid"
+#: The hybrid mode with the default reranker.
+HYBRID_RERANK = "hybrid-rerank"
+#: The modes of searching, and the other names people know them by.
+MODES: Mapping[str, str] = {
+    LEXICAL: LEXICAL,
+    SEMANTIC: SEMANTIC,
+    HYBRID: HYBRID,
+    HYBRID_RERANK: HYBRID,
+    **dict.fromkeys(("lex", "keyword", "bm25", "text"), LEXICAL),
+    **dict.fromkeys(("vec", "vector", "dense"), SEMANTIC),
+}
+MOST_RESULTS = 1000
+#: What an engine can compare: SQLite's integers have 64 bits.
+_LARGEST = 2**63
+
+
+def checked_search(query: str, top_k: int, min_score: float | None) -> None:
+    """Refuse what cannot be searched for."""
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidArgument("the query is empty: say what to look for")
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MOST_RESULTS:
+        raise InvalidArgument(f"top_k must be a whole number from 1 to {MOST_RESULTS}, not {top_k!r}")
+    if min_score is not None and (
+        isinstance(min_score, bool) or not isinstance(min_score, int | float) or math.isnan(min_score)
+    ):
+        raise InvalidArgument(f"min_score must be a number or None, not {min_score!r}")
+
+
+def checked_deadline(milliseconds: float | None) -> float | None:
+    """The moment of `time.perf_counter()` that is so many milliseconds from now."""
+    if milliseconds is None:
+        return None
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or not milliseconds > 0:
+        raise InvalidArgument(f"deadline_ms must be a number of milliseconds above 0, or None, not {milliseconds!r}")
+    return None if math.isinf(milliseconds) else time.perf_counter() + milliseconds / 1000
+
+
+def checked_mode(mode: str) -> str:
+    """The canonical name of a mode."""
+    if not isinstance(mode, str) or mode not in MODES:
+        raise InvalidArgument(f"no mode {mode!r}; choose one of lexical, semantic, hybrid")
+    return MODES[mode]
+
+
+def checked_path(path: str | Path) -> Path:
+    """A path to index."""
+    if not isinstance(path, str | PathLike) or not str(path).strip() or "\0" in str(path):
+        raise InvalidArgument(f"only paths and Document values can be added, not {path!r}")
+    return Path(path)
+
+
+def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
+    """The filter that is meant: a mapping has its fields as keys, and a lone string is a sequence of one."""
+    if filter is None:
+        return Filter()
+    if isinstance(filter, Mapping):
+        known = Filter.__dataclass_fields__
+        if unknown := [name for name in filter if name not in known]:
+            raise InvalidArgument(f"no filter {unknown[0]!r}; choose from {', '.join(known)}")
+        filter = Filter(**filter)
+    if not isinstance(filter, Filter):
+        raise InvalidArgument(f"filter must be a Filter or a mapping of its fields, not {filter!r}")
+    return replace(
+        filter,
+        paths=_strings("paths", filter.paths),
+        kinds=_strings("kinds", filter.kinds),
+        documents=_strings("documents", filter.documents),
+        collections=_strings("collections", filter.collections),
+        since=_date("since", filter.since),
+        until=_date("until", filter.until),
+        metadata=_metadata(filter.metadata),
+        bounds=_bounds(filter.bounds),
+        without=_strings("without", filter.without),
+        not_kinds=_strings("not_kinds", filter.not_kinds),
+        tags=_strings("tags", filter.tags),
+    )
+
+
+def checked_works(date_range: Any, subjects: Any, sources: Any) -> Filter:
+    """The filter of a retrieval of works: the first and the last date, subjects, names of lists that were imported."""
+    dates = (None, None) if date_range is None else date_range
+    if not isinstance(dates, list | tuple) or len(dates) != 2:
+        raise InvalidArgument(f"date_range must be a pair of the first and the last date or None, not {date_range!r}")
+    since, until = _date("since", dates[0]), _date("until", dates[1])
+    if since and until and parse_time(since).timestamp() > whole_day_end(until):
+        raise InvalidArgument(f"no date is from {since} to {until}: give the earlier one first")
+    lists = _named("sources", sources)
+    return Filter(
+        since=since, until=until, metadata={"sources": list(lists)} if lists else {}, tags=_named("subjects", subjects)
+    )
+
+
+def _named(what: str, value: Any) -> tuple[str, ...]:
+    """Names without what surrounds them, each once; a lone string is one."""
+    names = () if value is None else _strings(what, value)
+    if not all(name.strip() for name in names):
+        raise InvalidArgument(f"filter {what!r} holds an empty name: leave it out")
+    return tuple(dict.fromkeys(name.strip() for name in names))
+
+
+def checked_budget(tokens: int) -> None:
+    """Refuse what is no number of tokens."""
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        raise InvalidArgument(f"the budget must be a whole number of tokens above 0, not {tokens!r}")
+
+
+def _bounds(value: Any) -> tuple[Bound, ...]:
+    bounds = (value,) if isinstance(value, Bound) else tuple(value)
+    ends = [end for bound in bounds if isinstance(bound, Bound) for end in (bound.least, bound.most)]
+    if not all(isinstance(bound, Bound) for bound in bounds) or not all(map(_finite_or_none, ends)):
+        raise InvalidArgument(f"filter 'bounds' must be Bound values with numbers as their ends, not {value!r}")
+    return bounds
+
+
+def _finite_or_none(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
+
+
+def _strings(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    items = tuple(value) if isinstance(value, Iterable) else (value,)
+    if not all(isinstance(item, str) for item in items):
+        raise InvalidArgument(f"filter {name!r} must be a string or a sequence of strings, not {value!r}")
+    return items
+
+
+def _date(name: str, value: Any) -> str | None:
+    if not value:
+        return None
+    if isinstance(value, date):
+        value = value.isoformat()
+    if not isinstance(value, str):
+        raise InvalidArgument(f"filter {name!r} must be a date such as '2024-05-01', not {value!r}")
+    parse_time(value)
+    return value
+
+
+def _metadata(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidArgument(f"filter 'metadata' must be a mapping of fields to values, not {value!r}")
+    for name, wanted in value.items():
+        alternatives = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+        if not isinstance(name, str) or not all(map(_comparable, alternatives)):
+            raise InvalidArgument(
+                f"filter 'metadata' cannot compare {name!r} with {wanted!r}: give a string, a number, a truth value "
+                "or a list of them"
+            )
+    return value
+
+
+def _comparable(value: Any) -> bool:
+    if isinstance(value, int):
+        return -_LARGEST <= value < _LARGEST
+    return value is None or isinstance(value, str | float)
+
+
+def checked_document(document: Document) -> Document:
+    """A document whose fields can be stored; its texts lose what no encoding can hold."""
+    key = document.key
+    if not isinstance(key, str) or not key.strip():
+        raise InvalidArgument("a document needs a key: a non-empty string, unique among your documents")
+    if not all(isinstance(value, str) for value in (document.text, document.title, document.kind)):
+        raise InvalidArgument(f"document {key!r}: text, title and kind must be strings")
+    for name in ("created_at", "updated_at", "license"):
+        if not isinstance(getattr(document, name), str | None):
+            raise InvalidArgument(f"document {key!r}: {name} must be a string or None, such as '2024-05-01'")
+    if not isinstance(document.metadata, Mapping):
+        raise InvalidArgument(f"document {key!r}: metadata must be a mapping of fields to values")
+    if not all(isinstance(link, Link) for link in document.links):
+        raise InvalidArgument(f"document {key!r}: links must be Link values")
+    if not _well_formed(key):
+        raise InvalidArgument(f"document {key!r}: the key holds half a surrogate pair, which cannot be stored")
+    if _well_formed(document.text + document.title):
+        return document
+    return replace(document, text=_mended(document.text), title=_mended(document.title))
+
+
+def _well_formed(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _mended(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

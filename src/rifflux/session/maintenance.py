@@ -1,0 +1,213 @@
+"""The half of an index that looks after it: checking, copying, and switching to another model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rifflux.errors import InvalidArgument, ModelError
+from rifflux.session.searching import Asking
+from rifflux.store.base import ModelInfo, Problem
+from rifflux.store.generations import Generation, State
+from rifflux.types import Progress
+
+if TYPE_CHECKING:
+    from rifflux.models import Embedder
+    from rifflux.store.registry import Erased
+
+__all__ = ["Copied", "Keeping", "Repaired", "Switched", "info_of"]
+
+_OTHER_MODEL = "put the former one there, or choose another one with 'rifflux models switch'"
+
+#: Vectors that are dropped in one transaction: a moment's work, so that searches beside it do not notice.
+DROPPED_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A copy of an index: where it is, its size, and how long that took."""
+
+    path: str
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What mending did, what is still wrong, and where the damaged file is kept if a new one took its place."""
+
+    done: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    kept: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """A change of models: from which to which, how many vectors were made and dropped, how long that took."""
+
+    former: str
+    model: str
+    embedded_chunks: int
+    dropped_vectors: int
+    seconds: float
+    waited_for: tuple[str, ...] = ()
+
+
+class Keeping(Asking):
+    """Looks after an index as a whole. In a scope, all of this raises `OutOfScope`."""
+
+    def accelerate(self) -> None:
+        """Build now what makes searching a large index fast, and return when it is there.
+
+        Above some 20,000 chunks this happens by itself, in the background. It lies beside the index and can be deleted.
+        """
+        self.store.accelerate()
+
+    def check(self) -> list[Problem]:
+        """Look for damage; an empty list means that the index is sound and complete."""
+        from rifflux.ingest.prepare import analysis_of
+
+        return [*self.store.check(analysis_of(self.analyzer)), *self._model_problems()]
+
+    def _model_problems(self) -> list[Problem]:
+        """Whether questions can be embedded as the chunks were."""
+        known = self.store.model()
+        if known is None:
+            return []
+        from rifflux.models import load_embedder
+
+        try:
+            found = load_embedder(known.spec)
+        except ModelError as error:
+            return [Problem(f"the model of the vectors, {known.name}, cannot be loaded: {error}", _OTHER_MODEL)]
+        if found.fingerprint == known.fingerprint:
+            return []
+        return [Problem(f"{known.spec} is another model now than the one that made the vectors", _OTHER_MODEL)]
+
+    def repair(self, progress: Progress | None = None) -> Repaired:
+        """Mend what can be made anew: rows, the word index, vectors. What cannot be is left, and reported.
+
+        A database that cannot be opened or read is put together anew by `rifflux.repair`.
+        """
+        from rifflux.ingest.prepare import analysis_of
+
+        mended = self.store.mend(analysis_of(self.analyzer))
+        done = [*mended.done, *self._rebuild(mended.incomplete), *self._make_vectors(progress)]
+        return Repaired(tuple(done), tuple(self.check()))
+
+    def _rebuild(self, documents: Sequence[tuple[str, str, str]]) -> list[str]:
+        """Cut documents that lack chunks anew; they came from no file, so their text is all there is of them."""
+        from rifflux.ingest.chunking.chunker import blocks_of
+        from rifflux.ingest.prepare import Preparer
+
+        for owner, collection, key in documents:
+            view = self.store.of(owner)
+            document = view.document(collection, key)
+            if document:
+                prepare = Preparer(self.analyzer, self.profile.chunker, self.embedder.count_tokens, owner)
+                view.put(collection, prepare(collection, document, blocks_of(document), document.key))
+        return [f"{len(documents)} documents lacked chunks: made them of their text"] if documents else []
+
+    def _make_vectors(self, progress: Progress | None) -> list[str]:
+        """Embed what has no vector, where there are vectors at all and their model can be had."""
+        from rifflux.ingest.embed import embed_pending
+
+        if self.store.model() is None:
+            return []
+        try:
+            embedded = sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
+        except ModelError as error:
+            return [f"no vectors were made: {error}"]
+        return [f"{embedded} chunks had no vector: embedded them"] if embedded else []
+
+    def backup(self, path: str | Path, *, force: bool = False, progress: Progress | None = None) -> Copied:
+        """Copy the index as it is at this moment to a file, while others go on reading and writing.
+
+        The copy appears when it is whole and was checked. `force` replaces what is there. Raises `InvalidArgument` for
+        a path that may not be written to, and `UnusableIndex` where that fails.
+        """
+        start = time.perf_counter()
+        target = Path(path).expanduser()
+        self.store.backup(target, force=force, progress=progress)
+        return Copied(str(target), target.stat().st_size, round(time.perf_counter() - start, 3))
+
+    def models(self) -> list[Generation]:
+        """The models whose vectors the index holds: the one in use first, then one that is built, then former ones."""
+        return self.store.generations.all()
+
+    def delete_user(self, user: str) -> Erased:
+        """Delete all that is kept of a user, and tell what there was; see `Accounts.delete`. Raises `NotFound`."""
+        from rifflux.service.accounts import Accounts
+
+        return Accounts(self.store.register).delete(user)
+
+    def switching(self) -> Generation | None:
+        """The generation that is built at the moment, or whose building was interrupted."""
+        return next((each for each in self.models() if each.state == State.BUILDING), None)
+
+    def switch(
+        self, model: str | Embedder, *, threads: int | None = None, progress: Progress | None = None
+    ) -> Switched:
+        """Make vectors of another model for every chunk, and search by them from then on.
+
+        Meanwhile searches use the old ones, and the index may be changed; the switch itself is one transaction. What an
+        interruption leaves is taken up by the next call, or dropped by `abort_switch`. Raises `InvalidArgument` while
+        the index is being switched to a third model.
+        """
+        from rifflux.ingest.claims import SWITCH, Turns
+        from rifflux.ingest.embed import embed_pending
+        from rifflux.models import load_embedder
+
+        start = time.perf_counter()
+        embedder, generations, turns = load_embedder(model, threads=threads), self.store.generations, Turns(self.store)
+        embedded = 0
+        with turns(SWITCH):
+            former = self.store.model()
+            if former is None or former.fingerprint != embedder.fingerprint:
+                generations.begin(info_of(embedder))
+                # What is added between the last vector and the switch needs another round.
+                while not generations.finish():
+                    if self.switching() is None:
+                        raise ModelError(f"the switch to {embedder.name} was aborted by another process")
+                    for view in self.store.views():
+                        embedded += embed_pending(view, embedder, progress, self._missing(), in_background=True)
+            elif not self._tidy():
+                raise InvalidArgument(f"the index holds vectors of {embedder.name} already: there is nothing to switch")
+            dropped = self._drop(progress)
+        seconds = round(time.perf_counter() - start, 3)
+        name = former.name if former else embedder.name
+        return Switched(name, embedder.name, embedded, dropped, seconds, tuple(turns.waited_for))
+
+    def abort_switch(self) -> ModelInfo | None:
+        """Give up building vectors of another model and drop those there are; returns the model, None if none was."""
+        ended = self.store.generations.abort()
+        self._drop(None)
+        return ended
+
+    def _missing(self) -> int:
+        """How many chunks have no vector yet of the model that is being built."""
+        built = self.switching()
+        return built.chunks - built.vectors if built else 0
+
+    def _tidy(self) -> bool:
+        """Whether an interrupted switch to the model in use left something to do."""
+        self.store.generations.abort()
+        return any(each.state == State.RETIRED for each in self.models())
+
+    def _drop(self, progress: Progress | None) -> int:
+        total = sum(each.vectors for each in self.models() if each.state == State.RETIRED)
+        dropped = 0
+        while some := self.store.generations.drop(DROPPED_AT_ONCE):
+            dropped += some
+            if progress:
+                progress("drop", dropped, total)
+        return dropped
+
+
+def info_of(model: Embedder) -> ModelInfo:
+    """What an index remembers of an embedder."""
+    spec = getattr(model, "spec", model.name)
+    return ModelInfo(model.name, model.backend, model.dimension, model.fingerprint, spec)

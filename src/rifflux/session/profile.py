@@ -1,0 +1,59 @@
+"""What a profile consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.retrieve.fuse import Adaptive, Fuse
+from rifflux.retrieve.steps.diversity import Diversity
+from rifflux.store.base import FieldWeights
+
+__all__ = ["Profile", "wide_pool"]
+
+
+def wide_pool(top_k: int) -> int:
+    """Candidates per channel: enough that what one channel ranks low can be lifted by the other."""
+    return max(100, 2 * top_k)
+
+
+# The window of the bundled embedder. A passage up to a quarter longer stays whole: most abstracts do then, which ranks
+# them better by words, and what the vector misses of them is their end.
+_CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a kind of content is cut, ranked and asked.
+
+    `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
+    with. `facets` are the metadata fields that queries may name as `field:value`; `pool` tells how many candidates
+    each channel gives for a page of `top_k`. With `anchors`, what a question names to the letter lifts the hits
+    that hold it; with `shortcut`, a question that is one identifier is searched by words alone; with `expand`, words
+    that occur nowhere are searched in other spellings too, and the user's synonyms are. `diversity` is what keeps a
+    page from repeating itself; with `relevance`, each hit of a page gets its own. With `exact`, scores by
+    words are SQLite's own to the last digit, however large the index is. `features` are weights of the reranker of that
+    name by component, `intents` what is changed of how works are retrieved (see
+    `rifflux.works.retrieval.settings`); what is not named has its default. `command` is what brings such content in on
+    the command line, vectors and all.
+    """
+
+    name: str
+    language: str = "english"
+    mathematics: str = "latex"
+    chunker: Chunker = _CHUNKER
+    facets: tuple[str, ...] = ()
+    weights: FieldWeights = field(default_factory=FieldWeights)
+    pool: Callable[[int], int] = wide_pool
+    fusion: Fuse = field(default_factory=Adaptive)
+    anchors: bool = True
+    shortcut: bool = True
+    expand: bool = True
+    diversity: Diversity = field(default_factory=Diversity)
+    relevance: bool = True
+    exact: bool = False
+    features: Mapping[str, float] = field(default_factory=dict)
+    intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    command: str = "rifflux index"

@@ -1,0 +1,128 @@
+"""Keeping an index up to date while its files change."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rifflux.errors import ModelError
+from rifflux.ingest.walk.find import Finder
+from rifflux.ingest.walk.roots import folders, sources
+from rifflux.ingest.walk.watch import Watcher, is_worth_a_look, targets_of
+from rifflux.session.freshness import note_synced
+from rifflux.session.writing import Adding
+from rifflux.types import Failure, IndexReport
+
+__all__ = ["Following"]
+
+#: How often to look whether folders vanished or came back, and how long stopping may take. In seconds.
+LOOK = 0.5
+#: After this many seconds an embedder that failed is tried again.
+RETRY = 30.0
+
+
+class _Interrupted(Exception):
+    """Something else is to be done than making vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """What an index holds, and by device and inode what of it is there: a folder for each single file."""
+
+    folders: tuple[Path, ...]
+    files: frozenset[Path]
+    there: dict[Path, tuple[int, int]]
+
+
+@dataclass
+class Following:
+    """Follows the files of an index until `stop` is set; iterating gives a report whenever something was done.
+
+    Text is searchable at once. Vectors follow while nothing else changes: a change interrupts their making.
+    """
+
+    index: Adding
+    path: str
+    finder: Finder
+    embed: bool = True
+    stop: threading.Event = field(default_factory=threading.Event)
+    _embed_at: float | None = None
+
+    def __iter__(self) -> Iterator[IndexReport]:
+        while not self.stop.is_set():
+            watched = self._watched()
+            with self._watcher(watched) as watcher:
+                # Watched first, so that nothing changes unnoticed between this and that.
+                yield self._embedded(self.index.update(embed=False, finder=self.finder), watcher)
+                yield from self._follow(watched, watcher)
+
+    def _follow(self, watched: _Watched, watcher: Watcher) -> Iterator[IndexReport]:
+        """Follow until other folders are to be watched, or the same ones anew."""
+        while not self.stop.is_set() and self._watched() == watched:
+            changes = watcher.wait(LOOK)
+            targets = targets_of(changes, watched.folders, watched.files)
+            report = IndexReport()
+            if targets:
+                begun = time.time()
+                report = self.index.sync(targets, finder=self.finder)
+                # All that changed until then was noticed.
+                note_synced(self.index.store, {str(target.root) for target in targets}, begun)
+            if targets or (self._embed_at is not None and self._embed_at <= time.monotonic()):
+                report = self._embedded(report, watcher)
+            if report.indexed_files or report.deleted_files or report.embedded_chunks or report.failed:
+                yield report
+
+    def _embedded(self, report: IndexReport, watcher: Watcher) -> IndexReport:
+        """The report with the vectors that could be made before something changed again."""
+        if not self.embed:
+            return report
+        done, failed = 0, report.failed
+        self._embed_at = None
+
+        def count(_: str, so_far: int, __: int | None) -> None:
+            nonlocal done
+            done = so_far
+            if watcher or self.stop.is_set():
+                raise _Interrupted
+
+        start = time.perf_counter()
+        try:
+            done = self.index.embed(count, wait=False)
+        except _Interrupted:
+            self._embed_at = time.monotonic()
+        except ModelError as error:
+            self._embed_at = time.monotonic() + RETRY
+            failed = (*failed, Failure(report.embedding_model, f"no vectors: {error}"))
+        seconds = round(report.seconds + time.perf_counter() - start, 3)
+        return replace(report, embedded_chunks=done, failed=failed, seconds=seconds)
+
+    def _watched(self) -> _Watched:
+        store = self.index.store
+        whole = tuple(map(Path, folders(store)))
+        files = frozenset(path for path in map(Path, sources(store)) if path not in whole)
+        places = {*whole, *(file.parent for file in files)}
+        return _Watched(whole, files, {place: identity for place in places if (identity := _identity(place))})
+
+    def _watcher(self, watched: _Watched) -> Watcher:
+        own = str(Path(self.path).resolve())
+
+        def wanted(path: Path) -> bool:
+            if str(path).startswith(own):
+                return False
+            return path in watched.files or is_worth_a_look(path, watched.folders, hidden=self.finder.hidden)
+
+        there = watched.there.keys()
+        files = [file for file in watched.files if file.parent in there]
+        return Watcher([folder for folder in watched.folders if folder in there], files, wanted)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which folder is at a path, or None where none is."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,1 @@
+"""Documents, chunks, files, links and tags."""

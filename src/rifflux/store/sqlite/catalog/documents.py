@@ -1,0 +1,158 @@
+"""Writing documents: what is new goes in table by table, what is known is brought to what it shall be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
+from json.encoder import encode_basestring as _quoted
+from typing import Any
+
+import apsw
+
+from rifflux.store.base import LONGEST_NAME, AnalyzedChunk, Placed
+from rifflux.store.sqlite.catalog import sql
+from rifflux.store.sqlite.catalog.graph import drop_names, put_names
+from rifflux.store.sqlite.lexical.terms import Terms
+from rifflux.text.dates import timestamp
+from rifflux.types import Document
+
+__all__ = ["put_documents"]
+
+# Made once: json.dumps makes an encoder at every call that sets an option.
+_as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+#: The records of a file mostly share their dates.
+_timestamp = lru_cache(maxsize=1024)(timestamp)
+#: Chunks that a document has by their id: row number, hash of what is embedded, and of the terms.
+_Held = Mapping[int, tuple[int, int, int]]
+_Row = tuple[Any, ...]
+#: Where a new chunk's row has the hash of what is embedded.
+_HASH = -4
+
+
+def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[Placed]) -> None:
+    """Add or replace an owner's documents; of two with one name the later counts.
+
+    Unchanged chunks keep row and vector.
+    """
+    wanted = {(each.collection, each.change.document.key): each for each in documents}
+    files = {
+        file: connection.execute(sql.FILE_ID, {"owner": owner, "root": file[0], "path": file[1]}).get
+        for file in {each.file for each in wanted.values()}
+        if file
+    }
+    ids, rows = count(connection.execute(sql.LAST_DOCUMENT).get + 1), _Rows(owner)
+    chunk_ids = count(connection.execute(sql.LAST_CHUNK).get + 1)
+    for name, each in wanted.items():
+        document = each.change.document
+        file = files[each.file] if each.file else None
+        row = (file, each.change.path, _title_terms(each.change.chunks), *_document_row(document))
+        id = connection.execute(sql.DOCUMENT_ID, (owner, *name)).get
+        if id is None:
+            id = next(ids)
+            rows.documents.append((id, owner, *name, *row))
+            held: _Held = {}
+        else:
+            held = _make_way(connection, id, row, each.change.chunks)
+        rows.contents.append((id, document))
+        _add_chunks(connection, rows, id, each.change.chunks, held, chunk_ids)
+    rows.insert(connection)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Rows of an owner that wait to be inserted; one statement for many is much faster than many for one each."""
+
+    owner: int
+    documents: list[_Row] = field(default_factory=list)
+    contents: list[tuple[int, Document]] = field(default_factory=list)
+    chunks: list[_Row] = field(default_factory=list)
+    terms: list[_Row] = field(default_factory=list)
+    known_terms: list[_Row] = field(default_factory=list)
+
+    def insert(self, connection: apsw.Connection) -> None:
+        """Insert them all, parents first."""
+        connection.executemany(sql.NEW_DOCUMENT, self.documents)
+        connection.executemany(sql.PUT_TEXT, [(id, document.text) for id, document in self.contents])
+        links = [
+            (id, each.key, each.kind, each.confidence) for id, document in self.contents for each in document.links
+        ]
+        connection.executemany(sql.PUT_LINK, links)
+        put_names(connection, self.contents)
+        connection.executemany(sql.PUT_CHUNK, self.chunks)
+        connection.executemany(sql.PUT_TERMS.format(table=Terms(self.owner).table), self.terms)
+        if connection.execute(sql.ANY_WORD_INDEX, (Terms(self.owner).index,)).get:
+            connection.executemany(sql.PUT_FRESH_TERMS, [*self.terms, *self.known_terms])
+        if connection.execute(sql.ANY_VECTOR, (self.owner,)).get:
+            # A file that was moved, or a text that is elsewhere too, needs no new vector.
+            taking = [{"owner": self.owner, "chunk": row[0], "hash": row[_HASH]} for row in self.chunks]
+            connection.executemany(sql.TAKE_OVER_VECTOR, taking)
+
+
+def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[AnalyzedChunk]) -> _Held:
+    """Give a known document its new row, drop its links and the chunks that it loses, and return those it had."""
+    connection.execute(sql.SET_DOCUMENT, (*row, id))
+    connection.execute(sql.DROP_LINKS, (id,))
+    drop_names(connection, id)
+    rows: list[Any] = connection.execute(sql.CHUNKS_HELD, (id,)).fetchall()
+    wanted = {each.chunk.id for each in chunks}
+    connection.executemany(sql.DROP_CHUNK, [(chunk,) for uid, chunk, *_ in rows if uid not in wanted])
+    return {uid: (chunk, hash, words) for uid, chunk, hash, words in rows}
+
+
+def _add_chunks(
+    connection: apsw.Connection,
+    rows: _Rows,
+    document: int,
+    chunks: Iterable[AnalyzedChunk],
+    held: _Held,
+    ids: Iterator[int],
+) -> None:
+    """Move the chunks that a document has already; the others, and the terms that are new, wait for their insertion."""
+    terms = Terms(rows.owner)
+    for each in chunks:
+        chunk, fields = each.chunk, (each.title, each.headings, each.body)
+        # Only statistics of named owners are counted from lengths.
+        length = sum(field.count(" ") + 1 for field in fields if field) if rows.owner else 0
+        words = each.hash if each.words is None else each.words
+        hashes = (each.hash, words, length, each.embedded)
+        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, *hashes)
+        if chunk.id in held:
+            id, hash_held, words_held = held[chunk.id]
+            connection.execute(sql.MOVE_CHUNK, (*row, id))
+            if hash_held != each.hash:
+                connection.execute(sql.DROP_STALE_VECTOR, (id,))
+            if words_held == words:
+                rows.known_terms.append((id, *map(terms.joined, fields)))
+                continue
+            connection.execute(sql.DROP_TERMS.format(table=terms.table), (id,))
+        else:
+            id = next(ids)
+            rows.chunks.append((id, rows.owner, chunk.id, document, *row))
+        rows.terms.append((id, *map(terms.joined, fields)))
+
+
+def _title_terms(chunks: Sequence[AnalyzedChunk]) -> str | None:
+    """The different terms of a title, sorted; None if there are none, or too many to be a name."""
+    terms = set(chunks[0].title.split()) if chunks else ()
+    return " ".join(sorted(terms)) if 0 < len(terms) <= LONGEST_NAME else None
+
+
+def _document_row(document: Document) -> _Row:
+    """The columns from `kind` on, in the order of the table."""
+    time = _timestamp(document.created_at)
+    return (
+        document.kind,
+        document.title,
+        document.created_at,
+        document.updated_at,
+        _timestamp(document.updated_at) if time is None else time,
+        _as_json(dict(document.metadata)) if document.metadata else "{}",
+        document.license,
+    )
+
+
+def _list_json(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(_quoted, texts))}]"

@@ -1,0 +1,234 @@
+"""Opening the database file: whose it is, which version, how it is used, and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import quote
+
+import apsw
+
+from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, RiffluxError, UnusableIndex
+from rifflux.store.sqlite.connection.patience import Mover, Patience, patiently
+from rifflux.store.sqlite.connection.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from rifflux.store.sqlite.lexical.scoring import bm25
+
+__all__ = ["MEMORY", "Translated", "connect", "frozen"]
+
+#: The engine's way to files without locks.
+UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
+#: What a log that was once longer is cut down to, in bytes.
+LOG_BYTES = 64 << 20
+_MAGIC = b"SQLite format 3\0"
+#: The location of an index that vanishes when closed.
+MEMORY = ":memory:"
+
+
+def connect(location: str, *, create: bool) -> tuple[apsw.Connection, bool]:
+    """Open or create an index and bring its schema up to date; returns the connection and whether it is read-only."""
+    with Translated(location):
+        if location == MEMORY:
+            return _prepared(apsw.Connection(MEMORY), create=True), False
+        path = Path(location).expanduser()
+        _check_file(path, create=create)
+        connection, read_only = _open(path)
+        try:
+            return _prepared(connection, create=create, read_only=read_only, path=path), read_only
+        except BaseException:
+            connection.close()
+            raise
+
+
+def _check_file(path: Path, *, create: bool) -> None:
+    """Raise for what cannot be an index; make the folder of a new one."""
+    if path.is_dir():
+        raise NotAnIndex(f"{path} is a folder: name the index file in it, such as {path / 'index.db'}")
+    if not path.exists():
+        if not create:
+            raise NotFound(f"no index at {path}: make one with 'rifflux index FOLDER'")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return
+    with path.open("rb") as file:
+        head = file.read(len(_MAGIC))
+    if head and head != _MAGIC:
+        raise NotAnIndex(
+            f"{path} is not a Rifflux index, or its header is damaged: choose another file with --db, or "
+            "run 'rifflux doctor --repair'"
+        )
+
+
+def _open(path: Path) -> tuple[apsw.Connection, bool]:
+    """Open for writing where that is possible, else for reading; the first way that works, each for its own case."""
+    writable = os.access(path if path.exists() else path.parent, os.W_OK) and os.access(path.parent, os.W_OK)
+    ways = (_for_writing, _for_reading, _unshared)[0 if writable else 1 :]
+    for way in ways:
+        connection = way(path)
+        try:
+            connection.set_busy_handler(Patience())
+            connection.execute("select 1 from sqlite_master").fetchall()
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            connection.close()
+            if way is ways[-1]:
+                raise
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            # Root may open anything for writing, and is told later that the disk is read-only.
+            return connection, way is not _for_writing or connection.readonly("main")
+    raise AssertionError("the last way returns or raises")
+
+
+def _for_writing(path: Path) -> apsw.Connection:
+    return apsw.Connection(str(path))
+
+
+def _for_reading(path: Path) -> apsw.Connection:
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+
+
+def _unshared(path: Path) -> apsw.Connection:
+    """Read what nobody can write, such as read-only media, where the file that readers and writers share can't be made.
+
+    A log that was left beside the database is read too: what it holds may be half of what the database needs.
+    """
+    # Without locks, the log's index may be kept in memory: nobody else is to see it.
+    if _has_log(path):
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=UNLOCKED)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.pragma("locking_mode", "exclusive")
+        return connection
+    uri = f"file:{quote(str(path.absolute()))}?immutable=1"
+    return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=UNLOCKED)
+
+
+def _has_log(path: Path) -> bool:
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def frozen(connection: apsw.Connection) -> tuple[int, ...] | None:
+    """How the files behind a connection look that reads them as unchangeable; None for any other connection.
+
+    If that differs later, somebody did change them, and the connection sees a mixture: open another.
+    """
+    if connection.open_vfs != UNLOCKED:
+        return None
+    files = (Path(connection.filename), Path(connection.filename_wal))
+    states = [file.stat() for file in files if file.exists()]
+    return tuple(number for state in states for number in (state.st_ino, state.st_size, state.st_mtime_ns))
+
+
+def _prepared(
+    connection: apsw.Connection, *, create: bool, read_only: bool = False, path: Path | None = None
+) -> apsw.Connection:
+    connection.set_busy_handler(Patience())
+    # One statement a call: of several, those after the first that returns a row would not run. What is deleted is
+    # overwritten, which costs nothing that could be measured: pages are used again, with the rest of what they held.
+    for setting in ("foreign_keys = on", "temp_store = memory", "cache_size = -32000", "secure_delete = on"):
+        connection.execute(f"pragma {setting}")
+    if _is_empty(connection):
+        if not create or read_only:
+            raise NotAnIndex(f"{path} is empty, not a Rifflux index: make one with 'rifflux index FOLDER'")
+        connection.pragma("page_size", 8192)
+    else:
+        _check_owner(connection, path)
+    if not read_only:
+        _keep_log(connection)
+        _migrate(connection)
+    elif _version(connection) < SCHEMA_VERSION:
+        raise UnusableIndex(f"{path} is read-only and of an older version: copy it to a place where it can be upgraded")
+    connection.register_fts5_function("owner_bm25", bm25)
+    return connection
+
+
+def _keep_log(connection: apsw.Connection) -> None:
+    """Write changes to a log first, so that readers and a writer do not wait for each other."""
+    patiently(lambda: connection.pragma("journal_mode", "wal"))
+    # What was reported as done survives a power cut too; a commit holds many files, so that this costs little.
+    connection.pragma("synchronous", "full")
+    connection.pragma("journal_size_limit", LOG_BYTES)
+    connection.set_wal_hook(Mover())
+
+
+def _is_empty(connection: apsw.Connection) -> bool:
+    """Whether this is a database that nobody has used yet."""
+    return not connection.pragma("application_id") and not connection.execute("select count(*) from sqlite_master").get
+
+
+def _version(connection: apsw.Connection) -> int:
+    return int(connection.pragma("user_version"))
+
+
+def _check_owner(connection: apsw.Connection, path: Path | None) -> None:
+    if connection.pragma("application_id") == APPLICATION_ID:
+        if _version(connection) > SCHEMA_VERSION:
+            raise NewerIndex(
+                f"{path} was written by a newer Rifflux (schema {_version(connection)}, this one knows "
+                f"{SCHEMA_VERSION}): upgrade with 'pip install -U rifflux'"
+            )
+    else:
+        raise NotAnIndex(f"{path} is a database of another program: choose another file with --db")
+
+
+def _migrate(connection: apsw.Connection) -> None:
+    if _version(connection) == SCHEMA_VERSION:
+        return
+    # A table that others refer to can be made anew only while nobody checks the references.
+    connection.execute("pragma foreign_keys = off")
+    connection.execute("begin immediate")
+    try:
+        # Another process may have migrated while this one waited for the lock.
+        for script in MIGRATIONS[_version(connection) :]:
+            connection.execute(script)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", SCHEMA_VERSION)
+    except BaseException:
+        connection.execute("rollback")
+        raise
+    connection.execute("commit")
+    connection.execute("pragma foreign_keys = on")
+
+
+class Translated:
+    """A block that turns the engine's errors into ours, each with its cure. Made for every statement, so kept light."""
+
+    __slots__ = ("_location",)
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, apsw.Error | OSError) and (ours := _in_our_words(self._location, error)):
+            raise ours from error
+
+
+def _in_our_words(location: str, error: apsw.Error | OSError) -> RiffluxError | None:
+    match error:
+        case apsw.BusyError():
+            return Busy(f"{location} is held by another process: wait for it to finish, then try again")
+        case apsw.NotADBError():
+            return NotAnIndex(
+                f"{location} is not a Rifflux index, or its header is damaged: choose another file with --db, or run "
+                "'rifflux doctor --repair'"
+            )
+        case apsw.CorruptError():
+            return DamagedIndex(f"{location} is damaged ({error}): run 'rifflux doctor --repair', or restore a copy")
+        case apsw.FullError():
+            return UnusableIndex(f"the disk that holds {location} is full: nothing was changed")
+        case apsw.ReadOnlyError():
+            return UnusableIndex(f"{location} cannot be written: check its permissions and those of its folder")
+        case apsw.CantOpenError() | apsw.IOError():
+            return UnusableIndex(f"{location} cannot be opened ({error}): check its path and permissions")
+        case apsw.ConnectionClosedError():
+            return UnusableIndex(f"{location} was closed: open the index again")
+        case OSError():
+            reason = (error.strerror or str(error)).lower()
+            return UnusableIndex(f"{location} cannot be opened ({reason}): check its path and permissions")
+    return None

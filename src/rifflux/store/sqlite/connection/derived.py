@@ -1,0 +1,253 @@
+"""Files derived from the database, beside it: never the truth, rebuilt when stale, deleted at any time without harm.
+
+`index.db.vectors` and `index.db.words/` hold what the tables hold, in a shape that is faster to search. Each has a
+name, the part behind the dot, and the same life:
+
+- **Building.** `rebuild` lets one process at a time write a new copy under a temporary name, from one snapshot of the
+  database, and puts it in place of the old one by a rename. The lock dies with its owner, what a killed build left is
+  swept away by the next. Readers keep the copy they have mapped until they look again.
+- **Knowing it.** Every copy carries a `Stamp`: its name and format, a random token, and the number of the last entry of
+  the log that it covers. The database remembers the token of the newest copy, so one that belongs to another database,
+  or to an older or newer state of a restored one, is not taken for its own: `current` says what is expected.
+- **Following changes.** From the first build on, triggers (in `schema`) write to the table `touched` every chunk whose
+  words or vector were put, changed or dropped, in the transaction that did it. The function `touched` reads the entries
+  after the last one that was covered: whatever the copy says of those chunks no longer counts, and the tables tell how
+  they are now. Before the first build nothing is logged, so that filling an empty index costs nothing. A build trims
+  the entries that it made superfluous, and so does `advance`, for copies that can be changed where they are.
+
+So a reader does, in one read transaction: `current`, then map the copy if its stamp fits, then `touched` after what the
+stamp covers; where there is no fitting copy, it answers from the tables and has one built.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from rifflux.store.sqlite.connection.locks import held
+
+__all__ = [
+    "STAMP_BYTES",
+    "Current",
+    "Stamp",
+    "Unfit",
+    "advance",
+    "current",
+    "forget",
+    "location_of",
+    "rebuild",
+    "touched",
+    "unmoved",
+]
+
+#: A stamp takes this much at the start of a file, so that what follows begins on a page of memory.
+STAMP_BYTES = 4096
+_MAGIC = b"RFLXDERV"
+_DIGEST_BYTES = 16
+
+_CURRENT = """
+select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token
+from derived where name = ?"""
+
+_TOUCHED = "select distinct chunk from touched where seq > :after and what = :name"
+
+# The log is whole after the entry that is the last when the name is registered.
+_REGISTER = """
+insert or ignore into derived (name, covered, token)
+values (?, coalesce((select seq from sqlite_sequence where name = 'touched'), 0), '')"""
+
+_COVER = "update derived set covered = :covered, token = :token where name = :name"
+_FORGET = "update derived set token = '' where name glob ?"
+# Which copy is being built, so that `forget` reaches that one too.
+_BUILDING = "insert or replace into derived (name, covered, token) values (:name || '.building', 0, :token)"
+_BUILT = "delete from derived where name = :name || '.building' and token = :token"
+_BUILT_FOR_NOTHING = "delete from derived where name glob ? || '.building'"
+_TRIM = "delete from touched where what = :name and seq <= :covered"
+
+
+class Unfit(Exception):
+    """A derived file that cannot be used: damaged, of another format, or not the one that the database knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """What the database says of a derived file: the log's last entry, the last one covered, and the copy's token."""
+
+    latest: int
+    covered: int
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a copy says of itself. `size` is in bytes, 0 for a folder; `facts` are its own, as JSON values."""
+
+    name: str
+    format: int
+    token: str
+    covered: int
+    size: int = 0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def encoded(self) -> bytes:
+        """The stamp as `STAMP_BYTES` bytes: magic, checksum, JSON, zeros."""
+        text = json.dumps(asdict(self)).encode()
+        return (_MAGIC + _checksum(text) + text).ljust(STAMP_BYTES, b"\0")
+
+    @classmethod
+    def decoded(cls, data: bytes) -> Stamp:
+        """Read what `encoded` wrote; raises `Unfit` where a single bit of it is different."""
+        text = data[len(_MAGIC) + _DIGEST_BYTES : STAMP_BYTES].rstrip(b"\0")
+        if len(data) < STAMP_BYTES or data[:STAMP_BYTES] != (_MAGIC + _checksum(text) + text).ljust(STAMP_BYTES, b"\0"):
+            raise Unfit("its stamp is damaged")
+        return cls(**json.loads(text))
+
+    def check(self, expected: Current | None, name: str, format: int) -> None:
+        """Raise `Unfit` unless this is the copy that the database knows, in the format that is understood."""
+        if (self.name, self.format) != (name, format):
+            raise Unfit(f"it holds {self.name} in format {self.format}, not {name} in format {format}")
+        if expected is None or (self.token, self.covered) != (expected.token, expected.covered):
+            raise Unfit("it belongs to another state of the database")
+
+
+def _checksum(text: bytes) -> bytes:
+    return blake2b(text, digest_size=_DIGEST_BYTES).digest()
+
+
+def location_of(database: str | Path, name: str) -> Path:
+    """Where the derived file or folder of a name lies."""
+    path = Path(database).expanduser()
+    return path.with_name(f"{path.name}.{name}")
+
+
+def current(connection: apsw.Connection, name: str) -> Current | None:
+    """What the database knows of a derived file; None if none was ever begun, and no log is kept."""
+    row = connection.execute(_CURRENT, (name,)).fetchone()
+    return Current(*row) if row else None
+
+
+def touched(connection: apsw.Connection, name: str, after: int) -> list[int]:
+    """The rows of the chunks that were put, changed or dropped after an entry of the log, each once."""
+    return [chunk for (chunk,) in connection.execute(_TOUCHED, {"after": after, "name": name})]
+
+
+def forget(connection: apsw.Connection, name: str) -> None:
+    """Know no copy of a derived file any more, not even one that is being built: it is built anew.
+
+    A star in the name stands for anything.
+    """
+    connection.execute(_FORGET, (name,))
+    connection.execute(_BUILT_FOR_NOTHING, (name,))
+
+
+def rebuild(
+    connection: apsw.Connection, place: Path, name: str, format: int, write: Callable[[Path, Stamp], None]
+) -> bool:
+    """Put a new copy in place; False if another process or thread is at it.
+
+    `write(path, stamp)` makes the file or folder at `path`, reading from `connection`, which must be this build's own:
+    it stays within one read transaction meanwhile. The stamp it gets lacks only size and facts.
+    """
+    with held(place.with_name(place.name + ".lock")) as mine:
+        if not mine:
+            return False
+        new, old = place.with_name(place.name + ".new"), place.with_name(place.name + ".old")
+        _sweep(new, old)
+        connection.execute(_REGISTER, (name,))
+        token = _announced(connection, name)
+        with _transaction(connection, "begin"):
+            known = current(connection, name)
+            assert known is not None, "it was registered above"
+            write(new, Stamp(name, format, token, known.latest))
+        # The rename happens within the transaction that tells of it: what fails or is killed here leaves either the old
+        # copy in place, or one that the database does not know.
+        with _transaction(connection, "begin immediate"):
+            covered = _cover(connection, name, token, known.latest)
+            if covered:
+                _replace(new, place, old)
+        _sweep(new, old)
+        return covered
+
+
+def advance(
+    connection: apsw.Connection, place: Path, name: str, format: int, change: Callable[[Path, Stamp], None]
+) -> bool:
+    """Have the copy in place follow the log; False if another process or thread is at it.
+
+    `change(path, stamp)` is as in `rebuild`, but changes what is there, in one step that happens or does not. Where it
+    happens and this is killed before the database knows, the copy is not taken for its own: it is built anew.
+    """
+    with held(place.with_name(place.name + ".lock")) as mine:
+        if not mine:
+            return False
+        token = _announced(connection, name)
+        with _transaction(connection, "begin"):
+            known = current(connection, name)
+            if known is None:
+                raise Unfit("none was ever built")
+            change(place, Stamp(name, format, token, known.latest))
+        with _transaction(connection, "begin immediate"):
+            return _cover(connection, name, token, known.latest)
+
+
+def _announced(connection: apsw.Connection, name: str) -> str:
+    """The token of a copy that is going to be built, which the database knows from now on."""
+    token = secrets.token_hex(16)
+    connection.execute(_BUILDING, {"name": name, "token": token})
+    return token
+
+
+def _cover(connection: apsw.Connection, name: str, token: str, covered: int) -> bool:
+    """Know the copy that was built; False if what it was built from was forgotten meanwhile."""
+    bound = {"name": name, "token": token, "covered": covered}
+    connection.execute(_BUILT, bound)
+    if not connection.changes():
+        return False
+    connection.execute(_COVER, bound)
+    connection.execute(_TRIM, bound)
+    return True
+
+
+def _replace(new: Path, place: Path, old: Path) -> None:
+    """Put `new` at `place`. Only files are replaced in one step; between two folders there is a moment of none."""
+    if place.is_dir() or (new.is_dir() and place.exists()):
+        place.rename(old)
+    new.replace(place)
+
+
+def _sweep(*paths: Path) -> None:
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def unmoved(connection: apsw.Connection) -> Iterator[bool]:
+    """One state of the database for several statements; False if it is one that nobody else sees yet."""
+    if connection.in_transaction:
+        yield False
+        return
+    with _transaction(connection, "begin"):
+        yield True
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("commit")
+    finally:
+        if connection.in_transaction:
+            connection.execute("rollback")

@@ -1,0 +1,338 @@
+"""The word index of a database, as this process has it open: Tantivy in place of FTS5, while it is there and sound."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import apsw
+import numpy as np
+
+from rifflux.store.base import FieldWeights
+from rifflux.store.sqlite.connection.derived import Current, Stamp, Unfit, current, location_of
+from rifflux.store.sqlite.connection.keeper import PAUSE, Keeper
+from rifflux.store.sqlite.lexical.terms import Terms
+from rifflux.types import Query, Ranking
+
+if TYPE_CHECKING:
+    import tantivy
+
+    from rifflux.store.sqlite.lexical.word_index_query import Parser
+    from rifflux.store.sqlite.lexical.word_index_terms import Vocabulary
+
+__all__ = ["LEAST_CHUNKS", "Log", "Snapshot", "Words", "stamp_file"]
+
+
+Answer = TypeVar("Answer")
+
+#: From so many chunks on it is built without being asked for.
+LEAST_CHUNKS = 20_000
+#: Where more chunks are not covered, the full-text tables answer alone.
+MOST_FRESH = 2000
+#: Up to so many are looked at one by one when terms are counted.
+FEW_FRESH = 200
+
+#: The files of a segment, and what each ends with.
+_SEGMENT_FILES = frozenset((".idx", ".pos", ".term", ".fast", ".fieldnorm", ".store", ".del"))
+_MAGIC = 1337
+
+_LOG = """
+select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token, (
+    select json_group_array(chunk) from (
+        select distinct chunk from touched where what = :name and seq > covered limit :most
+    )
+)
+from derived where name = :name"""
+
+_HIGHEST = "select coalesce(max(id), 0) from chunk where owner = ?"
+_COUNT = "select count(*) from chunk where owner = ?"
+_FRESH = "select title, headings, body from fresh_terms where chunk in (select value from json_each(?))"
+_SAME = """
+select id from chunk where id in (select value from json_each(?)) and id not in (select chunk from fresh_terms)"""
+_BEHIND = "select 1 from touched where what = ? limit 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Log(Current):
+    """What the database says of its word index; `fresh` are the rows of the chunks that it does not cover."""
+
+    fresh: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One state of the word index. `stamp` says which, `entries` how many it has, replaced ones among them.
+
+    `folder` is kept while it is open.
+    """
+
+    index: tantivy.Index
+    searcher: tantivy.Searcher
+    stamp: Stamp
+    entries: int
+    terms: Terms
+    folder: object
+
+    @classmethod
+    def open(cls, place: Path, expected: Current, terms: Terms) -> Snapshot:
+        """Open an owner's copy at a place; raises `Unfit` if it is missing, damaged, or not of this database."""
+        from rifflux.store.sqlite.lexical.word_index_schema import FORMAT
+
+        with _sound():
+            stamp = Stamp.decoded((place / stamp_file(expected.token)).read_bytes())
+            stamp.check(expected, terms.index, FORMAT)
+            index, folder = _opened(place)
+            segments = json.loads((place / "meta.json").read_bytes())["segments"]
+            return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments), terms, folder)
+
+    def find(self, query: Query, limit: int, hidden: Sequence[int] = ()) -> Ranking | None:
+        """The best matches but for some rows; None if it takes SQL to tell. Raises `Unfit`."""
+        from rifflux.store.sqlite.lexical.word_index_query import NotHere
+        from rifflux.store.sqlite.lexical.word_index_schema import ID, ROW
+
+        with _sound():
+            try:
+                parsed = self._parser()(query)
+            except NotHere:
+                return None
+            if parsed is None:
+                return Ranking.empty()
+            hits = self.searcher.search(parsed, limit + len(hidden), count=False).hits
+            if hidden:
+                gone, rows = set(hidden), self.searcher.fast_field_values(ROW, [place for _, place in hits])
+                hits = [hit for hit, row in zip(hits, rows, strict=True) if row not in gone]
+            ids = np.array(self.searcher.fast_field_values(ID, [place for _, place in hits]), np.int64)
+        return Ranking(ids, np.array([score for score, _ in hits], np.float64))
+
+    def frequencies(self, terms: Sequence[str], hidden: Sequence[int] = ()) -> Mapping[str, int]:
+        """In how many chunks but for some rows each term occurs. Raises `Unfit`."""
+        parser = self._parser()
+        with _sound():
+            counts = {term: parser.frequency(self.terms.stored(term)) for term in terms}
+            if hidden:
+                held = [term for term, count in counts.items() if count]
+                counts |= {term: counts[term] - parser.frequency_in(self.terms.stored(term), hidden) for term in held}
+        return counts
+
+    def _parser(self) -> Parser:
+        from rifflux.store.sqlite.lexical.word_index_query import Parser
+
+        return Parser(self.searcher, self.index.schema, self.entries, self.terms)
+
+
+def _opened(place: Path) -> tuple[tantivy.Index, object]:
+    """Tantivy's index at a place, and what must be kept for it: where nothing can be written, a folder of links.
+
+    Tantivy makes a lock file beside what it reads.
+    """
+    import tantivy
+
+    if os.access(place, os.W_OK):
+        return tantivy.Index.open(str(place)), None
+    folder = TemporaryDirectory(prefix="rifflux-")
+    for path in place.iterdir():
+        if path.suffix != ".lock":
+            Path(folder.name, path.name).symlink_to(path.absolute())
+    return tantivy.Index.open(folder.name), folder
+
+
+def stamp_file(token: str) -> str:
+    """The name of the file that says what a state of the word index covers.
+
+    Each state has its own, written before the database knows of it: what is in the index itself may be newer than the
+    database says, since of chunks in the log it does not count.
+    """
+    return f"{token}.stamp"
+
+
+def _intact(path: Path) -> bool:
+    """Whether a file is as Tantivy wrote it: contents, a footer with their checksum, its length, a magic number."""
+    data = path.read_bytes()
+    if path.suffix not in _SEGMENT_FILES:
+        return True
+    length, magic = struct.unpack("<II", data[-8:])
+    contents, footer = data[: -8 - length], data[-8 - length : -8]
+    return bool(magic == _MAGIC and json.loads(footer)["crc"] == zlib.crc32(contents))
+
+
+@contextmanager
+def _sound() -> Iterator[None]:
+    """Turn whatever damage does into `Unfit`: Tantivy's errors are of several kinds, its panics no `Exception`."""
+    try:
+        yield
+    except Unfit:
+        raise
+    except BaseException as error:
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise Unfit(f"it is damaged ({str(error).splitlines()[0][:200]})") from error
+        raise
+
+
+class Words:
+    """Opens an owner's word index of the database at `location` when asked, and has it built and kept up to date."""
+
+    title = "the word index"
+    #: What it can rank by.
+    weights = FieldWeights()
+
+    def __init__(self, location: str, owner: int = 0, *, read_only: bool = False) -> None:
+        self._terms = Terms(owner)
+        self.name = self._terms.index
+        self.place = location_of(location, self.name)
+        # Whether there are chunks enough for it, and up to which row there cannot be.
+        self._enough, self._too_few = False, LEAST_CHUNKS - 1
+        self._lock = threading.Lock()
+        self._open: Snapshot | None = None
+        self._refused: tuple[str, str] | None = None
+        self._vocabulary: Vocabulary | None = None
+        self._keeper = None if read_only else Keeper(location, self._keep)
+
+    def _keep(self, connection: apsw.Connection) -> bool:
+        from rifflux.store.sqlite.lexical.word_index_build import Upkeep
+
+        known = current(connection, self.name)
+        damaged = known is not None and self._refused is not None and self._refused[0] == known.token
+        upkeep = Upkeep(connection, self.place, self._terms)
+        return upkeep.build() if damaged else upkeep.keep()
+
+    def log(self, connection: apsw.Connection) -> Log | None:
+        """What the database says of its word index; None if there is none, or far too much that it does not cover."""
+        row: Any = connection.execute(_LOG, {"name": self.name, "most": MOST_FRESH + 1}).fetchone()
+        if row is None or not row[2]:
+            if self._keeper and self._is_worth_it(connection):
+                self._keeper.wish()
+            return None
+        latest, covered, token, listed = row
+        fresh = tuple(json.loads(listed))
+        if fresh and self._keeper:
+            self._keeper.wish()
+        return Log(latest, covered, token, fresh) if len(fresh) <= MOST_FRESH else None
+
+    def at(self, log: Log) -> Snapshot | None:
+        """The state that the database knows, or None; why there is none although one was built, `trouble` tells."""
+        with self._lock:
+            if self._open and self._open.stamp.token == log.token:
+                return self._open
+            if self._refused and self._refused[0] == log.token:
+                return None
+            try:
+                self._open, self._refused = Snapshot.open(self.place, log, self._terms), None
+            except Unfit as error:
+                self._refuse(log, error)
+            return self._open
+
+    def check(self, connection: apsw.Connection) -> str | None:
+        """What is wrong with the copy that the database knows, told by its checksums; None if nothing is."""
+        known = current(connection, self.name)
+        if known is None or not known.token:
+            return None
+        try:
+            Snapshot.open(self.place, known, self._terms)
+            with _sound():
+                damaged = [path.name for path in sorted(self.place.iterdir()) if not _intact(path)]
+        except Unfit as error:
+            return str(error)
+        return f"{', '.join(damaged)} changed since written" if damaged else None
+
+    def ask(self, log: Log, question: Callable[[Snapshot], Answer]) -> Answer | None:
+        """What the state that the database knows answers; None where there is none, or it turns out to be damaged."""
+        snapshot = self.at(log)
+        if snapshot is None:
+            return None
+        try:
+            return question(snapshot)
+        except Unfit as error:
+            self._refuse(log, error)
+            return None
+
+    def frequencies(self, connection: apsw.Connection, terms: Sequence[str]) -> Mapping[str, int] | None:
+        """In how many chunks each term occurs; None where the word index does not cover most of what there is."""
+        log = self.log(connection)
+        if log is None or len(log.fresh) > FEW_FRESH:
+            return None
+        listed = json.dumps(log.fresh)
+        # Chunks whose terms did not change have none waiting: those of the word index count.
+        same = {row for (row,) in connection.execute(_SAME, (listed,))} if log.fresh else set()
+        hidden = [row for row in log.fresh if row not in same]
+        counts = self.ask(log, lambda snapshot: snapshot.frequencies(terms, hidden))
+        if counts is None:
+            return None
+        rows = connection.execute(_FRESH, (listed,)) if log.fresh else ()
+        new = Counter(term for fields in rows for term in {*" ".join(map(str, fields)).split()})
+        found = {term: counts[term] + new[self._terms.prefix + term] for term in terms}
+        return {term: count for term, count in found.items() if count}
+
+    def terms(self, connection: apsw.Connection, start: str, shortest: int, longest: int) -> frozenset[str] | None:
+        """The terms that begin with `start` and have so many characters, perhaps more; None where that is not known."""
+        from rifflux.store.sqlite.lexical.word_index_terms import Vocabulary
+
+        log = self.log(connection)
+        if log is None or self.at(log) is None:
+            return None
+        try:
+            self._vocabulary = self._vocabulary or Vocabulary(self.place)
+            known = self._vocabulary.beginning(start, shortest, longest)
+        except (OSError, UnicodeDecodeError):
+            return None
+        rows = connection.execute(_FRESH, (json.dumps(log.fresh),)) if log.fresh else ()
+        fresh = {term.removeprefix(self._terms.prefix) for fields in rows for each in fields for term in each.split()}
+        new = (each for each in fresh if each.startswith(start) and shortest <= len(each) <= longest)
+        return frozenset([*known, *new])
+
+    def _refuse(self, log: Log, error: Unfit) -> None:
+        """Do not use this state any more, and have it built anew."""
+        self._open, self._refused = None, (log.token, str(error))
+        if self._keeper:
+            self._keeper.wish()
+
+    def changed(self, connection: apsw.Connection) -> None:
+        """Have the word index follow what was just committed."""
+        if self._keeper and self.due(connection):
+            self._keeper.owe()
+
+    def is_wanted(self, connection: apsw.Connection) -> bool:
+        """Whether there is one, or shall be when it is asked for: always of owner 0, of others if it pays."""
+        return not self._terms.owner or current(connection, self.name) is not None or self._is_worth_it(connection)
+
+    def due(self, connection: apsw.Connection) -> bool:
+        """Whether there is something to follow, or so much that a first build pays."""
+        known = current(connection, self.name)
+        if known and known.token:
+            return connection.execute(_BEHIND, (self.name,)).get is not None
+        return self._is_worth_it(connection)
+
+    def _is_worth_it(self, connection: apsw.Connection) -> bool:
+        """Whether there are so many chunks that it pays; counted only when there may be."""
+        owner = (self._terms.owner,)
+        if not self._enough and (highest := connection.execute(_HIGHEST, owner).get) > self._too_few:
+            missing = LEAST_CHUNKS - connection.execute(_COUNT, owner).get
+            self._enough, self._too_few = missing <= 0, highest + missing - 1
+        return self._enough
+
+    def build(self) -> None:
+        """Bring the word index up to date now, or make it."""
+        while self._keeper and not self._keeper.once():
+            time.sleep(PAUSE)
+
+    def close(self) -> None:
+        """End what goes on in the background."""
+        if self._keeper:
+            self._keeper.close()
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the word index is not used although there should be one, or could not be built; None if all is well."""
+        if self._refused:
+            return self._refused[1]
+        return self._keeper.trouble if self._keeper else None

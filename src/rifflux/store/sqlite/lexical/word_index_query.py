@@ -1,0 +1,215 @@
+"""A Query for the word index: what FTS5 is given as an expression, with the weights that its bm25() would give.
+
+FTS5 and Tantivy have the same formula and constants but for idf: here a term that more than half of all chunks hold
+counts nearly nothing, a phrase by how rare it is as a whole, and what is required twice, because it stands twice in the
+expression. What is left: Tantivy rounds the lengths of chunks above 40 terms, counts a title's words as often as
+they weigh, and the terms that a prefix stands for one by one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import tantivy
+
+from rifflux.store.base import VARIANT
+from rifflux.store.sqlite.lexical.terms import MOST_CLAUSES, Terms
+from rifflux.store.sqlite.lexical.word_index_schema import FACET, ROW, TERMS, TIME, encoded, own
+from rifflux.text.dates import parse_time, whole_day_end
+from rifflux.types import Clause, Filter, Query
+
+__all__ = ["MOST_EXPANSIONS", "NotHere", "Parser"]
+
+#: Terms that a prefix may stand for.
+MOST_EXPANSIONS = 256
+#: What FTS5 gives a term that more than half of all chunks hold.
+LEAST_IDF = 1e-6
+# What FTS5's tokenizer takes for a space, besides spaces.
+_SEPARATORS = re.compile("[\x00-\x20'\"\x7f]+")
+_NO_MATCH = tantivy.Query.empty_query()
+MUST, SHOULD, MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
+
+
+class NotHere(Exception):
+    """Raised for what only SQL can tell: an unusual filter, a prefix of too many words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """Makes queries for one state of an owner's word index, of so many `entries`, replaced ones among them."""
+
+    searcher: tantivy.Searcher
+    schema: tantivy.Schema
+    entries: int
+    terms: Terms
+
+    def __call__(self, query: Query) -> tantivy.Query | None:
+        """The query with its filter; None if it has no term to rank by. Raises `NotHere`."""
+        required = [boosted(each, 2.0) for each in self._phrases(query.required)]
+        guessed = (boosted(each, VARIANT) for each in self._phrases(query.variants))
+        optional = [*self._phrases(query.clauses), *guessed, *self._prefixes(query.prefixes)]
+        if not required and not optional:
+            return None
+        parts = [(MUST, each) for each in required]
+        parts += [(SHOULD, each) for each in optional]
+        excluded = [(MUST_NOT, each) for each in self._phrases(query.excluded)]
+        narrowing = [(MUST, tantivy.Query.const_score_query(each, 0.0)) for each in self._filter(query.filter)]
+        if not required and (excluded or narrowing):
+            # By themselves alternatives are all optional; next to something else one of them must match.
+            parts = [(MUST, tantivy.Query.boolean_query(parts))]
+        return tantivy.Query.boolean_query([*parts, *excluded, *narrowing])
+
+    # Words
+
+    def _phrases(self, clauses: Sequence[Clause]) -> Iterator[tantivy.Query]:
+        for clause in clauses[:MOST_CLAUSES]:
+            yield self.phrase(clause)
+
+    def phrase(self, clause: Clause) -> tantivy.Query:
+        """Adjacent terms, weighed by how many chunks hold them so."""
+        terms = self._words(clause)
+        if len(terms) != 1:
+            return self._weighed(terms) if terms else _NO_MATCH
+        (term,) = terms
+        found = self.searcher.doc_freq(TERMS, term)
+        return boosted(self.term(term), self._idf(self.frequency(term)) / self._own_idf(found)) if found else _NO_MATCH
+
+    def _words(self, clause: Clause) -> list[str]:
+        """The terms of a clause as they are stored, and as FTS5's tokenizer reads them: see `words_of`."""
+        return words_of(" ".join(map(self.terms.stored, clause)))
+
+    def term(self, term: str) -> tantivy.Query:
+        """One term, weighed as Tantivy does."""
+        return tantivy.Query.term_query(self.schema, TERMS, term, "freq")
+
+    def _weighed(self, terms: Sequence[str]) -> tantivy.Query:
+        """A phrase of several terms, for which Tantivy adds up their weights."""
+        query = tantivy.Query.phrase_query(self.schema, TERMS, list(terms))
+        frequencies = [self.searcher.doc_freq(TERMS, term) for term in terms]
+        found = self.count(query) if all(frequencies) else 0
+        if not found:
+            return _NO_MATCH
+        return boosted(query, self._idf(found) / sum(self._own_idf(each) for each in frequencies))
+
+    def _prefixes(self, prefixes: Sequence[str]) -> Iterator[tantivy.Query]:
+        for prefix in prefixes[:MOST_CLAUSES]:
+            yield self._prefix(self._words((prefix,)))
+
+    def _prefix(self, terms: Sequence[str]) -> tantivy.Query:
+        if len(terms) != 1:
+            raise NotHere("a prefix of several words")
+        found = self.searcher.terms_with_prefix(TERMS, terms[0], limit=MOST_EXPANSIONS + 1)
+        if len(found) > MOST_EXPANSIONS:
+            raise NotHere("a prefix of too many words")
+        union = tantivy.Query.boolean_query([(SHOULD, self.term(term)) for term, _ in found])
+        idf = self._idf(self.count(union)) if found else 0.0
+        parts = [(SHOULD, boosted(self.term(term), idf / self._own_idf(frequency))) for term, frequency in found]
+        return tantivy.Query.boolean_query(parts)
+
+    def frequency(self, term: str) -> int:
+        """How many chunks hold a term; without the entries that were replaced, which are counted until they go."""
+        if self.entries == self.searcher.num_docs:
+            return self.searcher.doc_freq(TERMS, term)
+        return self.count(self.term(term))
+
+    def frequency_in(self, term: str, rows: Sequence[int]) -> int:
+        """How many of some rows hold a term, as the word index has them."""
+        among = tantivy.Query.term_set_query(self.schema, ROW, list(rows))
+        return self.count(tantivy.Query.boolean_query([(MUST, self.term(term)), (MUST, among)]))
+
+    def count(self, query: tantivy.Query) -> int:
+        """How many chunks match."""
+        found: Any = self.searcher.search(query, 1, count=True)
+        return int(found.count)
+
+    def _idf(self, frequency: int) -> float:
+        """FTS5's."""
+        chunks = self.searcher.num_docs
+        return math.log((chunks - frequency + 0.5) / (frequency + 0.5)) if 2 * frequency < chunks else LEAST_IDF
+
+    def _own_idf(self, frequency: int) -> float:
+        """Tantivy's, by the entries that hold a term, replaced ones among them."""
+        return math.log(1 + (self.entries - frequency + 0.5) / (frequency + 0.5))
+
+    # Filters
+
+    def _filter(self, filter: Filter) -> Iterator[tantivy.Query]:
+        """Queries that must all match; what they mean is said in `filters`."""
+        if replace(filter, paths=(), kinds=(), collections=(), documents=(), since=None, until=None, metadata={}):
+            raise NotHere("a filter that is not known here")
+        if filter.paths and not any(_narrows_nothing(path) for path in filter.paths):
+            yield _any([self._path(path) for path in filter.paths])
+        if filter.kinds:
+            yield self._facets("kind", filter.kinds)
+        if filter.collections:
+            yield self._facets("collection", filter.collections)
+        if filter.documents:
+            yield self._facets("document", filter.documents)
+        if filter.since or filter.until:
+            yield self._dates(filter.since, filter.until)
+        for name, value in filter.metadata.items():
+            yield self._metadata(name, value)
+
+    def _facet(self, name: str, value: object) -> tantivy.Query:
+        if value is not None and not isinstance(value, str | int | float):
+            raise NotHere("a value of another type")
+        text = encoded(name, value)
+        return tantivy.Query.term_query(self.schema, FACET, text, "basic") if text is not None else _NO_MATCH
+
+    def _facets(self, name: str, values: Sequence[Any]) -> tantivy.Query:
+        return _any([self._facet(name, value) for value in values])
+
+    def _metadata(self, name: str, value: Any) -> tantivy.Query:
+        name = name.replace('"', "")
+        if "\\" in name or not name.isprintable():
+            raise NotHere("a name that JSON writes in several ways")
+        values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+        return self._facets(own(name), values)
+
+    def _path(self, pattern: str) -> tantivy.Query:
+        """A folder, a suffix, both, or one path."""
+        folder, star, suffix = pattern.replace("**/", "*").replace("**", "*").partition("*")
+        if not star and folder.endswith("/"):
+            star = "*"
+        if re.search(r"[*?\[]", folder + suffix):
+            raise NotHere("an unusual pattern")
+        if not star:
+            return self._facet("path", folder)
+        if (folder and not folder.endswith("/")) or (suffix and not re.fullmatch(r"\.[^./]+", suffix)):
+            raise NotHere("an unusual pattern")
+        parts = [self._facet("folder", folder)] * bool(folder) + [self._facet("suffix", suffix)] * bool(suffix)
+        return tantivy.Query.boolean_query([(MUST, part) for part in parts])
+
+    def _dates(self, since: str | None, until: str | None) -> tantivy.Query:
+        lower = parse_time(since).timestamp() if since else None
+        upper = whole_day_end(until) if until else None
+        return tantivy.Query.range_query(self.schema, TIME, tantivy.FieldType.Float, lower, upper)
+
+
+def words_of(text: str) -> list[str]:
+    """A text as FTS5's tokenizer reads it: in lower case as far as it is ASCII, and split where it splits."""
+    text = _SEPARATORS.sub(" ", text).strip()
+    if not text.isascii():
+        return [_lowered(term) for term in text.split(" ")]
+    return text.lower().split()
+
+
+def _lowered(term: str) -> str:
+    return "".join(char.lower() if char.isascii() else char for char in term)
+
+
+def boosted(query: tantivy.Query, factor: float) -> tantivy.Query:
+    """The query with its scores multiplied."""
+    return tantivy.Query.boost_query(query, factor)
+
+
+def _any(queries: Sequence[tantivy.Query]) -> tantivy.Query:
+    return tantivy.Query.boolean_query([(SHOULD, query) for query in queries])
+
+
+def _narrows_nothing(pattern: str) -> bool:
+    return bool(pattern) and not pattern.strip("*")

@@ -1,0 +1,1 @@
+"""Check, repair, salvage, back up and erase."""

@@ -1,0 +1,96 @@
+"""Copying a live index: the state of one moment, while others go on reading and writing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from rifflux.errors import DamagedIndex, InvalidArgument
+from rifflux.store.sqlite.connection.connect import Translated
+from rifflux.types import Progress
+
+__all__ = ["backup"]
+
+#: Pages copied between two tellings of progress.
+STEP = 1_000
+
+
+def backup(source: apsw.Connection, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+    """Copy the database behind a connection to `target`, which appears there only when it is whole and was checked.
+
+    The connection must be nobody else's meanwhile. The copy is one file, without a log. Raises `InvalidArgument` where
+    something is at the target that `force` does not allow to be replaced, and `UnusableIndex` if it cannot be written.
+    """
+    target = target.expanduser()
+    _check_target(Path(source.filename) if source.filename else None, target, force=force)
+    with Translated(str(target)), _partial(target) as partial:
+        copy = apsw.Connection(str(partial))
+        try:
+            with _one_moment(source):
+                _copy(source, copy, progress)
+            copy.pragma("journal_mode", "delete")
+            _check_copy(copy, target)
+        finally:
+            copy.close()
+        if source.filename:
+            shutil.copymode(source.filename, partial)
+        partial.replace(target)
+
+
+def _check_target(source: Path | None, target: Path, *, force: bool) -> None:
+    if target.is_dir():
+        raise InvalidArgument(f"{target} is a folder: name the copy in it, such as {target / 'backup.db'}")
+    if source and target.exists() and target.samefile(source):
+        raise InvalidArgument(f"{target} is the index itself: name another file")
+    if target.exists() and not force:
+        raise InvalidArgument(f"{target} exists: name another file, or replace it with --force (force=True)")
+    log = target.with_name(target.name + "-wal")
+    if log.exists():
+        # Its changes belong to the file that would be replaced; applied to another one they destroy it.
+        raise InvalidArgument(f"{target} is in use, or was left without being closed ({log.name}): name another file")
+
+
+@contextmanager
+def _partial(target: Path) -> Iterator[Path]:
+    """A new file beside the target that is gone after the block if it was not renamed."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    number, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".partial", dir=target.parent)
+    os.close(number)
+    try:
+        yield Path(name)
+    finally:
+        for suffix in ("", "-journal"):
+            Path(name + suffix).unlink(missing_ok=True)
+
+
+@contextmanager
+def _one_moment(source: apsw.Connection) -> Iterator[None]:
+    """See the database as it is now until the block ends: what others commit meanwhile would start the copy anew."""
+    source.execute("begin")
+    try:
+        source.execute("select count(*) from sqlite_master").fetchall()
+        yield
+    finally:
+        source.execute("rollback")
+
+
+def _copy(source: apsw.Connection, copy: apsw.Connection, progress: Progress | None) -> None:
+    with copy.backup("main", source, "main") as steps:
+        while not steps.done:
+            steps.step(STEP)
+            if progress:
+                progress("copy", steps.page_count - steps.remaining, steps.page_count)
+
+
+def _check_copy(copy: apsw.Connection, target: Path) -> None:
+    for (line,) in copy.execute("pragma quick_check(1)").fetchall():
+        if line != "ok":
+            raise DamagedIndex(
+                f"the index is damaged ({line}), and its copy {target} was not kept: run 'rifflux doctor' first"
+            )

@@ -1,0 +1,189 @@
+"""What can be wrong with an index file, found by looking."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import apsw
+import numpy as np
+
+from rifflux.store.base import Problem
+from rifflux.store.mending import REVISION, Analysis, StoredChunk
+from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
+from rifflux.types import Vectors
+
+__all__ = [
+    "INDEXES",
+    "REPAIR",
+    "SALVAGE",
+    "WORDS",
+    "changed_chunks",
+    "check",
+    "damage",
+    "damaged_words",
+    "incomplete",
+    "missing_terms",
+    "revised",
+    "strange_vectors",
+    "stray_terms",
+]
+
+REPAIR = "run 'rifflux doctor --repair'"
+SALVAGE = "run 'rifflux doctor --repair': it puts what can be read into a new file and keeps this one"
+_REINDEX = "run 'rifflux index'"
+
+#: The tables of the word index, each with the condition on the chunks that it holds.
+WORDS = {"chunk_terms": "owner = 0", "owned_terms": "owner <> 0"}
+#: What the engine's own check finds in an index of a table: `reindex` makes it anew.
+INDEXES = (" missing from index ", "wrong # of entries in index", "non-unique entry in index")
+#: Rows that are read at a time.
+BATCH = 2048
+
+_STRAY_TERMS = "select id from {table}_docsize where id not in (select id from chunk where {owned})"
+_MISSING_TERMS = "select id from chunk where {owned} and id not in (select id from {table}_docsize)"
+_UNEMBEDDED = """
+select count(*), count(*) - (select count(*) from vector where model = (select id from model where state = 'active'))
+from chunk"""
+_REVISION = "select value from setting where name = ?"
+_ACTIVE = "select exists (select 1 from model where state = 'active')"
+_VECTORS = """
+select vector.id, vector.data, chunk.text, model.dimension
+from vector join chunk on chunk.id = vector.chunk join model on model.id = vector.model
+where vector.id > :after and length(vector.data) = 4 * model.dimension order by vector.id limit :batch"""
+# Where what is embedded is not made of these columns alone, in this order, only who made the chunk can tell its hash.
+_CHUNKS = """
+select chunk.id, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
+    (select json_group_array(value) from tag where tag.document = document.id) as subjects
+from chunk join document on document.id = chunk.document
+where chunk.id > :after and chunk.embedded is null and coalesce(chunk.words, chunk.hash) = chunk.hash
+    and json_valid(chunk.headings)
+    and json_array_length(subjects) < 2
+order by chunk.id limit :batch"""
+# Chunks of a document are numbered from 0; the last one's loss cannot be seen.
+_INCOMPLETE = """
+select owner.name, document.collection, document.key, document.file, coalesce(file.size < 0, false) as waits
+from document join owner on owner.id = document.owner left join file on file.id = document.file
+where document.id in (select document from chunk group by document having count(*) <> max(position) + 1)
+order by document.id"""
+
+
+def check(connection: apsw.Connection, location: str, analysis: Analysis | None) -> list[Problem]:
+    """Every problem of the database behind `connection`, the gravest first; without `analysis`, texts are believed."""
+    try:
+        return list(_problems(connection, analysis))
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+        return [Problem(f"{location} is damaged: {error}", SALVAGE, unreadable=True)]
+
+
+def _problems(connection: apsw.Connection, analysis: Analysis | None) -> Iterator[Problem]:
+    for line, cure in damage(connection):
+        what = "word index" if damaged_words([(line, cure)]) else "database"
+        yield Problem(f"the {what} is damaged: {line}", cure, unreadable=cure == SALVAGE)
+    for fault in FAULTS:
+        if count := connection.execute(fault.count).get:
+            yield Problem(f"{count} {fault.what}" if count != 1 else f"1: {fault.what}", REPAIR)
+    for table, _ in orphans(connection):
+        yield Problem(f"rows of {table} have lost their parent", REPAIR)
+    yield from _counted(stray_terms(connection), "entries of the word index belong to no chunk")
+    yield from _counted(missing_terms(connection), "chunks are missing from the word index")
+    if analysis and revised(connection, analysis):
+        yield Problem("the terms were made by another version of the analyzer", REPAIR)
+    if analysis:
+        yield from _counted(changed_chunks(connection, analysis), "chunks hold another text than was indexed")
+    yield from _counted(strange_vectors(connection), "vectors hold no numbers, or have no length")
+    for _owner, _collection, key, _file, waits in incomplete(connection)[:10]:
+        yield Problem(f"the document {key} lacks some of its chunks", _REINDEX if waits else REPAIR)
+    yield from _unembedded(connection)
+
+
+def _counted(rows: Iterable[object], what: str) -> Iterator[Problem]:
+    if count := sum(1 for _ in rows):
+        yield Problem(f"{count} {what}", REPAIR)
+
+
+def damage(connection: apsw.Connection) -> list[tuple[str, str]]:
+    """What the engine finds wrong with pages, rows, indexes and the word index, each with its cure."""
+    lines: list[Any] = connection.execute("pragma integrity_check(20)").fetchall()
+    return [(line, REPAIR if _can_be_made_anew(line) else SALVAGE) for (line,) in lines if line != "ok"]
+
+
+def _can_be_made_anew(line: str) -> bool:
+    return bool(damaged_words([(line, "")])) or any(sign in line for sign in INDEXES)
+
+
+def damaged_words(found: Iterable[tuple[str, str]]) -> list[str]:
+    """The tables of the word index that `damage` speaks of."""
+    return [table for table in WORDS if any("fts5" in line.lower() and table in line for line, _ in found)]
+
+
+def stray_terms(connection: apsw.Connection) -> list[tuple[str, int]]:
+    """Entries of the word index that belong to no chunk of theirs, by table and row."""
+    return _terms(connection, _STRAY_TERMS)
+
+
+def missing_terms(connection: apsw.Connection) -> list[tuple[str, int]]:
+    """Chunks that the word index lacks, by table and row."""
+    return _terms(connection, _MISSING_TERMS)
+
+
+def _terms(connection: apsw.Connection, question: str) -> list[tuple[str, int]]:
+    rows: list[tuple[str, int]] = []
+    for table, owned in WORDS.items():
+        found: list[Any] = connection.execute(question.format(table=table, owned=owned)).fetchall()
+        rows += [(table, id) for (id,) in found]
+    return rows
+
+
+def revised(connection: apsw.Connection, analysis: Analysis) -> bool:
+    """Whether the terms were made by another revision of the analyzer."""
+    made: Any = connection.execute(_REVISION, (REVISION,)).get
+    return int(made or 1) != analysis.revision
+
+
+def changed_chunks(connection: apsw.Connection, analysis: Analysis) -> Iterator[tuple[int, int]]:
+    """Chunks whose hash is not that of their text, with the hash that it would be."""
+    for id, hash, title, headings, text, subjects in _batches(connection, _CHUNKS):
+        made = analysis.hash(StoredChunk(title, _list(headings), text, _list(subjects)))
+        if made != hash:
+            yield id, made
+
+
+def strange_vectors(connection: apsw.Connection) -> Iterator[int]:
+    """Vectors that are not of unit length; one of length zero is right for a text without any letter."""
+    for id, data, text, _dimension in _batches(connection, _VECTORS):
+        length = _length(np.frombuffer(data, np.float32))
+        if not 0.99 < length < 1.01 and not (length == 0 and not any(map(str.isalnum, text))):
+            yield id
+
+
+def _length(vector: Vectors) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.linalg.norm(vector))
+
+
+def incomplete(connection: apsw.Connection) -> list[tuple[str, str, str, int | None, bool]]:
+    """Documents with a gap in their chunks: owner, collection, key, row of their file, whether that is read anew."""
+    rows: list[Any] = connection.execute(_INCOMPLETE).fetchall()
+    return rows
+
+
+def _unembedded(connection: apsw.Connection) -> Iterator[Problem]:
+    """Chunks without a vector, where vectors were ever asked for."""
+    row: Any = connection.execute(_UNEMBEDDED).fetchone()
+    chunks, missing = row
+    if missing > 0 and connection.execute(_ACTIVE).get:
+        yield Problem(f"{missing} of {chunks} chunks have no vector", f"{_REINDEX}, or {REPAIR.removeprefix('run ')}")
+
+
+def _batches(connection: apsw.Connection, statement: str) -> Iterator[Any]:
+    """Rows by growing id, read some at a time, so that nothing is held for long."""
+    after = 0
+    while rows := connection.execute(statement, {"after": after, "batch": BATCH}).fetchall():
+        yield from rows
+        after = int(rows[-1][0])  # type: ignore[arg-type]
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(map(str, json.loads(text)))

@@ -1,0 +1,144 @@
+"""Mending an index: what can be made anew from the rest is; nothing goes that could not be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import apsw
+
+from rifflux.store.mending import NAMING, REVISION, Analysis, Mended, StoredChunk
+from rifflux.store.sqlite.catalog.sql import PUT_SETTING
+from rifflux.store.sqlite.connection.derived import forget
+from rifflux.store.sqlite.connection.engine import Engine
+from rifflux.store.sqlite.lexical.terms import Terms
+from rifflux.store.sqlite.maintenance import check
+from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
+
+__all__ = ["mend"]
+
+_CREATE = "select sql from sqlite_master where name = ?"
+_SOME = f"""
+select chunk.id, chunk.owner, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
+    (select json_group_array(value) from (
+        select value from tag where tag.document = document.id
+        union select value from identifier where identifier.document = document.id
+            and (scheme in {NAMING} or value = document.key)
+    ))
+from chunk join document on document.id = chunk.document where chunk.id in (select value from json_each(?))"""
+_ALL = "select id from chunk"
+_PUT = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
+_DROP = "delete from {table} where rowid = ?"
+_LENGTH = "update chunk set length = ? where id = ? and owner <> 0"
+_HASH = "update chunk set hash = :hash, words = :hash where id = :id"
+_DROP_VECTORS = "delete from vector where chunk = ?"
+_DROP_VECTOR = "delete from vector where id = ?"
+_READ_AGAIN = "update file set size = -1, hash = '' where id = ?"
+_OTHER_RESULTS = "update owner set generation = generation + 1"
+
+
+def mend(engine: Engine, analysis: Analysis) -> Mended:
+    """Mend what is wrong with the rows and the word index, step by step, each step one transaction."""
+    done: list[str] = []
+    for step in (_indexes, _rows, _hashes, _vectors, _revision, _terms):
+        with engine.writing("") as (connection, _):
+            # References between rows that are mended together hold again when all is done.
+            connection.execute("pragma defer_foreign_keys = on")
+            told = list(step(connection, analysis))
+            if told:
+                connection.execute(_OTHER_RESULTS)
+            done += told
+    with engine.writing("") as (connection, _):
+        incomplete = check.incomplete(connection)
+        again = {file for *_, file, waits in incomplete if file is not None and not waits}
+        connection.executemany(_READ_AGAIN, [(file,) for file in again])
+    lost = [(owner, collection, key) for owner, collection, key, file, _ in incomplete if file is None]
+    if again:
+        done.append(f"{len(again)} files with incomplete documents are read by the next 'rifflux index'")
+    return Mended(tuple(done), tuple(lost))
+
+
+def _indexes(connection: apsw.Connection, _: Analysis) -> Iterator[str]:
+    if any(sign in line for line, _ in check.damage(connection) for sign in check.INDEXES):
+        connection.execute("reindex")
+        yield "the indexes of the tables: made anew"
+
+
+def _rows(connection: apsw.Connection, _: Analysis) -> Iterator[str]:
+    for fault in FAULTS:
+        if count := connection.execute(fault.count).get:
+            for statement in fault.mend:
+                connection.execute(statement)
+            yield f"{count} {fault.what}: {fault.done}"
+    for table, lost in orphans(connection):
+        connection.execute(f"delete from {table} where {lost}")
+        yield f"{connection.changes()} rows of {table} have lost their parent: dropped them"
+
+
+def _hashes(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
+    """A chunk that holds another text than was indexed is taken as it is: its terms and vector are made anew."""
+    changed = list(check.changed_chunks(connection, analysis))
+    for id, hash in changed:
+        connection.execute(_HASH, {"id": id, "hash": hash})
+        connection.execute(_DROP_VECTORS, (id,))
+    if changed:
+        _put_terms(connection, analysis, [id for id, _ in changed])
+        yield f"{len(changed)} chunks hold another text than was indexed: indexed it"
+
+
+def _vectors(connection: apsw.Connection, _: Analysis) -> Iterator[str]:
+    strange = list(check.strange_vectors(connection))
+    connection.executemany(_DROP_VECTOR, [(id,) for id in strange])
+    if strange:
+        yield f"{len(strange)} vectors hold no numbers, or have no length: dropped them"
+
+
+def _terms(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
+    for table in check.damaged_words(check.damage(connection)):
+        _empty(connection, table)
+        yield f"the word index {table}: emptied it"
+    stray, missing = check.stray_terms(connection), check.missing_terms(connection)
+    for table, id in stray:
+        connection.execute(_DROP.format(table=table), (id,))
+    if stray:
+        yield f"{len(stray)} entries of the word index belong to no chunk: dropped them"
+    if missing:
+        _put_terms(connection, analysis, [id for _, id in missing])
+        yield f"{len(missing)} chunks are missing from the word index: put them in"
+
+
+def _revision(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
+    if check.revised(connection, analysis):
+        # Emptied, as a table of which every row is replaced takes much longer.
+        for table in check.WORDS:
+            _empty(connection, table)
+        chunks = [id for (id,) in _fetched(connection.execute(_ALL))]
+        _put_terms(connection, analysis, chunks)
+        connection.execute(PUT_SETTING, {"name": REVISION, "value": str(analysis.revision)})
+        yield f"the terms of {len(chunks)} chunks were made by another version of the analyzer: made them anew"
+
+
+def _empty(connection: apsw.Connection, table: str) -> None:
+    """Make a table of terms anew, without any."""
+    create = connection.execute(_CREATE, (table,)).get
+    connection.execute(f"drop table {table}")
+    connection.execute(create)
+    forget(connection, "words*")
+
+
+def _put_terms(connection: apsw.Connection, analysis: Analysis, rows: list[int]) -> None:
+    """Make the terms of some chunks anew."""
+    forget(connection, "words*")
+    for start in range(0, len(rows), check.BATCH):
+        some = json.dumps(rows[start : start + check.BATCH])
+        for id, owner, title, headings, text, subjects in _fetched(connection.execute(_SOME, (some,))):
+            chunk = StoredChunk(title, tuple(json.loads(headings)), text, tuple(json.loads(subjects)))
+            terms, fields = Terms(owner), analysis.terms(chunk)
+            connection.execute(_DROP.format(table=terms.table), (id,))
+            connection.execute(_PUT.format(table=terms.table), (id, *map(terms.joined, fields)))
+            connection.execute(_LENGTH, (sum(len(field.split()) for field in fields), id))
+
+
+def _fetched(rows: apsw.Cursor) -> Iterable[Any]:
+    return rows.fetchall()

@@ -1,0 +1,273 @@
+"""Putting what can be read of a damaged database into a new one; the damaged file is kept beside it.
+
+Tables are read by row number: where a page is damaged, the numbers that lie on it are stepped over, and so is whatever
+does not fit its column. Terms are not read, they are made anew; nor is anything that is derived.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from rifflux.errors import Busy, DamagedIndex, NotAnIndex
+from rifflux.store.sqlite.connection.connect import Translated, connect
+from rifflux.store.sqlite.connection.locks import held
+
+__all__ = ["Salvaged", "salvage"]
+
+#: Rows that are read at a time, and stored in one transaction.
+BATCH = 256
+#: Row numbers in a row without any readable row, after which the rest of a table is given up.
+GIVE_UP = 100_000
+#: Bytes that the smallest row takes, with where its page says it is.
+SMALLEST_ROW = 8
+#: What others claim while they change an index.
+TASKS = ("read", "embed", "switch")
+#: What is made anew, or follows from the other tables.
+LEFT_OUT = ("touched", "derived", "fresh_terms")
+#: Where the header says how large the file is, in pages, and with which change of the file that was true.
+_SIZE, _SIZE_VALID, _CHANGES, _FREE = 28, 92, 24, 32
+_HEADER = 100
+
+#: What reading a damaged page raises, or text that is none.
+_UNREADABLE = (apsw.CorruptError, apsw.IOError, UnicodeDecodeError)
+
+_TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by rowid"
+_VIRTUAL = "select name from sqlite_master where sql like 'create virtual table%'"
+_ROWS = "select rowid, {columns} from {table} where rowid > ? order by rowid limit ?"
+_BOTH_WAYS = ("select {columns} from {table}", "select {columns} from {table} order by {key} desc")
+_PUT = "insert or ignore into {table} ({columns}) values ({places})"
+#: What Python makes of a column's declared type.
+_TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """Where the damaged file is kept, and how many rows of each table came over."""
+
+    kept: Path
+    rows: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table with the columns that both databases have: name, declared type, place in the primary key."""
+
+    name: str
+    columns: tuple[tuple[str, str, int], ...]
+    by_row: bool
+
+    @property
+    def listed(self) -> str:
+        return ", ".join(name for name, _, _ in self.columns)
+
+    @property
+    def key(self) -> str:
+        keys = sorted((place, name) for name, _, place in self.columns if place)
+        return ", ".join(f"{name} desc" for _, name in keys).removesuffix(" desc") or "rowid"
+
+    def fits(self, row: Sequence[Any]) -> bool:
+        """Whether the values are of the types that the columns have."""
+        typed = zip(row, self.columns, strict=True)
+        return all(
+            value is None or isinstance(value, _TYPES.get(type.upper(), (object,))) for value, (_, type, _) in typed
+        )
+
+
+def salvage(location: str) -> Salvaged:
+    """Put a new database with all readable rows in the place of a damaged one, and keep that under another name.
+
+    The new one has no terms yet: mend it. Nobody else may use the index meanwhile. Raises `DamagedIndex` if nothing can
+    be read, and leaves everything as it was.
+    """
+    path = Path(location).expanduser()
+    with Translated(location), _alone(path), tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        copy, new = Path(folder, "damaged.db"), Path(folder, "new.db")
+        for suffix in ("", "-wal"):
+            if path.with_name(path.name + suffix).exists():
+                shutil.copy(path.with_name(path.name + suffix), copy.with_name(copy.name + suffix))
+        connect(str(new), create=True)[0].close()
+        _make_readable(copy, new)
+        target, _ = connect(str(new), create=False)
+        try:
+            rows = _carry_over(copy, target)
+            target.pragma("journal_mode", "delete")
+        finally:
+            target.close()
+        if not rows.get("document") and not rows.get("chunk"):
+            raise DamagedIndex(
+                f"nothing can be read of {path}: restore a copy, or delete it and index your files again"
+            )
+        return Salvaged(_exchange(path, new), rows)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold all that others claim while they change an index. Raises `Busy` if somebody is at it."""
+    with ExitStack() as claims:
+        for task in TASKS:
+            if not claims.enter_context(held(path.with_name(f"{path.name}.{task}.lock"))):
+                raise Busy(f"another process works on {path}: end it, then try again")
+        yield
+
+
+def _make_readable(copy: Path, new: Path) -> None:
+    """Give a copy that cannot be opened the header of a new index, then the list of its tables too."""
+    for mend in (_give_header, _give_tables):
+        if (tables := _tables_of(copy)) is not None:
+            if not {"document", "chunk"} <= tables:
+                raise NotAnIndex(f"{copy.name} is a database of another program: choose another file with --db")
+            return
+        mend(copy, new)
+
+
+def _tables_of(copy: Path) -> set[str] | None:
+    """The names of a database's tables; None if they cannot be read."""
+    connection = _opened(copy)
+    try:
+        return {str(name) for (name,) in connection.execute(_TABLES)}
+    except (apsw.NotADBError, apsw.CorruptError):
+        return None
+    finally:
+        connection.close()
+
+
+def _opened(copy: Path) -> apsw.Connection:
+    connection = apsw.Connection(str(copy))
+    # A file that was cut off is refused otherwise.
+    connection.pragma("writable_schema", True)
+    return connection
+
+
+def _give_tables(copy: Path, new: Path) -> None:
+    """Give a file the list of tables of a new index: made in one go, all have their tables on the same pages."""
+    source = apsw.Connection(str(new))
+    try:
+        pages: list[Any] = source.execute("select pageno from dbstat where name = 'sqlite_schema'").fetchall()
+    finally:
+        source.close()
+    with copy.open("r+b") as file, new.open("rb") as model:
+        model.seek(16)
+        size = struct.unpack(">H", model.read(2))[0]
+        for (page,) in pages:
+            start = (page - 1) * size + (_HEADER if page == 1 else 0)
+            model.seek(start)
+            file.seek(start)
+            file.write(model.read(page * size - start))
+    _give_header(copy, new)
+
+
+def _give_header(copy: Path, new: Path) -> None:
+    """Give a file the first bytes of an index; what they tell of the file itself is told anew."""
+    with copy.open("r+b") as file, new.open("rb") as model:
+        header = bytearray(model.read(_HEADER))
+        page = struct.unpack_from(">H", header, 16)[0]
+        size = file.seek(0, 2)
+        if size < 2 * page:
+            raise NotAnIndex(f"{copy.name} is no index, or nothing is left of it: restore a copy")
+        struct.pack_into(">I", header, _SIZE, size // page)
+        struct.pack_into(">II", header, _FREE, 0, 0)
+        header[_SIZE_VALID : _SIZE_VALID + 4] = header[_CHANGES : _CHANGES + 4]
+        file.seek(0)
+        file.write(header)
+
+
+def _carry_over(copy: Path, target: apsw.Connection) -> dict[str, int]:
+    source = _opened(copy)
+    try:
+        # What the columns hold is looked at here; a reference may point to a row that was lost, and is mended later.
+        target.execute("pragma foreign_keys = off")
+        source.pragma("cell_size_check", True)
+        return {table.name: _copy(source, target, table) for table in _tables(source, target)}
+    except (apsw.CorruptError, apsw.NotADBError):
+        return {}
+    finally:
+        source.close()
+
+
+def _tables(source: apsw.Connection, target: apsw.Connection) -> Iterator[_Table]:
+    virtual: list[Any] = target.execute(_VIRTUAL).fetchall()
+    for (name,) in target.execute(_TABLES).fetchall():
+        if name in LEFT_OUT or any(str(name).startswith(f"{other}") for (other,) in virtual):
+            continue
+        held = {column for column, *_ in _columns(source, str(name))}
+        columns = tuple(each for each in _columns(target, str(name)) if each[0] in held)
+        if columns:
+            by_row = "without rowid" not in str(
+                target.execute("select sql from sqlite_master where name = ?", (name,)).get
+            )
+            yield _Table(str(name), columns, by_row)
+
+
+def _columns(connection: apsw.Connection, table: str) -> list[tuple[str, str, int]]:
+    rows: list[Any] = connection.execute(f"pragma table_info({table})").fetchall()
+    return [(name, type, key) for _, name, type, _, _, key in rows]
+
+
+def _copy(source: apsw.Connection, target: apsw.Connection, table: _Table) -> int:
+    """Store every readable row that fits; returns how many."""
+    places = ", ".join("?" * len(table.columns))
+    put = _PUT.format(table=table.name, columns=table.listed, places=places)
+    read, before = _by_row if table.by_row else _by_key, target.total_changes()
+    for rows in read(source, table):
+        target.execute("begin")
+        target.executemany(put, [row for row in rows if table.fits(row)])
+        target.execute("commit")
+    return target.total_changes() - before
+
+
+def _by_row(source: apsw.Connection, table: _Table) -> Iterator[list[Any]]:
+    """Rows by growing row number, some at a time; where that fails one at a time, stepping over what is damaged."""
+    statement = _ROWS.format(columns=table.listed, table=table.name)
+    after, failed, batch = -(1 << 62), 0, BATCH
+    # A file of a few pages cannot hold more rows than these have room for.
+    enough = min(GIVE_UP, Path(source.filename).stat().st_size // SMALLEST_ROW)
+    while failed < enough:
+        try:
+            rows: list[Any] = source.execute(statement, (after, batch)).fetchall()
+        except _UNREADABLE:
+            if batch > 1:
+                batch = 1
+                continue
+            # Row numbers are positive and nearly dense.
+            after, failed = max(after, 0) + 1, failed + 1
+            continue
+        if not rows:
+            return
+        after, failed = rows[-1][0], 0
+        batch = min(BATCH, batch * 2)
+        yield [row[1:] for row in rows]
+
+
+def _by_key(source: apsw.Connection, table: _Table) -> Iterator[list[Any]]:
+    """Rows from both ends of the table up to what is damaged; those in one piece twice, which does no harm."""
+    for statement in _BOTH_WAYS:
+        rows: list[Any] = []
+        try:
+            rows.extend(source.execute(statement.format(columns=table.listed, table=table.name, key=table.key)))
+        except _UNREADABLE:
+            yield rows
+            continue
+        yield rows
+        return
+
+
+def _exchange(path: Path, new: Path) -> Path:
+    """Put the new file in place and the damaged one, with its log, beside it; returns where that is."""
+    kept = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+    for suffix in ("-wal", "-shm"):
+        log = path.with_name(path.name + suffix)
+        if log.exists():
+            log.replace(kept.with_name(kept.name + suffix))
+    path.replace(kept)
+    new.replace(path)
+    return kept

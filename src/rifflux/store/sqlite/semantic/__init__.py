@@ -1,0 +1,1 @@
+"""Name and score chunks for a vector."""

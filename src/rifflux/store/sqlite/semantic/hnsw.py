@@ -1,0 +1,276 @@
+"""A graph of near neighbours over the packed vectors (HNSW, Malkov and Yashunin 2016): for more than a million of them.
+
+A scan takes time in proportion to the rows, a walk through the graph hardly more with ten times as many. But the graph
+takes minutes to build and as much space again, so it is an option (`neighbours="hnsw"`), and below `LEAST` rows there
+is none. It only names candidates: they get their cosines from the packed vectors, as those of the scan do.
+
+The graph is a folder beside the database (`derived`): a stamp, the nodes, and usearch's own file, mapped and not read.
+A node is known by its chunk and by a mark of its vector. So a graph goes on to serve when the vectors are packed anew:
+what is no longer packed does not count, what is packed and no node yet is scanned, until the graph is brought up to
+date in the background: by adding those rows, or anew once too many nodes are dead.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from rifflux.errors import MissingExtra
+from rifflux.store.sqlite.connection.derived import Stamp, Unfit, current, rebuild
+from rifflux.store.sqlite.semantic.packed import GRAPH, Packed
+from rifflux.store.sqlite.semantic.scan import FEW, nearest_rows
+from rifflux.types import Ids, Scores, Vectors
+
+if TYPE_CHECKING:
+    from usearch.index import Index
+
+__all__ = ["NAME", "Proximity", "keep", "known", "needed", "verify"]
+
+NAME, FORMAT = GRAPH, 1
+#: From so many packed rows on there is a graph; fewer are scanned as fast.
+LEAST = 250_000
+#: Links of a node, and the rows that are looked at for them.
+LINKS, WIDTH = 16, 128
+#: Candidates of a search: as many as are asked for, times this, and at least so many.
+WIDER, FEWEST = 2, 800
+#: A filter that leaves a smaller share of the rows is a scan of what it leaves.
+NARROW = 0.1
+#: Rows that are no node yet, or nodes that are no row any more, as a share: above, there is no use for the graph.
+STALE = 0.125
+#: Rows without a node that are left to the scan.
+REST = 0.01
+#: Rows that become nodes at a time.
+BATCH = 8192
+
+#: Bytes before the vectors in usearch's file: how many there are, and how long each is.
+_HEAD = 8
+_STAMP, _NODES, _GRAPH = "stamp", "nodes.npy", "links.usearch"
+_NODE = np.dtype([("chunk", "<i8"), ("mark", "<u8")])
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+Mask = NDArray[np.bool_]
+
+
+def needed() -> None:
+    """Raise `MissingExtra` unless graphs can be used here."""
+    try:
+        import usearch.index  # noqa: F401
+    except ImportError:
+        raise MissingExtra("neighbours='hnsw' needs usearch: pip install 'rifflux[hnsw]', or use 'scan'") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Proximity:
+    """An opened graph as it fits a packed file: the row of each node (-1: none any more), and the rows without node."""
+
+    graph: Index
+    stamp: Stamp
+    rows: NDArray[np.int32]
+    rest: Ids
+    lock: threading.Lock
+
+    @classmethod
+    def open(cls, place: Path, packed: Packed, token: str) -> Proximity:
+        """Map the graph at a place; raises `Unfit` where it is not the one of a token, is damaged, or of little use."""
+        stamp, nodes = _read(place, packed, token)
+        rows = _rows_of(nodes, packed)
+        held = np.zeros(len(packed), np.bool_)
+        held[rows[rows >= 0]] = True
+        found = cls(_empty(packed), stamp, rows, np.flatnonzero(~held), threading.Lock())
+        if found.stale > STALE:
+            raise Unfit("it is of other vectors than are packed")
+        _verify(place, stamp, whole=False)
+        found.graph.view(place / _GRAPH)
+        return found
+
+    @property
+    def stale(self) -> float:
+        """The share of rows without a node, or of nodes without a row, whichever is larger."""
+        missing, dead = len(self.rest), int(np.count_nonzero(self.rows < 0))
+        return max(missing / max(len(self.rows) - dead + missing, 1), dead / max(len(self.rows), 1))
+
+    def nearest_rows(
+        self, packed: Packed, among: slice, allowed: Mask | None, vector: Vectors, limit: int
+    ) -> tuple[Ids, Scores]:
+        """As `scan.nearest_rows`, which does it where few rows count."""
+        left = among.stop - among.start if allowed is None else int(np.count_nonzero(allowed))
+        share = left / max(len(packed), 1)
+        if left <= FEW or share < NARROW:
+            return nearest_rows(packed, among, allowed, vector, limit)
+        wanted = math.ceil(max(FEWEST, WIDER * limit) / share)
+        rows = self._counting(self._walked(vector, wanted), among, allowed)
+        if len(rows) < min(limit, left - len(self.rest)):
+            return nearest_rows(packed, among, allowed, vector, limit)
+        others, cosines = self._without_node(packed, among, allowed, vector, limit)
+        return np.concatenate([rows, others]), np.concatenate([packed.cosines(rows, vector), cosines])
+
+    def _walked(self, vector: Vectors, wanted: int) -> Ids:
+        """The rows of about so many nodes near a vector."""
+        with self.lock:
+            nodes = self.graph.search(vector, wanted, threads=1).keys
+        rows: Ids = self.rows[nodes.astype(np.int64)].astype(np.int64)
+        return rows[rows >= 0]
+
+    def _counting(self, rows: Ids, among: slice, allowed: Mask | None) -> Ids:
+        """Those of the rows that are of a slice, and allowed in it."""
+        rows = rows[(rows >= among.start) & (rows < among.stop)]
+        return rows if allowed is None else rows[allowed[rows - among.start]]
+
+    def _without_node(
+        self, packed: Packed, among: slice, allowed: Mask | None, vector: Vectors, limit: int
+    ) -> tuple[Ids, Scores]:
+        rest = self._counting(self.rest, among, allowed)
+        mask = np.zeros(among.stop - among.start, np.bool_)
+        mask[rest - among.start] = True
+        return nearest_rows(packed, among, mask, vector, limit) if len(rest) else (rest, np.empty(0, np.float64))
+
+
+def keep(connection: apsw.Connection, place: Path, packed: Packed, going_on: Callable[[], bool]) -> bool:
+    """Bring the graph up to date with what is packed; False if somebody else is at it.
+
+    It is given up as soon as `going_on()` is false.
+    """
+    former = None
+    try:
+        former = Proximity.open(place, packed, known(connection))
+        if len(former.rest) <= REST * len(packed):
+            return True
+    except Unfit:
+        former = None
+    try:
+        return rebuild(
+            connection, place, NAME, FORMAT, lambda new, stamp: _write(new, stamp, packed, former, place, going_on)
+        )
+    except _GivenUp:
+        return True
+
+
+def known(connection: apsw.Connection) -> str:
+    """The token of the graph that the database knows; empty for none."""
+    found = current(connection, NAME)
+    return found.token if found else ""
+
+
+def verify(place: Path, packed: Packed, token: str) -> None:
+    """Read all of a graph; raises `Unfit` where something is damaged. None at all is in order."""
+    if token:
+        _verify(place, _read(place, packed, token)[0], whole=True)
+
+
+class _GivenUp(Exception):
+    """Raised to end a build that nobody waits for."""
+
+
+def _write(
+    new: Path, stamp: Stamp, packed: Packed, former: Proximity | None, place: Path, going_on: Callable[[], bool]
+) -> None:
+    """Write a graph: the former one with nodes for the rows that have none, or one of all rows."""
+    new.mkdir()
+    graph, nodes, rows = _empty(packed), np.empty(0, _NODE), np.arange(len(packed))
+    if former is not None:
+        graph.load(place / _GRAPH)
+        nodes, rows = np.load(place / _NODES), former.rest
+    for start in range(0, len(rows), BATCH):
+        if not going_on():
+            raise _GivenUp
+        some = rows[start : start + BATCH]
+        graph.add(np.arange(len(nodes) + start, len(nodes) + start + len(some), dtype=np.uint64), packed.vectors(some))
+    np.save(new / _NODES, np.concatenate([nodes, _nodes_of(packed, rows)]))
+    graph.save(new / _GRAPH)
+    facts = {
+        "model": packed.stamp.facts["model"],
+        "sizes": {name: (new / name).stat().st_size for name in (_NODES, _GRAPH)},
+        "checksums": {
+            "nodes": _checksum(new / _NODES),
+            "links": _checksum(new / _GRAPH, *_links(new / _GRAPH)),
+            "graph": _checksum(new / _GRAPH),
+        },
+    }
+    (new / _STAMP).write_bytes(replace(stamp, facts=facts).encoded())
+
+
+def _empty(packed: Packed) -> Index:
+    from usearch.index import Index
+
+    width = packed.values.shape[1]
+    # Rows of eight bits: they only have to name candidates.
+    return Index(
+        ndim=width, metric="cos", dtype="i8", connectivity=LINKS, expansion_add=WIDTH, enable_key_lookups=False
+    )
+
+
+def _read(place: Path, packed: Packed, token: str) -> tuple[Stamp, NDArray[Any]]:
+    """The stamp and the nodes of a graph; raises `Unfit` where they are damaged or of another model."""
+    try:
+        stamp = Stamp.decoded((place / _STAMP).read_bytes())
+        if (stamp.name, stamp.format, stamp.facts["model"]) != (NAME, FORMAT, packed.stamp.facts["model"]):
+            raise Unfit("it is of another format, or of another model")
+        if stamp.token != token:
+            raise Unfit("it belongs to another state of the database")
+        if any((place / name).stat().st_size != size for name, size in stamp.facts["sizes"].items()):
+            raise Unfit("it was cut short")
+        if _checksum(place / _NODES) != stamp.facts["checksums"]["nodes"]:
+            raise Unfit("its nodes are damaged")
+        return stamp, np.load(place / _NODES)
+    except OSError as error:
+        raise Unfit(f"it cannot be read: {error}") from error
+
+
+def _verify(place: Path, stamp: Stamp, *, whole: bool) -> None:
+    """Compare checksums: of the links, which a walk follows blindly, or of all."""
+    path, expected = place / _GRAPH, stamp.facts["checksums"]
+    if _checksum(path, *_links(path)) != expected["links"] or (whole and _checksum(path) != expected["graph"]):
+        raise Unfit("its links are damaged")
+
+
+def _links(path: Path) -> tuple[int, int]:
+    """Where the links lie in usearch's file: before them are, after two numbers, the rows of the vectors."""
+    with path.open("rb") as file:
+        rows, width = np.frombuffer(file.read(_HEAD), "<u4").tolist()
+    start = _HEAD + rows * width
+    return start, path.stat().st_size - start
+
+
+def _checksum(path: Path, start: int = 0, size: int = -1) -> int:
+    """The checksum of a part of a file, or of all."""
+    checksum, left = 0, path.stat().st_size if size < 0 else size
+    with path.open("rb") as file:
+        file.seek(start)
+        while left > 0 and (data := file.read(min(left, 1 << 20))):
+            checksum, left = crc32(data, checksum), left - len(data)
+    return checksum
+
+
+def _marks(packed: Packed, rows: Ids) -> NDArray[np.uint64]:
+    """A number for each vector, which differs where the vector does."""
+    marks = packed.scales[rows].view("<u4").astype(np.uint64)
+    for word in packed.signs:
+        marks = marks * _ODD + word[rows]
+        marks ^= marks >> np.uint64(29)
+    return marks
+
+
+def _nodes_of(packed: Packed, rows: Ids) -> NDArray[Any]:
+    """How the nodes of rows are known."""
+    nodes = np.empty(len(rows), _NODE)
+    nodes["chunk"], nodes["mark"] = packed.chunks[rows], _marks(packed, rows)
+    return nodes
+
+
+def _rows_of(nodes: NDArray[Any], packed: Packed) -> NDArray[np.int32]:
+    """The row of each node, -1 where its chunk is not packed, or has another vector."""
+    if not len(packed):
+        return np.full(len(nodes), -1, np.int32)
+    places = np.searchsorted(packed.chunks, nodes["chunk"], sorter=packed.by_chunk)
+    rows = packed.by_chunk[np.minimum(places, len(packed) - 1)].astype(np.int64)
+    same = (packed.chunks[rows] == nodes["chunk"]) & (_marks(packed, rows) == nodes["mark"])
+    return np.where(same, rows, np.int32(-1)).astype(np.int32)

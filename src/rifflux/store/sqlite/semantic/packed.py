@@ -1,0 +1,276 @@
+"""All vectors of the active model in one file beside the database, mapped into memory and not read.
+
+A vector is kept twice: as the sign bits of its components, which are scanned, and as 16-bit integers with one scale a
+row, from which cosines come that differ by about 2e-6 from those of the stored 32-bit floats. (8-bit integers take
+half the space and a quarter less time, but err by .002, which moves ranks; half-precision floats take four times as
+long, since numpy converts them one by one.) Rows are sorted by owner, so that an owner's are one slice, then by chunk.
+
+The file is a stamp (see `derived`) and the sections of `_layout`. The small ones carry a checksum that is verified when
+the file is opened; those of the vectors themselves are verified by `check`, which reads them all.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+from zlib import crc32
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, Stamp, Unfit
+from rifflux.types import Ids, Scores, Vectors
+
+__all__ = ["FORMAT", "GRAPH", "NAME", "Packed", "sign_words", "write"]
+
+NAME, FORMAT = "vectors", 1
+#: The graph over them (see `hnsw`). What begins like the packed vectors is forgotten with them.
+GRAPH = f"{NAME}-graph"
+#: Rows that are packed, or rescored, at a time: few enough to stay in the processor's cache.
+BATCH, RESCORED = 2048, 256
+
+_WORD_BITS = 64
+_LARGEST = np.iinfo(np.int16).max
+#: Sections too large to be verified at every start.
+_BULKY = ("signs", "values")
+
+_ROWS = """
+select vector.owner, vector.chunk, chunk.uid, chunk.document
+from vector join chunk on chunk.id = vector.chunk
+where vector.model = :model order by vector.owner, vector.chunk"""
+
+# The cross join keeps the order of the list.
+_VECTORS = """
+select vector.data from json_each(:chunks) as wanted
+cross join vector on vector.model = :model and vector.chunk = wanted.value"""
+
+Array = NDArray[Any]
+
+
+class Section(NamedTuple):
+    """A part of the file: an array of a type and shape that starts at a byte."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    start: int
+
+    @property
+    def size(self) -> int:
+        """Its length in bytes."""
+        return int(np.prod(self.shape)) * self.dtype.itemsize
+
+
+def _layout(rows: int, dimension: int, owners: int) -> dict[str, Section]:
+    """The sections of a file by name; each starts on a page."""
+    shapes: dict[str, tuple[str, tuple[int, ...]]] = {
+        "owners": ("<i8", (owners, 2)),  # an owner's number, and where its rows start
+        "chunks": ("<i8", (rows,)),
+        "ids": ("<i8", (rows,)),
+        "documents": ("<i8", (rows,)),
+        "by_chunk": ("<i4", (rows,)),  # rows in the order of chunks, and of public ids
+        "by_id": ("<i4", (rows,)),
+        "scales": ("<f4", (rows,)),
+        "signs": ("<u8", (-(-dimension // _WORD_BITS), rows)),
+        "values": ("<i2", (rows, dimension)),
+    }
+    sections, start = {}, STAMP_BYTES
+    for name, (kind, shape) in shapes.items():
+        sections[name] = section = Section(np.dtype(kind), shape, start)
+        start += -(-section.size // STAMP_BYTES) * STAMP_BYTES
+    return sections
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A mapped file. `values[row] * scales[row]` is a vector, `signs[:, row]` its sign bits, 64 to a word."""
+
+    stamp: Stamp
+    owners: Mapping[int, slice]
+    chunks: Ids
+    ids: Ids
+    documents: Ids
+    by_chunk: NDArray[np.int32]
+    by_id: NDArray[np.int32]
+    scales: NDArray[np.float32]
+    signs: NDArray[np.uint64]
+    values: NDArray[np.int16]
+
+    @classmethod
+    def open(cls, path: Path, expected: Current, model: int) -> Packed:
+        """Map a file; raises `Unfit` where it is not the one that is expected, or damaged."""
+        try:
+            with path.open("rb") as file:
+                stamp = Stamp.decoded(file.read(STAMP_BYTES))
+                stamp.check(expected, NAME, FORMAT)
+                if os.fstat(file.fileno()).st_size != stamp.size or stamp.facts["model"] != model:
+                    raise Unfit("it was cut short, or is of another model")
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise Unfit(f"it cannot be read: {error}") from error
+        arrays = _arrays(data, stamp)
+        for name in arrays.keys() - set(_BULKY):
+            _verify(name, arrays[name], stamp)
+        return cls(stamp, _slices(arrays.pop("owners"), len(arrays["ids"])), **arrays)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def is_of(self, known: Current, model: int) -> bool:
+        """Whether this is the copy that the database knows, of a model."""
+        return self.stamp.token == known.token and self.stamp.facts["model"] == model
+
+    def verify(self) -> None:
+        """Read all of it; raises `Unfit` where something is damaged."""
+        for name in _BULKY:
+            _verify(name, getattr(self, name), self.stamp)
+
+    def of(self, owner: int) -> slice:
+        """The rows of an owner."""
+        return self.owners.get(owner, slice(0, 0))
+
+    def rows_of_chunks(self, chunks: Ids) -> Ids:
+        """The rows of those chunks that have one."""
+        return _found(self.chunks, self.by_chunk, chunks)
+
+    def rows_of_ids(self, ids: Ids) -> Ids:
+        """The rows of those public ids that have one."""
+        return _found(self.ids, self.by_id, ids)
+
+    def cosines(self, rows: Ids, vector: Vectors) -> Scores:
+        """The cosine of each row with a vector of unit length."""
+        found = np.empty(len(rows), np.float32)
+        width = len(vector)
+        raw, floats = np.empty((RESCORED, width), np.int16), np.empty((RESCORED, width), np.float32)
+        for start in range(0, len(rows), RESCORED):
+            some = rows[start : start + RESCORED]
+            np.take(self.values, some, axis=0, out=raw[: len(some)], mode="clip")
+            floats[: len(some)] = raw[: len(some)]
+            # Row by row, so that a cosine depends on nothing else, and on one thread.
+            np.vecdot(floats[: len(some)], vector, out=found[start : start + len(some)])
+        return (found * self.scales[rows]).astype(np.float64)
+
+    def vectors(self, rows: Ids) -> Vectors:
+        """The vectors of rows."""
+        found: Vectors = self.values[rows] * self.scales[rows, None]
+        return found
+
+
+def _arrays(data: mmap.mmap, stamp: Stamp) -> dict[str, Array]:
+    """The sections of a file, mapped."""
+    layout = _layout(stamp.facts["rows"], stamp.facts["dimension"], stamp.facts["owners"])
+    last = next(reversed(layout.values()))
+    if last.start + last.size != stamp.size:
+        raise Unfit("its size does not fit what it holds")
+    return {
+        name: np.frombuffer(data, section.dtype, int(np.prod(section.shape)), section.start).reshape(section.shape)
+        for name, section in layout.items()
+    }
+
+
+def _verify(name: str, array: Array, stamp: Stamp) -> None:
+    if crc32(array.data) != stamp.facts["checksums"][name]:
+        raise Unfit(f"its {name} are damaged")
+
+
+def _slices(owners: Array, rows: int) -> dict[int, slice]:
+    starts = [*owners[:, 1].tolist(), rows]
+    return {owner: slice(*starts[place : place + 2]) for place, owner in enumerate(owners[:, 0].tolist())}
+
+
+def _found(known: Ids, order: NDArray[np.int32], wanted: Ids) -> Ids:
+    """Where in `known` the wanted ones are; those that are not there are left out. `order` sorts what is known."""
+    if not len(known):
+        return np.empty(0, np.int64)
+    places = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
+    rows: Ids = order[places].astype(np.int64)
+    found: Ids = rows[known[rows] == wanted]
+    return found
+
+
+def sign_words(vectors: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Booleans of shape (rows, dimension) as words of 64 bits of shape (rows, words); missing ones are false."""
+    packed = np.packbits(vectors, axis=1, bitorder="little")
+    missing = -packed.shape[1] % (_WORD_BITS // 8)
+    if missing:
+        packed = np.pad(packed, ((0, 0), (0, missing)))
+    return np.ascontiguousarray(packed).view("<u8")
+
+
+def write(connection: apsw.Connection, path: Path, stamp: Stamp, model: int, dimension: int) -> None:
+    """Write the vectors of a model to a new file; all that is read is of one transaction of the caller."""
+    columns = _columns(connection, model)
+    layout = _layout(len(columns["ids"]), dimension, len(columns["owners"]))
+    with path.open("wb") as file:
+        checksums = _write_vectors(file, layout, _batches(connection, model, columns["chunks"], dimension))
+        for name, array in columns.items():
+            checksums[name] = _write(file, layout[name], array)
+        last = layout["values"]
+        facts = {
+            "model": model,
+            "rows": len(columns["ids"]),
+            "dimension": dimension,
+            "owners": len(columns["owners"]),
+            "checksums": checksums,
+        }
+        file.truncate(last.start + last.size)
+        file.seek(0)
+        file.write(replace(stamp, size=last.start + last.size, facts=facts).encoded())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _columns(connection: apsw.Connection, model: int) -> dict[str, Array]:
+    """What is known of each row, and the order of rows."""
+    kinds = [("owner", "<i8"), ("chunk", "<i8"), ("id", "<i8"), ("document", "<i8")]
+    rows = np.fromiter(connection.execute(_ROWS, {"model": model}), np.dtype(kinds))
+    owners, starts = np.unique(rows["owner"], return_index=True)
+    return {
+        "owners": np.stack([owners, starts], axis=1),
+        "chunks": np.ascontiguousarray(rows["chunk"]),
+        "ids": np.ascontiguousarray(rows["id"]),
+        "documents": np.ascontiguousarray(rows["document"]),
+        "by_chunk": np.argsort(rows["chunk"]).astype("<i4"),
+        "by_id": np.argsort(rows["id"]).astype("<i4"),
+    }
+
+
+def _batches(connection: apsw.Connection, model: int, chunks: Ids, dimension: int) -> Iterator[Vectors]:
+    """The vectors of the chunks, in their order."""
+    for start in range(0, len(chunks), BATCH):
+        bound = {"model": model, "chunks": json.dumps(chunks[start : start + BATCH].tolist())}
+        data = b"".join(data for (data,) in connection.execute(_VECTORS, bound))
+        yield np.frombuffer(data, np.float32).reshape(-1, dimension)
+
+
+def _write_vectors(file: BinaryIO, layout: Mapping[str, Section], batches: Iterator[Vectors]) -> dict[str, int]:
+    """Write the three forms of the vectors, and return the checksum of each."""
+    signs = np.zeros(layout["signs"].shape, "<u8")
+    scales = np.zeros(layout["scales"].shape, "<f4")
+    start = checksum = 0
+    file.seek(layout["values"].start)
+    for batch in batches:
+        end = start + len(batch)
+        signs[:, start:end] = sign_words(batch > 0).T
+        scales[start:end] = np.abs(batch).max(axis=1, initial=0) / _LARGEST
+        values = np.rint(batch / np.maximum(scales[start:end, None], np.finfo(np.float32).tiny)).astype("<i2")
+        file.write(values.data)
+        start, checksum = end, crc32(values.data, checksum)
+    return {
+        "values": checksum,
+        "signs": _write(file, layout["signs"], signs),
+        "scales": _write(file, layout["scales"], scales),
+    }
+
+
+def _write(file: BinaryIO, section: Section, array: Array) -> int:
+    """Write a section and return its checksum."""
+    data = np.ascontiguousarray(array, section.dtype).data
+    file.seek(section.start)
+    file.write(data)
+    return crc32(data)

@@ -1,0 +1,168 @@
+"""The commands that judge rankings: `eval` measures them, `judge` records what people think of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rifflux.errors import InvalidArgument
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, _local, app
+from rifflux.surfaces.cli.progress import progress_bar
+from rifflux.surfaces.shared.config import Settings, load
+from rifflux.surfaces.shared.opening import configured_model, configured_rerankers, open_configured
+
+if TYPE_CHECKING:
+    from rifflux.evaluate import Cache, Collection, Outcome, Run
+
+__all__: list[str] = []
+
+#: Columns of a table that goes into a file: nobody's window bounds it.
+PIPED = 120
+
+
+@app.command(
+    "eval",
+    epilog="""Examples:  rifflux eval beir/scifact beir/nfcorpus --ablate --html report.html
+
+rifflux eval locomo --scope conversation --run lexical --run "name=best,mode=hybrid,fusion=rrf"
+
+rifflux eval --from-feedback --db notes.db --ablate""",
+)
+def evaluate(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(help="Folders with corpus.jsonl, queries.jsonl and qrels/NAME.tsv.")
+    ] = None,
+    from_feedback: Annotated[
+        bool, typer.Option("--from-feedback", help="Evaluate the index on the judgements recorded in it.")
+    ] = False,
+    qrels: Annotated[str, typer.Option(help="Which judgements: the file qrels/NAME.tsv.", metavar="NAME")] = "test",
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="Compare each channel alone, each fusion and each reranker.")
+    ] = False,
+    run: Annotated[
+        list[str] | None,
+        typer.Option(help="Compare this: a mode, and options such as fusion=rrf, with commas between.", metavar="RUN"),
+    ] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="Ask only among documents that share this metadata.", metavar="FIELD")
+    ] = None,
+    ignore_identical: Annotated[
+        bool, typer.Option("--ignore-identical", help="Leave out the document with the query's own id.")
+    ] = False,
+    limit_queries: Annotated[int | None, typer.Option(help="Ask only the first N queries.", metavar="N", min=1)] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Where built indexes are kept.  [default: the user's cache]", metavar="FOLDER")
+    ] = None,
+    profile: Annotated[str, typer.Option(help="The profile to index and search with.")] = "files",
+    html: Annotated[Path | None, typer.Option(help="Write a report with plots here.", metavar="FILE")] = None,
+    db: Db = None,
+    model: Model = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Measure how well rankings are, on judged collections in BEIR's layout.
+
+    Compares ways of searching side by side: nDCG@10, Recall@20, MRR@10, P@5, latency, and whether the difference from
+    the first one is significant. A document counts at its best chunk.
+    """
+    from rifflux.evaluate import STANDARD, ablation, page, parse_run, read_beir
+
+    if bool(folders) == from_feedback:
+        raise InvalidArgument("give folders of judged collections, or --from-feedback to use an index's own judgements")
+    if html and not html.parent.is_dir():
+        raise InvalidArgument(f"there is no folder {html.parent} to write the report in: make it first")
+    settings = load(db=db, model=model, threads=threads)
+    runs = (*(ablation() if ablate else ()), *map(parse_run, run or ())) or STANDARD
+    if from_feedback:
+        outcomes = _on_feedback(settings, runs, limit_queries)
+    else:
+        collections = [read_beir(folder, qrels, scope=scope).head(limit_queries) for folder in folders or ()]
+        with _cache(cache, settings) as built:
+            outcomes = _on_folders(collections, runs, built, profile, ignore_identical=ignore_identical)
+    _show(outcomes, as_json=json)
+    if html:
+        html.write_text(page(outcomes), "utf-8")
+
+
+def _on_feedback(settings: Settings, runs: Sequence[Run], limit: int | None) -> list[Outcome]:
+    from rifflux.evaluate import compare, read_feedback
+
+    with open_configured(settings) as index, progress_bar() as progress:
+        collection = read_feedback(index).head(limit)
+        return compare(collection, runs, lambda run: run.view(index), progress=progress, left_out=_note)
+
+
+def _on_folders(
+    collections: Sequence[Collection], runs: Sequence[Run], built: Cache, profile: str, *, ignore_identical: bool
+) -> list[Outcome]:
+    from rifflux.evaluate import compare
+
+    outcomes: list[Outcome] = []
+    for collection in collections:
+        with progress_bar() as progress:
+            index_of = built.opener(collection, runs, profile=profile, progress=progress)
+            outcomes += compare(
+                collection, runs, index_of, ignore_identical=ignore_identical, progress=progress, left_out=_note
+            )
+    return outcomes
+
+
+def _cache(folder: Path | None, settings: Settings) -> Cache:
+    """The cache in a folder; without one, where this user's programs keep what can be made again."""
+    from rifflux.evaluate import Cache
+
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    return Cache(
+        folder or user / "rifflux" / "eval",
+        model=configured_model(settings),
+        threads=settings.threads or None,
+        rerankers=configured_rerankers(settings),
+    )
+
+
+def _show(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
+    from rifflux.evaluate import rows, table
+
+    if as_json:
+        show._json(rows(outcomes))
+    else:
+        console = show._console()
+        if not console.is_terminal:
+            console.width = PIPED
+        console.print(table(outcomes))
+    for outcome in outcomes:
+        for reason, count in outcome.degraded.items():
+            where = f"{outcome.collection}, {outcome.run}, {count} of {len(outcome.questions)} queries"
+            _note(f"{where}: {reason}")
+
+
+def _note(text: str) -> None:
+    show._console(error=True).print(show._safe(f"note: {text}"), style="yellow")
+
+
+@app.command(epilog="Example: rifflux judge 'how long do cache entries live' notes/cache.md --grade 2")
+def judge(
+    query: Annotated[str, typer.Argument(help="What was asked.")],
+    document: Annotated[str, typer.Argument(help="A path, a key, or the id of a chunk.", metavar="DOCUMENT")],
+    grade: Annotated[int, typer.Option(help="How well it answers: 0 is not at all, up to 10.")] = 1,
+    user: Annotated[str, typer.Option(help="Whose judgement it is.")] = "",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Record how well a document answers a query, for 'rifflux eval --from-feedback'.
+
+    A later judgement of the same query and document replaces an earlier one.
+    """
+    with open_configured(load(db=db)) as index:
+        event = index.judge(query, _local(document, index), grade, user=user)
+    if json:
+        show._json(asdict(event))
+    else:
+        told = f"recorded: {event.key} has grade {event.grade} for {event.query!r}"
+        show._console(error=True).print(show._safe(told))

@@ -1,0 +1,107 @@
+"""The commands of memories: what an agent or application keeps about its user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.commands import Db, Json, app
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.opening import open_configured, view_of
+
+if TYPE_CHECKING:
+    from rifflux.memories import Memories
+
+__all__: list[str] = []
+
+memories = typer.Typer(help="Remember things about a user, recall and forget them.", no_args_is_help=True)
+app.add_typer(memories, name="memories")
+
+User = Annotated[str, typer.Option(help="Whose memories.  [default: those of nobody in particular]")]
+Category = Annotated[str | None, typer.Option(help="Only of this category.")]
+_COLUMNS = ("id", "category", "importance", "confidence", "version", "uses", "created_at", "expires_at", "content")
+
+
+@memories.command(epilog="Example: rifflux memories add 'Ann takes her tea without milk' --user ann")
+def add(
+    content: Annotated[str, typer.Argument(help="What to remember.")],
+    category: Annotated[str, typer.Option(help="fact, preference, context, task, event, ...")] = "fact",
+    importance: Annotated[int, typer.Option(help="From 1 to 10; below 7 it is not kept.", min=1, max=10)] = 7,
+    confidence: Annotated[float, typer.Option(help="From 0 to 1; below .7 it is not kept.", min=0, max=1)] = 1.0,
+    expires: Annotated[str | None, typer.Option(help="Forget it after this date.", metavar="DATE")] = None,
+    source: Annotated[str | None, typer.Option(help="Where it comes from, such as a message's id.")] = None,
+    supersedes: Annotated[str | None, typer.Option(help="The memory that it takes the place of.", metavar="ID")] = None,
+    user: User = "",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Remember something. Exit status 1 if it was not worth keeping."""
+    with _memories(db, user, create=True) as found:
+        saved = found.add(
+            content,
+            category=category,
+            importance=importance,
+            confidence=confidence,
+            expires_at=expires,
+            source=source,
+            supersedes=supersedes,
+        )
+    told = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
+    show.outcome(told, asdict(saved), as_json=json)
+    if saved.memory is None:
+        raise typer.Exit(1)
+
+
+@memories.command(epilog="Example: rifflux memories search 'how does she take her tea' --user ann")
+def search(
+    query: Annotated[str, typer.Argument(help="What to recall.")],
+    limit: Annotated[int, typer.Option("--limit", "-k", help="Most memories.", min=1, max=100)] = 10,
+    category: Category = None,
+    user: User = "",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Recall the memories that answer a question best."""
+    with _memories(db, user) as found:
+        recalled = found.search(query, limit=limit, category=category)
+    rows = [asdict(memory) | {"score": hit.score} for memory, hit in recalled.memories]
+    show.degraded(recalled.trace, as_json=json)
+    show.table(rows, ("score", "id", "category", "content"), nothing="nothing is remembered of that", as_json=json)
+
+
+@memories.command("list")
+def list_(
+    category: Category = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also those expired or superseded.")] = False,
+    user: User = "",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List the memories in force, the newest first."""
+    with _memories(db, user) as found:
+        rows = [asdict(memory) for memory in found.all(category=category, everything=everything)]
+    show.table(rows, _COLUMNS, nothing="nothing is remembered yet", as_json=json)
+
+
+@memories.command(epilog="Example: rifflux memories forget m3f9c0d1a2b44a5b6 --user ann")
+def forget(
+    ids: Annotated[list[str], typer.Argument(help="Ids of memories, as in 'rifflux memories list'.")],
+    user: User = "",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Delete memories for good."""
+    with _memories(db, user) as found:
+        count = found.forget(*ids)
+    show.outcome(f"{count} forgotten", {"forgotten": count}, as_json=json)
+
+
+@contextmanager
+def _memories(db: str | None, user: str, *, create: bool = False) -> Iterator[Memories]:
+    with open_configured(load(db=db), create=create) as index:
+        yield view_of(index, user).memories

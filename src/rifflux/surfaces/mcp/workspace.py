@@ -1,0 +1,206 @@
+"""What a server may touch: its index, other indexes inside its roots, and the files below those roots."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from rifflux.errors import InvalidArgument, NotFound, OutsideRoots
+from rifflux.index import Index, open_index
+from rifflux.ingest.walk.find import Finder, Found, Skipped
+from rifflux.surfaces.shared.contract import SearchService
+
+if TYPE_CHECKING:
+    from rifflux.models import Embedder
+    from rifflux.retrieve.steps.rerank import RerankSettings
+
+__all__ = ["OpenIndex", "Workspace"]
+
+#: Device and inode: what tells a file from another one that took its place.
+_Identity = tuple[int, int]
+
+
+@dataclass
+class OpenIndex:
+    """An index kept open between calls, and the file it was opened from."""
+
+    index: Index
+    identity: _Identity | None
+
+    @cached_property
+    def service(self) -> SearchService:
+        """The contract's search over this index."""
+        return SearchService(self.index)
+
+    @property
+    def embedding_model(self) -> str:
+        """The label of the model whose vectors the index holds, or will hold."""
+        known = self.index.store.model()
+        return known.name if known else self.index.embedder.name
+
+
+class Workspace:
+    """Opens indexes and checks paths for one server. A context manager; safe to share between threads.
+
+    `db` is the configured index, wherever it lies. Any other index, and every path to be indexed, must lie
+    inside `roots` once its symbolic links are followed; relative ones start at the working directory.
+    """
+
+    def __init__(
+        self,
+        db: Path,
+        *,
+        roots: Sequence[Path],
+        model: str | Embedder | None = None,
+        threads: int | None = None,
+        finder: Finder | None = None,
+        rerankers: RerankSettings | None = None,
+        synonyms: str | Path | None = None,
+        intents: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self._finder = finder or Finder()
+        self._rerankers = rerankers
+        self._synonyms = synonyms
+        self._intents = intents
+        self.db = db.expanduser().resolve()
+        self.roots = tuple(root.expanduser().resolve() for root in roots)
+        self._model = model
+        self._threads = threads
+        self._open: dict[Path, OpenIndex] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every index that was opened."""
+        with self._lock:
+            while self._open:
+                self._open.popitem()[1].index.close()
+
+    def open(self, db_path: str | None = None, *, create: bool = False) -> OpenIndex:
+        """The index at `db_path`, or the configured one; only that one is made, and only if `create`.
+
+        Raises `OutsideRoots`, `NotFound` or `UnusableIndex`.
+        """
+        path = self._index_path(db_path)
+        with self._lock:
+            known = self._open.get(path)
+            # An index that was deleted or replaced meanwhile must not go on answering from the old file. Its
+            # handle is not closed: another thread may be reading; it goes with its last user.
+            if known is None or known.identity != _identity(path):
+                known = self._open[path] = self._opened(path, create=create)
+            return known
+
+    def _opened(self, path: Path, *, create: bool) -> OpenIndex:
+        own = path == self.db
+        if not create and _identity(path) is None:
+            cure = "call reindex to make it" if own else "leave db_path out for the configured index"
+            raise NotFound(f"there is no index at {path}: {cure}")
+        model = self._model if own else None  # another index is read by the model that its vectors are of
+        index = open_index(
+            path,
+            create=create,
+            model=model,
+            threads=self._threads,
+            rerankers=self._rerankers,
+            synonyms=self._synonyms,
+            intents=self._intents,
+        )
+        return OpenIndex(index, _identity(path))
+
+    def _index_path(self, db_path: str | None) -> Path:
+        if not db_path:
+            return self.db
+        path = _real(db_path)
+        if path != self.db and not self._holds(path):
+            raise OutsideRoots(
+                f"db_path {db_path!r} is outside the allowed folders: name an index inside "
+                f"{self._named_roots()}, or leave db_path out for the configured one"
+            )
+        return path
+
+    def places(self, paths: Sequence[str]) -> list[Path]:
+        """The real places to index, each once. Raises `OutsideRoots` or `NotFound` before any is touched."""
+        return list(dict.fromkeys(self._place(path) for path in paths))
+
+    def _place(self, path: str) -> Path:
+        place = _real(path)
+        if not self._holds(place):
+            raise OutsideRoots(f"{path!r} is outside the allowed folders: name a place inside {self._named_roots()}")
+        if _identity(place) is None:
+            raise NotFound(f"nothing at {path!r}: check the path's spelling")
+        return place
+
+    def _holds(self, path: Path) -> bool:
+        return _within(self.roots, path)
+
+    def _named_roots(self) -> str:
+        return " or ".join(str(root) for root in self.roots) or "(none: this server was started without roots)"
+
+    @property
+    def finder(self) -> Finder:
+        """Finds files as usual, and none that a symbolic link puts outside the roots."""
+        return self._inside(indexed=False)
+
+    @property
+    def followed(self) -> Finder:
+        """Finds the files of what is indexed already, wherever that is; a link that leads out of it is not followed."""
+        return self._inside(indexed=True)
+
+    def _inside(self, *, indexed: bool) -> _Inside:
+        usual = {each.name: getattr(self._finder, each.name) for each in fields(Finder)}
+        return _Inside(**usual, roots=self.roots, indexed=indexed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside(Finder):
+    """A finder that stays inside `roots`, also where the folder that it walks from is wider than they are.
+
+    With `indexed` the folder that it walks from is one that the index was told to hold, and allowed too.
+    """
+
+    roots: tuple[Path, ...] = field(default=())
+    indexed: bool = False
+
+    def __call__(self, root: Path, within: Path | None = None) -> Iterator[Found | Skipped]:
+        """The files of `root` as `Finder` finds them; those outside the roots become `Skipped`."""
+        allowed = (*self.roots, root.resolve()) if self.indexed else self.roots
+        for item in Finder.__call__(self, root, within):
+            if isinstance(item, Found) and not _within(allowed, item.absolute.resolve()):
+                yield Skipped(item.path, "its link leads out of the allowed folders")
+            else:
+                yield item
+
+
+def _within(roots: Sequence[Path], path: Path) -> bool:
+    return any(path.is_relative_to(root) for root in roots)
+
+
+def _real(path: str) -> Path:
+    """Where a path as it was typed leads, symbolic links followed."""
+    if not path.strip():
+        raise InvalidArgument("a path is empty: name a file or folder, or leave the argument out")
+    try:
+        return Path(path).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InvalidArgument(f"{path!r} cannot be a path ({error}): check its spelling") from error
+
+
+def _identity(path: Path) -> _Identity | None:
+    """Which file is at `path`, or None where there is none to see."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

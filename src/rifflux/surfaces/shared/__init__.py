@@ -1,0 +1,1 @@
+"""What several surfaces share: settings, opening, the JSON of results."""

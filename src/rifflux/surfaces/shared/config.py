@@ -1,0 +1,186 @@
+"""Settings: defaults, then a file, then the environment (`RIFFLUX_*`), then flags. The only place that reads them.
+
+The file is TOML: `.rifflux/config.toml` in the working directory or above it, else `rifflux/config.toml` in the
+user's configuration folder. An unknown key is an error, so that a misspelt one is noticed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from rifflux.errors import InvalidArgument, NotFound
+
+__all__ = ["FOLDER", "Settings", "find_above", "load"]
+
+FOLDER = ".rifflux"
+_INDEX = Path(FOLDER, "index.db")
+_FILE = Path(FOLDER, "config.toml")
+_PREFIX = "RIFFLUX_"
+#: What messages call the types of settings.
+_TYPES = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    tuple: "a list of strings",
+    dict: "a table",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What can be set, with its default. `origins` tells where each value that is no default came from."""
+
+    db: str = field(default="", metadata={"help": "the index file; empty: the nearest .rifflux/index.db"})
+    model: str = field(default="", metadata={"help": "embedding model; empty: the index's own, else the bundled one"})
+    base_url: str = field(default="", metadata={"help": "endpoint for models named openai:NAME"})
+    api_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})
+    threads: int = field(default=0, metadata={"help": "processor cores to use; 0: all"})
+    top_k: int = field(default=10, metadata={"help": "results of a search"})
+    mode: str = field(default="hybrid", metadata={"help": "lexical, semantic, hybrid or hybrid-rerank"})
+    neighbours: str = field(default="scan", metadata={"help": "how vectors are searched: scan, or hnsw for millions"})
+    synonyms: str = field(default="", metadata={"help": "file of words that stand for each other"})
+    rerank_model: str = field(default="", metadata={"help": "cross-encoder: a folder, or a name that fastembed knows"})
+    llm_url: str = field(default="", metadata={"help": "OpenAI-compatible endpoint for the reranker llm"})
+    llm_model: str = field(default="", metadata={"help": "the model to ask there"})
+    llm_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})
+    max_file_mb: float = field(default=20.0, metadata={"help": "larger files are skipped"})
+    hidden: bool = field(default=False, metadata={"help": "index hidden files too"})
+    exclude: tuple[str, ...] = field(default=(), metadata={"help": "more patterns to leave out, as in .gitignore"})
+    facets: tuple[str, ...] = field(default=(), metadata={"help": "metadata fields that queries may name"})
+    prices: tuple[str, ...] = field(default=(), metadata={"help": "MODEL=PRICE of a million tokens, for usage"})
+    budget: float = field(default=0.0, metadata={"help": "what a user may spend in a month over HTTP; 0: any amount"})
+    intents: Mapping[str, Any] = field(
+        default_factory=dict, metadata={"help": "by intent: weights of works, limits of packs; JSON in a variable"}
+    )
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def index_path(self, *, create: bool = False) -> Path:
+        """The index to use; a new one in the working directory if `create` and none is found."""
+        if self.db:
+            return Path(self.db).expanduser()
+        found = find_above(_INDEX)
+        if found:
+            return found
+        if create:
+            return Path.cwd() / _INDEX
+        raise NotFound("no index here or in a folder above: make one with 'rifflux index FOLDER', or name it with --db")
+
+    def shown(self) -> dict[str, Any]:
+        """Every setting and its value, secrets only as set or not."""
+        return {
+            each.name: ("(set)" if value else "") if each.metadata.get("secret") else value
+            for each in _settable()
+            for value in [getattr(self, each.name)]
+        }
+
+
+def _settable() -> list[Any]:
+    return [each for each in fields(Settings) if each.name != "origins"]
+
+
+def _secrets() -> set[str]:
+    return {each.name for each in _settable() if each.metadata.get("secret")}
+
+
+def find_above(relative: Path) -> Path | None:
+    """The nearest such file in the working directory or a folder above it."""
+    here = Path.cwd()
+    return next((folder / relative for folder in (here, *here.parents) if (folder / relative).is_file()), None)
+
+
+def load(environment: Mapping[str, str] | None = None, **flags: Any) -> Settings:
+    """The settings in force. `flags` that are None were not given."""
+    environment = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    path = _config_file(environment)
+    given = {name: value for name, value in flags.items() if value is not None}
+    for source, read in (
+        (str(path), _from_file(path) if path else {}),
+        ("environment", _from_environment(environment)),
+        ("flag", given),
+    ):
+        values |= read
+        origins |= dict.fromkeys(read, source)
+    return Settings(**values, origins=origins)
+
+
+def _config_file(environment: Mapping[str, str]) -> Path | None:
+    if named := environment.get(_PREFIX + "CONFIG"):
+        if not Path(named).is_file():
+            raise NotFound(f"no configuration file at {named}: mend or unset {_PREFIX}CONFIG")
+        return Path(named)
+    home = Path(environment.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser()) / "rifflux" / "config.toml"
+    return find_above(_FILE) or (home if home.is_file() else None)
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise InvalidArgument(f"{path} cannot be read: {error}") from None
+    return {name: _checked(name, value, str(path)) for name, value in table.items()}
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Variables of ours; CONFIG names the file and is no setting."""
+    names = {_PREFIX + each.name.upper(): each.name for each in _settable()}
+    found = {}
+    for variable, text in environment.items():
+        if not variable.startswith(_PREFIX) or variable == _PREFIX + "CONFIG":
+            continue
+        name = names.get(variable, variable.removeprefix(_PREFIX).lower())
+        found[name] = _checked(name, _parsed(name, text), variable)
+    return found
+
+
+def _parsed(name: str, text: str) -> Any:
+    """A variable's text as the type of the setting it names."""
+    default = _defaults().get(name)
+    try:
+        match default:
+            case bool():
+                return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}[
+                    text.lower()
+                ]
+            case int() | float():
+                return type(default)(text)
+            case tuple():
+                return [part.strip() for part in text.split(",") if part.strip()]
+            case dict():
+                return json.loads(text)
+            case _:
+                return text
+    except (ValueError, KeyError):
+        raise InvalidArgument(f"{_PREFIX}{name.upper()} must be {_TYPES[type(default)]}, not {text!r}") from None
+
+
+def _defaults() -> dict[str, Any]:
+    return {each.name: each.default_factory() if each.default is MISSING else each.default for each in _settable()}
+
+
+def _checked(name: str, value: Any, source: str) -> Any:
+    defaults = _defaults()
+    if name not in defaults:
+        raise InvalidArgument(f"{source}: no setting {name!r}; choose from {', '.join(defaults)}")
+    wanted = type(defaults[name])
+    if wanted is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not wanted:
+        given = "" if name in _secrets() else f", not {value!r}"
+        raise InvalidArgument(f"{source}: {name} must be {_TYPES[wanted]}{given}")
+    if name == "intents" and value:
+        from rifflux.works.retrieval.settings import adjusted
+
+        adjusted(value, f"{source}: {name}")
+    return value

@@ -1,0 +1,119 @@
+"""Verdicts and classifications as JSON, and as text for people and models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rifflux.retrieve.query.words import ordinal
+from rifflux.surfaces.shared.contract import diagnostics
+from rifflux.types import QueryTerm, Understanding, Verdict, Why
+
+__all__ = ["understanding_line", "verdict_json", "verdict_lines"]
+
+_MARGIN = 16
+#: Terms that are told, the rarest first; a pasted page has more than anybody reads.
+MOST_TERMS = 12
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as one JSON object: what `rifflux why --json` prints."""
+    hit = verdict.hit
+    return {
+        "query": verdict.query,
+        "document": verdict.document,
+        "collection": verdict.collection,
+        "found": verdict.found,
+        "rank": verdict.rank,
+        "score": verdict.score,
+        "top_k": verdict.top_k,
+        "candidates": verdict.candidates,
+        "stage": verdict.stage,
+        "reason": verdict.reason,
+        "path": hit.path if hit else "",
+        "chunk_id": hit.chunk_id if hit else None,
+        "chunk_index": hit.chunk_index if hit else None,
+        "heading_path": hit.heading_path if hit else "",
+        "chunks": verdict.chunks,
+        "trail": [asdict(why) for why in hit.why] if hit else [],
+        "contributions": dict(verdict.contributions),
+        "terms": [asdict(term) for term in verdict.terms],
+        "changes": [asdict(change) for change in verdict.changes],
+        "mode": verdict.trace.mode,
+        "effective_mode": verdict.trace.effective_mode,
+        "diagnostics": diagnostics(verdict.trace),
+    }
+
+
+def verdict_lines(verdict: Verdict) -> list[str]:
+    """A verdict as text: what became of the document, its trail, its terms, the reason, and what would help."""
+    return [_headline(verdict), *_place(verdict), "", *_trail(verdict), "", *_terms(verdict.terms), *_advice(verdict)]
+
+
+def _headline(verdict: Verdict) -> str:
+    count = f"{verdict.candidates:,} candidate{'' if verdict.candidates == 1 else 's'}"
+    if verdict.rank is None:
+        return f"{verdict.document} is not among the {count}" if verdict.candidates else "there are no candidates"
+    end = "" if verdict.found else f", and the page ends at the {ordinal(verdict.top_k)}"
+    return f"{verdict.document} is {ordinal(verdict.rank)} of {count}{end}"
+
+
+def _place(verdict: Verdict) -> Iterator[str]:
+    if hit := verdict.hit:
+        which = f" (its best, number {hit.chunk_index + 1} of {verdict.chunks})" if verdict.chunks > 1 else ""
+        yield f"   chunk {hit.chunk_id}{which}" + (f": {hit.heading_path}" if hit.heading_path else "")
+
+
+def _trail(verdict: Verdict) -> Iterator[str]:
+    for why in verdict.hit.why if verdict.hit else ():
+        yield _row(why.stage, f"{_standing(why)}{_made_of(why)}")
+
+
+def _standing(why: Why) -> str:
+    rank = ordinal(why.rank) if why.rank else "–"
+    return f"{rank:>8}" if why.score is None else f"{rank:>8}  {why.score:>9.4f}"
+
+
+def _made_of(why: Why) -> str:
+    if read := why.detail.get("read"):
+        return f"  below the {read:,} that were read"
+    parts = [(name, value) for name, value in why.detail.items() if isinstance(value, float)]
+    if why.stage == "anchors":
+        return "  for " + ", ".join(f"{name} ×{value:g}" for name, value in parts)
+    return "  = " + " + ".join(f"{name} {value:.4f}" for name, value in parts) if parts else ""
+
+
+def _terms(terms: Sequence[QueryTerm]) -> Iterator[str]:
+    asked = sorted((term for term in terms if not term.variant), key=lambda term: -term.idf)
+    for name, held in (("holds", True), ("misses", False)):
+        if some := [term for term in asked if term.held is held]:
+            yield _row(name, _listed(f"{term.word} (idf {term.idf:.2f})" for term in some))
+    if variants := [term for term in terms if term.variant]:
+        yield _row("also searched", _listed(f"{term.term} ({'held' if term.held else 'missed'})" for term in variants))
+
+
+def _listed(shown: Iterable[str]) -> str:
+    each = list(shown)
+    more = f" and {len(each) - MOST_TERMS} more" if len(each) > MOST_TERMS else ""
+    return ", ".join(each[:MOST_TERMS]) + more
+
+
+def _advice(verdict: Verdict) -> Iterator[str]:
+    yield _row("because", verdict.reason)
+    for note in (*verdict.trace.notes, *verdict.trace.degraded):
+        yield _row("note", note)
+    for number, change in enumerate(verdict.changes):
+        place = f" (it would be {ordinal(change.rank)})"
+        yield _row("or" if number else "would help", change.what + place)
+    if not verdict.found and not verdict.changes and verdict.hit:
+        yield _row("would help", f"nothing that was tried would bring it among the first {verdict.top_k}")
+
+
+def _row(name: str, text: str) -> str:
+    return f"   {name:<{_MARGIN}}{text}"
+
+
+def understanding_line(understood: Understanding) -> str:
+    """What a question was taken for, on one line."""
+    return f"{understood.kind} (specificity {understood.specificity:.2f}): {'; '.join(understood.reasons)}"

@@ -1,0 +1,174 @@
+"""The schemes that name works and their subjects, and the one spelling that each name is stored in.
+
+An identifier of a scheme that is not listed here is kept as it is: sources have names of their own. A tag of an unknown
+scheme is refused, as a misspelt scheme would hide it from every filter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from urllib.parse import unquote
+
+from rifflux.errors import InvalidArgument
+from rifflux.text.titles import TITLE
+from rifflux.types import Identifier, Tag
+
+__all__ = ["SCHEMES", "STRONG", "TAG_SCHEMES", "WORDED", "identify", "mentioned_arxiv", "parse_identifier", "tagged"]
+
+#: Schemes whose identifiers mean the same work wherever they occur, the most telling first. An ISBN does not: chapters
+#: of a book share it.
+STRONG = ("arxiv", "doi", "openalex", "mr", "zbl", "pmid")
+
+_DOI = re.compile(r"(?:(?:https?://)?(?:(?:dx|www)\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
+_ARXIV_SITE = r"(?:https?://)?(?:\w+\.)?arxiv\.org/(?:abs|pdf|html|ps|format|e-print)/"
+_ARXIV_NUMBER = r"(\d{4}\.\d{4,5}|[a-z][a-z-]*(?:\.[a-z]{2})?/\d{7})(?:v\d+)?"
+_ARXIV = re.compile(
+    rf"(?:{_ARXIV_SITE}|arxiv:\s*)?{_ARXIV_NUMBER}(?:\.pdf)?/?(?:[?#]\S*)?(?:\s*\[[\w.-]+\])?", re.IGNORECASE
+)
+#: An arXiv number inside of a text, and the words before it that say that it is another work's.
+_MENTIONED = re.compile(rf"(?<!\w)(?:{_ARXIV_SITE}|arxiv:\s*|abs/){_ARXIV_NUMBER}(?![\w.]*\d)", re.IGNORECASE)
+_ANOTHERS = re.compile(
+    r"\b(?:to|see|also|by|of|from|with|and|cf|for|extends|replaces|supersedes|(?<!available )(?<!preprint )on)\W*\Z",
+    re.IGNORECASE,
+)
+_OPENALEX = re.compile(r"(?:(?:https?://)?(?:api\.)?openalex\.org/(?:works/)?|openalex:\s*)?(W\d+)", re.IGNORECASE)
+#: A shorter number alone may be anything's: a source's own key is one, and a name in a program.
+_SHORT_OPENALEX = re.compile(r"W\d{1,3}", re.IGNORECASE)
+#: What arXiv assigns DOIs of its own by: such a DOI is the arXiv identifier in another dress.
+_ARXIV_DOI = "10.48550/arxiv."
+_NAMED = re.compile(r"([A-Za-z][\w.-]*):\s*(\S.*)", re.DOTALL)
+
+
+def _doi(text: str) -> str | None:
+    match = _DOI.fullmatch(unquote(text))
+    return _unstopped(match[1]).lower() if match else None
+
+
+def _unstopped(doi: str) -> str:
+    """A DOI without the stops of the sentence around it; a bracket that it opens itself, it closes."""
+    doi = doi.rstrip(".,;")
+    while doi.endswith(")") and doi.count(")") > doi.count("("):
+        doi = doi[:-1].rstrip(".,;")
+    return doi
+
+
+def _arxiv(text: str) -> str | None:
+    if (doi := _doi(text)) and doi.startswith(_ARXIV_DOI):
+        text = doi.removeprefix(_ARXIV_DOI)
+    match = _ARXIV.fullmatch(text)
+    # math.AG/0601001 and math/0601001 are one paper: the subject class is no part of the identifier.
+    return re.sub(r"\.[a-z]{2}/", "/", match[1].lower()) if match else None
+
+
+def _openalex(text: str) -> str | None:
+    match = _OPENALEX.fullmatch(text)
+    return match[1].upper() if match else None
+
+
+def _digits(text: str) -> str | None:
+    """The first number, without leading zeros: `MR0463157 (57 #3116)`, `https://pubmed.ncbi.nlm.nih.gov/123/`."""
+    match = re.search(r"\d+", text)
+    return match[0].lstrip("0") or None if match else None
+
+
+def _isbn(text: str) -> str | None:
+    digits = re.sub(r"[\s-]|^isbn:?", "", text, flags=re.IGNORECASE).upper()
+    return digits if re.fullmatch(r"\d{9}[\dX]|\d{13}", digits) else None
+
+
+def _zbl(text: str) -> str | None:
+    match = re.search(r"(\d{4}\.\d{5}|\d{8})", text)
+    return match[1] if match else None
+
+
+#: How the identifiers of a scheme are brought to one spelling; None where the text is none.
+_NORMAL: Mapping[str, Callable[[str], str | None]] = {
+    "arxiv": _arxiv,
+    "doi": _doi,
+    "openalex": _openalex,
+    "mr": _digits,
+    "pmid": _digits,
+    "zbl": _zbl,
+    "isbn": _isbn,
+}
+_GUESSED = ("arxiv", "doi", "openalex")
+#: The schemes that mean something: no source may be called so.
+SCHEMES = frozenset({*_NORMAL, TITLE})
+
+
+def identify(scheme: str, text: str) -> Identifier:
+    """The identifier that a text is in a scheme. Raises `InvalidArgument` if it cannot be one."""
+    scheme, text = scheme.strip().lower(), text.strip()
+    normal = _NORMAL.get(scheme)
+    value = normal(text) if normal else text
+    if not value or not re.fullmatch(r"[\w.-]+", scheme):
+        raise InvalidArgument(f"{text!r} is no identifier of the scheme {scheme!r}: mend it, or leave it out")
+    if scheme == "doi" and value.startswith(_ARXIV_DOI):
+        return Identifier("arxiv", value.removeprefix(_ARXIV_DOI))
+    return Identifier(scheme, value)
+
+
+def parse_identifier(text: str) -> Identifier | None:
+    """The identifier in a text such as `doi:10.1000/182`, `https://arxiv.org/abs/2101.00001v2` or `W2741809807`.
+
+    None if the text names no scheme and has the form of none.
+    """
+    text = text.strip()
+    for scheme in _GUESSED:
+        if _NORMAL[scheme](text) and not _SHORT_OPENALEX.fullmatch(text):
+            return identify(scheme, text)
+    match = _NAMED.fullmatch(text)
+    if match is None or match[2].startswith("//"):
+        return None
+    try:
+        return identify(match[1], match[2])
+    except InvalidArgument:
+        return None
+
+
+def mentioned_arxiv(text: str) -> Identifier | None:
+    """The arXiv paper that a text about a work says it to be: `arXiv preprint arXiv:1906.01234`, `CoRR abs/1706.03762`.
+
+    None if the text names none, several, or says that it is another work: `see also arXiv:…`, `Comment on arXiv:…`.
+    """
+    found = list(_MENTIONED.finditer(text))
+    if len({match[1].lower() for match in found}) != 1 or any(map(_is_anothers, found)):
+        return None
+    return identify("arxiv", found[0][1])
+
+
+def _is_anothers(mention: re.Match[str]) -> bool:
+    before = mention.string[max(0, mention.start() - 40) : mention.start()]
+    return _ANOTHERS.search(before) is not None
+
+
+_MSC = re.compile(r"\d\d(?:-\d\d|-XX|[A-Z](?:xx|XX|\d\d))?")
+_ARXIV_CATEGORY = re.compile(r"[a-z-]+(?:\.[A-Za-z-]{2,})?")
+
+#: What a tag of a scheme looks like: arXiv categories, Mathematics Subject Classification, ACM's and Computing Reviews'
+#: codes, OpenAlex topics and concepts, JEL and PACS codes, words that authors chose, and terms that a work defines.
+TAG_SCHEMES: Mapping[str, re.Pattern[str]] = {
+    "arxiv": _ARXIV_CATEGORY,
+    "msc": _MSC,
+    "acm": re.compile(r"[\w.]+"),
+    "openalex": re.compile(r".+"),
+    "jel": re.compile(r"[A-Z]\d{0,2}"),
+    "pacs": re.compile(r"\d\d\.\d\d.*"),
+    "keyword": re.compile(r".+"),
+    "term": re.compile(r".+"),
+}
+
+#: Schemes whose tags are words that a question may say; the others' are codes.
+WORDED = frozenset({"keyword", "openalex", "term"})
+
+
+def tagged(scheme: str, text: str) -> Tag:
+    """The tag that a text is in a scheme. Raises `InvalidArgument` for an unknown scheme, or what is none of it."""
+    scheme, text = scheme.strip().lower(), " ".join(text.split())
+    pattern = TAG_SCHEMES.get(scheme)
+    if pattern is None:
+        raise InvalidArgument(f"no tag scheme {scheme!r}: use one of {', '.join(TAG_SCHEMES)}")
+    if not pattern.fullmatch(text):
+        raise InvalidArgument(f"{text!r} is no tag of the scheme {scheme!r}: mend it, or file it under 'keyword'")
+    return Tag(scheme, text)

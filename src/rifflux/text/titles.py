@@ -1,0 +1,101 @@
+"""Titles and names compared: what is left of them without case, accents, markup and punctuation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from rifflux.text.analyzer import fold
+from rifflux.text.notation import one_notation
+
+__all__ = ["TITLE", "alike", "families", "person", "plain", "title_keys"]
+
+#: The scheme that parts of a title are stored under, to look for duplicates among few works.
+TITLE = "title"
+_KEY_LENGTH = 24
+#: Shorter titles, such as `Errata`, name too many works, unless their author is known.
+_SHORTEST_KEY = 10
+#: How much of a title's beginning and of its end is looked for with an author's name: a slip spoils one of them.
+_EDGE_LENGTH = 8
+#: So many authors of a work are looked for.
+_MOST_AUTHORS = 3
+_ALIKE = 0.92
+_ARTICLES = frozenset(("a", "an", "the", "der", "die", "das", "le", "la", "les"))
+_NUMBER = re.compile(r"\d+|[ivx]+")
+#: Letters that are none with an accent, besides those that the analyzer of mathematics writes out.
+_LETTERS = str.maketrans({"ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ħ": "h", "ı": "i"})
+_SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))
+#: Who is not told: `and others`, `et al.`
+_UNTOLD = frozenset(("others", "al"))
+
+
+@lru_cache(maxsize=4096)
+def plain(text: str) -> str:
+    """A text as lower-case words: `{\\'E}tale $K$-theory, II` is `etale k theory ii`."""
+    text = fold(one_notation(text.translate(_LETTERS)))
+    return " ".join(re.findall(r"[^\W_]+", re.sub("[$'’{}]", "", text)))
+
+
+def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
+    """What likely duplicates share: how the title begins, and, with the name of an author, how it begins and ends."""
+    letters = "".join(_telling(plain(title)))
+    names = families(authors[:_MOST_AUTHORS])
+    edges = {f"{name}/{edge}" for name in names for edge in (letters[:_EDGE_LENGTH], letters[-_EDGE_LENGTH:])}
+    return frozenset(
+        ({letters[:_KEY_LENGTH]} if len(letters) >= _SHORTEST_KEY else set()) | (edges if letters else set())
+    )
+
+
+def _telling(title: str) -> list[str]:
+    words = title.split()
+    return [word for word in words if word not in _ARTICLES] or words
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether plain titles differ by a slip of writing, by articles or by a subtitle. Parts I and II are two works."""
+    first, second = _telling(one), _telling(other)
+    if not first or not second or _numbers(first) != _numbers(second):
+        return False
+    shorter, longer = sorted((first, second), key=len)
+    if longer[: len(shorter)] == shorter:
+        return True
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE
+
+
+def _numbers(words: list[str]) -> list[str]:
+    return [word for word in words if _NUMBER.fullmatch(word)]
+
+
+def families(authors: Sequence[str]) -> dict[str, set[str]]:
+    """The plain family names of people written `Given Family`, each with the initials that are given with it."""
+    found: dict[str, set[str]] = {}
+    for name in authors:
+        for family, initial in _spellings(name):
+            found.setdefault(family, set()).add(initial)
+    return found
+
+
+def _spellings(name: str) -> Iterator[tuple[str, str]]:
+    """The family name and the initial of a person, and once more with its umlauts spelt out."""
+    for spelt in dict.fromkeys((name, name.casefold().translate(_SPELT_OUT))):
+        words = [word for word in plain(spelt).split() if word not in _SUFFIXES]
+        if not words or words[-1] in _UNTOLD:
+            continue
+        # `Erdős P.` is written by some as `P. Erdős` is by others.
+        family = next((word for word in reversed(words) if len(word) > 1), words[-1])
+        given = next((word for word in words if word != family), "")
+        yield family, given[:1]
+
+
+def person(name: str) -> str:
+    """Who is meant by a name, as lists spell it: `J.-P. Serre`, `Serre, Jean-Pierre` and `JP Serre` are `serre j`."""
+    family, comma, given = name.partition(",")
+    last, first = plain(family).split(), plain(given).split()
+    if not comma:
+        last = [word for word in last if word not in _SUFFIXES] or last
+        last, first = last[-1:], last[:-1]
+    return " ".join([*last[-1:], *(word[0] for word in first[:1])])

@@ -1,0 +1,332 @@
+"""The works of an index: importing, looking up, and what to do about likely duplicates."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rifflux.errors import InvalidArgument, NotFound
+from rifflux.store.base import Store
+from rifflux.text.schemes import SCHEMES
+from rifflux.types import Document, Failure, Filter, Hit, Progress, Ranking
+from rifflux.works import Work, work_of
+from rifflux.works.licenses import license_of
+from rifflux.works.report import Doubt, WorksReport
+from rifflux.works.retrieval.identified import identified
+from rifflux.works.visible import WORKS, is_withheld, shown, shown_document
+
+if TYPE_CHECKING:
+    from rifflux.ingest.prepare import Preparer
+    from rifflux.works.importers.base import Entry
+    from rifflux.works.merging.importing import Tally
+
+__all__ = ["Library", "Listed", "Shelved"]
+
+#: The name of the source of works that a program gives.
+PROGRAM = "program"
+#: What a source may be called: its keys are told as `source:key`.
+_NAME = re.compile(r"[A-Za-z][\w.-]{0,99}")
+_UNTOLD = "same work? what speaks for it and against it is not told: no license is recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """A work of the index, with the collection and key of its document, and what it is linked to, by first chunks."""
+
+    collection: str
+    key: str
+    work: Work
+    cites: tuple[Hit, ...] = ()
+    cited_by: tuple[Hit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A work in a list: its title and what names it. Of one that is `withheld`, nothing else is told."""
+
+    title: str
+    identifiers: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    license: str | None = None
+
+    @property
+    def withheld(self) -> bool:
+        """Whether no license is recorded."""
+        return self.license is None
+
+
+class Library:
+    """The works of an index. `preparer` makes what prepares documents, `embed` gives vectors to those without one."""
+
+    def __init__(self, store: Store, preparer: Callable[[], Preparer], embed: Callable[[Progress | None], int]) -> None:
+        self._store = store
+        self._preparer = preparer
+        self._embed = embed
+
+    def add(
+        self, *works: Work, source: str = PROGRAM, embed: bool = True, progress: Progress | None = None
+    ) -> WorksReport:
+        """Add works, or bring those that are there up to date.
+
+        A work is known by its first identifier, or by its title. `source` is the name of the list they come from.
+        """
+        from rifflux.works.importers.base import Entry
+
+        entries = [Entry(f"work {number}", _key(work), work) for number, work in enumerate(works, start=1)]
+        return self._run(lambda tally: self._bring(tally, source, entries), embed=embed, progress=progress)
+
+    def import_files(
+        self,
+        *paths: str | Path,
+        source: str | None = None,
+        format: str | None = None,
+        license: str | None = None,
+        embed: bool = True,
+        progress: Progress | None = None,
+    ) -> WorksReport:
+        """Import the works of files, or of all files of folders that an importer knows by their suffix.
+
+        `source` names the list that a file is (else it is called after itself), `format` says what it is in, and
+        `license` is that of works whose source tells none: without one, only title and identifiers of a work are ever
+        told. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
+        that does not exist, before anything is read.
+        """
+        from rifflux.works.importers import FORMATS
+
+        if format is not None and format not in FORMATS:
+            raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
+        if license is not None and license_of(license) is None:
+            raise InvalidArgument(f"{license!r} names no license: say which one the works have, or leave it out")
+        found = [file for path in paths for file in _files(Path(path).expanduser())]
+        if source is not None and len(found) > 1:
+            raise InvalidArgument(f"source {source!r} can name one file, not {len(found)}: import them one by one")
+        if source is not None:
+            _check_name(source)
+        run = partial(self._files, found, source, format, license, progress)
+        return self._run(run, embed=embed, progress=progress)
+
+    def import_text(
+        self, text: str, *, source: str, format: str, license: str | None = None, embed: bool = True
+    ) -> WorksReport:
+        """Import the works of a text, as `import_files` does those of a file, but looking for no other file.
+
+        `format` is any of `import_files` but `pdf`. The report's places are lines and numbers of `SOURCE.jsonl` or
+        whatever the format's suffix is. Raises `InvalidArgument` for a format or a source's name that cannot be.
+        """
+        from rifflux.works.importers import TEXTS, read_works
+        from rifflux.works.importers.base import Source
+
+        if format not in TEXTS:
+            raise InvalidArgument(f"no format {format!r} for texts: choose one of {', '.join(TEXTS)}")
+        _check_name(source)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder).resolve() / f"{source}{TEXTS[format]}"
+            path.write_bytes(text.encode("utf-8", "replace"))
+            entries = read_works(Source(path, source, lambda _: source, alone=True), format)
+            report = self._run(lambda tally: self._bring(tally, source, entries, license), embed=embed, progress=None)
+        failed, noted = (tuple(_within(path.parent, each) for each in told) for told in (report.failed, report.noted))
+        return replace(report, failed=failed, noted=noted)
+
+    def _files(
+        self,
+        paths: list[Path],
+        wanted: str | None,
+        format: str | None,
+        license: str | None,
+        progress: Progress | None,
+        tally: Tally,
+    ) -> None:
+        from rifflux.works.importers import read_works
+        from rifflux.works.importers.base import Source
+        from rifflux.works.importers.sources import name_source
+
+        for done, path in enumerate(paths):
+            if progress:
+                progress("read", done, len(paths))
+            name = name_source(self._store, path, wanted)
+            entries = read_works(Source(path, name, partial(name_source, self._store)), format)
+            self._bring(tally, name, entries, license)
+        if progress:
+            progress("read", len(paths), len(paths))
+
+    def _bring(self, tally: Tally, source: str, entries: Iterable[Entry | Failure], license: str | None = None) -> None:
+        from rifflux.works.merging.importing import Bring
+
+        Bring(self._store, self._preparer(), tally, license)(source, entries)
+
+    def _run(self, bring: Callable[[Tally], None], *, embed: bool, progress: Progress | None) -> WorksReport:
+        from rifflux.works.merging.importing import Tally
+
+        start = time.perf_counter()
+        bring(tally := Tally())
+        tally.conclude(self._store)
+        embedded = self._embed(progress) if embed else 0
+        return WorksReport(
+            added=tally.added,
+            updated=tally.updated,
+            merged=tally.merged,
+            unchanged=tally.unchanged,
+            dangling=tally.dangling,
+            unlicensed=tally.unlicensed,
+            chunks=tally.chunks,
+            embedded_chunks=embedded,
+            sources=tuple(dict.fromkeys(tally.sources)),
+            doubts=tuple(self._told(tally.doubts)),
+            failed=tuple(tally.failed),
+            noted=tuple(tally.noted),
+            seconds=round(time.perf_counter() - start, 3),
+        )
+
+    # Looking up
+
+    def get(self, identifier: str) -> Shelved:
+        """The work of an identifier (`doi:10.1000/182`, `2101.00001`, `cacm:CACM-0100`) or of a source's own key.
+
+        Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
+        """
+        collection, key = self._place(identifier)
+        document = self._store.document(collection, key)
+        chunks = self._store.chunks_of(collection, key)
+        if document is None:
+            raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
+        work = work_of(shown_document(collection, document))
+        if is_withheld(collection, document.license):
+            return Shelved(collection, key, work)
+        ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
+        cites, cited_by = ([edge.chunk for edge in self._store.linked(ids, incoming=way)] for way in (False, True))
+        # That a work without a license cites this one is told by that work, and not to be told.
+        citing = tuple(hit for hit in self._hits(cited_by) if not is_withheld(hit.collection, hit.license))
+        return Shelved(collection, key, work, self._hits(cites), citing)
+
+    def all(self, *, source: str | None = None, without_license: bool = False) -> list[Listed]:
+        """The works, in the order of their keys: all, those that a source told of, those without a license record.
+
+        Raises `NotFound` if no work is of the source.
+        """
+        found = [each for each in self._documents() if source is None or source in each[1].metadata.get("sources", ())]
+        if source is not None and not found:
+            raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
+        return [self._listed(*each) for each in found if not without_license or each[1].license is None]
+
+    def _documents(self) -> Iterator[tuple[str, Document]]:
+        """The works as they are stored, without what names them, each with its collection."""
+        for collection in sorted(self._store.collections()):
+            if collection.startswith(WORKS):
+                yield from ((collection, document) for document in self._store.documents(collection, Filter()))
+
+    def _listed(self, collection: str, document: Document) -> Listed:
+        named = self._store.document(collection, document.key) or document
+        told = work_of(shown_document(collection, named))
+        return Listed(told.title, tuple(map(str, told.identifiers)), told.sources, told.license)
+
+    def export(self, *identifiers: str, format: str = "bibtex") -> str:
+        """Works as a bibliography: `bibtex`, or `csl` for CSL-JSON.
+
+        Of works without a license record only title and identifiers are told, and a note says so.
+        """
+        from rifflux.works.export import cite_keys, style_of
+
+        written = style_of(format)
+        works = [self.get(identifier).work for identifier in identifiers]
+        entries = [written(work, key) for work, key in zip(works, cite_keys(works), strict=True)]
+        return "\n\n".join(entries) if format == "bibtex" else json.dumps(entries, ensure_ascii=False, indent=2)
+
+    def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
+        unique = list(dict.fromkeys(ids))
+        return tuple(shown(self._store.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))))
+
+    def _place(self, identifier: str) -> tuple[str, str]:
+        named = identified(self._store, identifier) or self._store.find_documents(identifier)
+        places = [place for place in named if place[0].startswith(WORKS)]
+        if not places:
+            raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
+        if len(places) > 1:
+            told = ", ".join(f"{collection}/{key}" for collection, key in places[:5])
+            raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {told}")
+        return places[0]
+
+    # Likely duplicates
+
+    def doubts(self) -> list[Doubt]:
+        """The pairs that may be one work and are two in the index: what a person should decide."""
+        from rifflux.works.merging.doubts import Doubts
+
+        found = self._told(Doubts.of(self._store).open.values())
+        return sorted(found, key=lambda doubt: (doubt.one, doubt.other))
+
+    def _told(self, doubts: Collection[Doubt]) -> Iterator[Doubt]:
+        """Those of two works that are there; the reason is not told of a work without a license record."""
+        places = self._store.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
+        for doubt in doubts:
+            one, other = places.get(doubt.one), places.get(doubt.other)
+            if one and other and one != other:
+                closed = any(map(self._is_withheld, (*one, *other)))
+                yield replace(doubt, reason=_UNTOLD) if closed else doubt
+
+    def _is_withheld(self, place: tuple[str, str]) -> bool:
+        document = self._store.document(*place)
+        return document is not None and is_withheld(place[0], document.license)
+
+    def decide(self, one: str, other: str, *, same: bool) -> None:
+        """Say of two works whether they are one: then they are merged, else they are kept apart from now on.
+
+        Two that were merged before are taken apart again. Raises `NotFound` for an unknown work, and
+        `InvalidArgument` if both names are of one record, which nobody merged.
+        """
+        from rifflux.works.merging.doubts import Doubts
+        from rifflux.works.merging.importing import Bring, Tally
+        from rifflux.works.merging.matching import records_of
+        from rifflux.works.merging.splitting import named_records, part
+
+        places = [self._place(name) for name in (one, other)]
+        doubts = Doubts.of(self._store)
+        bring = Bring(self._store, self._preparer(), Tally())
+        with self._store.transaction():
+            told = [records_of(self._store, place) for place in places]
+            names = [named_records(records, name)[0] for records, name in zip(told, (one, other), strict=True)]
+            if same and places[0] != places[1]:
+                bring.put(places[0], {**told[1], **told[0]}, places)
+            elif not same and places[0] == places[1]:
+                names = list(part(bring, doubts, places[0], one, other))
+            doubts.close(names[0], names[1], apart=not same)
+            doubts.save()
+
+
+def _key(work: Work) -> str:
+    if not isinstance(work, Work):
+        raise InvalidArgument(f"only Work values can be added, not {work!r}")
+    if not work.title.strip():
+        raise InvalidArgument("a work needs a title")
+    return str(work.identifiers[0]) if work.identifiers else work.title
+
+
+def _within(folder: Path, failure: Failure) -> Failure:
+    """A failure that names the files of a folder without saying where that is."""
+    path, reason = (text.replace(f"{folder}{os.sep}", "") for text in (failure.path, failure.reason))
+    return Failure(path, reason)
+
+
+def _check_name(source: str) -> None:
+    """Raise `InvalidArgument` for what cannot be the name of a source."""
+    if not _NAME.fullmatch(source):
+        raise InvalidArgument(f"{source!r} cannot be a source's name: use a letter, then letters, digits, . _ or -")
+    if source.lower() in SCHEMES:
+        raise InvalidArgument(f"{source!r} is a scheme of identifiers: call the source something else")
+
+
+def _files(path: Path) -> list[Path]:
+    from rifflux.works.importers.formats import is_known
+
+    if not path.exists():
+        raise NotFound(f"nothing at {path}: check the path's spelling")
+    return sorted(each for each in path.rglob("*") if each.is_file() and is_known(each)) if path.is_dir() else [path]

@@ -1,0 +1,99 @@
+"""arXiv's metadata: the records of its snapshot, one a line, and of its OAI feed as JSON.
+
+id · title · abstract · authors, or authors_parsed: [[family, given, suffix]] · categories: "math.AG math.NT"
+msc-class · acm-class · doi · journal-ref · license · versions: [{version, created}] · update_date · comments
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+
+from rifflux.types import Failure, Identifier, Tag
+from rifflux.works import Work, parse_identifier
+from rifflux.works.importers.base import Entry, Notes, Record, Source, codes
+from rifflux.works.importers.names import people
+from rifflux.works.importers.readable import readable
+from rifflux.works.importers.records import Placed, records
+from rifflux.works.licenses import license_of
+
+__all__ = ["entry", "read", "shows"]
+
+_AUTHORS = re.compile(r"\s*,\s*and\s+|\s*,\s*|\s+and\s+")
+_AFFILIATION = re.compile(r"\s*\([^()]*\)")
+#: What a record says that has these fields of another sort, too.
+_OTHERS = frozenset(
+    ("text", "cites", "references", "passages", "sections", "license", "metadata", "tags", "identifiers")
+)
+
+
+def shows(record: Record) -> bool:
+    """Whether a record has the fields that only arXiv's have."""
+    if "id" not in record or "categories" not in record:
+        return False
+    named = parse_identifier(str(record["id"]))
+    is_paper = named is not None and named.scheme == "arxiv" and not _OTHERS & record.keys()
+    return "authors_parsed" in record or "versions" in record or is_paper
+
+
+def read(source: Source) -> Iterator[Entry | Failure]:
+    """The works of a snapshot."""
+    for each in records(source.path):
+        yield each if isinstance(each, Failure) else entry(each)
+
+
+def entry(placed: Placed) -> Entry | Failure:
+    """The work of a record, or why it is none."""
+    place, record = placed
+    notes = Notes()
+    title = readable(_line(record.get("title")))
+    own = notes.identifier("arxiv", record.get("id"))
+    if not title or not own:
+        return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no arXiv identifier")
+    date = notes.date(_first_version(record))
+    work = Work(
+        title=title,
+        abstract=str(record.get("abstract") or "").strip(),
+        authors=tuple(map(readable, people(record.get("authors_parsed") or _listed(_line(record.get("authors")))))),
+        year=int(date[:4]) if date else None,
+        venue=readable(_line(record.get("journal-ref"))),
+        identifiers=(*own, *_dois(record, notes)),
+        tags=tuple(_tags(record, notes)),
+        license=license_of(record.get("license")),
+        date=date,
+        updated=notes.date(record.get("update_date")),
+        metadata={"comments": comments} if (comments := _line(record.get("comments"))) else {},
+    )
+    return Entry(place, own[0].value, work, tuple(notes))
+
+
+def _line(value: object) -> str:
+    return " ".join(str(value or "").split())
+
+
+def _listed(authors: str) -> list[str]:
+    """The names of `A. One (MIT), B. Two and C. Three`."""
+    return [each for each in _AUTHORS.split(_AFFILIATION.sub("", authors)) if each]
+
+
+def _dois(record: Record, notes: Notes) -> Iterator[Identifier]:
+    """The DOIs of the printed versions; the field may hold several."""
+    for doi in _line(record.get("doi")).split():
+        yield from notes.identifier("doi", doi)
+
+
+def _tags(record: Record, notes: Notes) -> Iterator[Tag]:
+    yield from notes.tags("arxiv", _line(record.get("categories")).split())
+    for scheme in ("msc", "acm"):
+        yield from notes.tags(scheme, codes(_line(record.get(f"{scheme}-class"))))
+
+
+def _first_version(record: Record) -> str | None:
+    """The day of the first version: `Mon, 2 Apr 2007 19:18:42 GMT`."""
+    versions = record.get("versions")
+    created = versions[0].get("created") if isinstance(versions, list) and versions else None
+    try:
+        return parsedate_to_datetime(created).date().isoformat() if created else None
+    except (TypeError, ValueError):
+        return str(created)

@@ -1,0 +1,182 @@
+"""The entries of a `.bib` file, their fields resolved (`@string`, `#`, `crossref`), and what is not well-formed."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rifflux.errors import Unreadable
+from rifflux.ingest.read.decode import decode
+from rifflux.types import Failure
+from rifflux.works.importers.base import content
+from rifflux.works.importers.readable import needed
+
+__all__ = ["MONTHS", "BibEntry", "entries"]
+
+#: Macros that every style defines.
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+#: What an entry has from its `crossref`. Never what names the other one: a chapter has not the DOI of its book.
+_INHERITED = (
+    "author",
+    "year",
+    "month",
+    "date",
+    "journal",
+    "journaltitle",
+    "booktitle",
+    "series",
+    "publisher",
+    "school",
+)
+
+#: An entry with more slips is no entry.
+MOST_SLIPS = 20
+
+_MARK = re.compile(r"(?<!\\)[{}\"]|#")
+_BLANKS = re.compile(r"\s+")
+#: A field that follows without a comma.
+_RUN_ON = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*(.+)", re.DOTALL)
+
+
+@dataclass
+class BibEntry:
+    """An entry: the line it begins in, its fields by lower-case name, and what was wrong with them."""
+
+    line: int
+    key: str
+    kind: str
+    fields: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def entries(path: Path) -> Iterator[BibEntry | Failure]:
+    """The entries of a file, in order, then a failure for each that is not well-formed."""
+    from bibtexparser.model import DuplicateFieldKeyBlock
+
+    library = _parsed(path)
+    macros = _macros(library.strings)
+    found = [_resolved(entry, macros) for entry in library.entries]
+    failed = []
+    for block in library.failed_blocks:
+        if isinstance(block, DuplicateFieldKeyBlock):
+            names = ", ".join(sorted(block.duplicate_keys))
+            found.append(_resolved(block.ignore_error_block, macros))
+            found[-1].notes.append(f"it has several fields {names}: the first of each holds")
+        else:
+            failed.append(Failure(f"{path}:{block.start_line + 1}", _reason(block.error)))
+    _inherit(found)
+    yield from found
+    yield from failed
+
+
+def _parsed(path: Path) -> Any:
+    """The blocks of a file, their values as they stand there."""
+    text = decode(content(path))
+    with needed("BibTeX"):
+        import bibtexparser
+
+    # What is wrong with an entry is told by the library object too.
+    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
+    library = bibtexparser.parse_string(text, parse_stack=[])
+    if not library.entries and not library.failed_blocks:
+        raise Unreadable("holds no BibTeX entry")
+    return library
+
+
+def _reason(error: object) -> str:
+    told = getattr(error, "abort_reason", None) or str(error or "") or "it is not well-formed"
+    return " ".join(str(told).split())
+
+
+def _macros(strings: list[Any]) -> dict[str, str]:
+    macros = {month: month for month in MONTHS}
+    for each in strings:
+        macros[each.key.lower()] = _joined(str(each.value), macros)[0]
+    return macros
+
+
+def _resolved(entry: Any, macros: Mapping[str, str]) -> BibEntry:
+    found = BibEntry(entry.start_line + 1, entry.key, entry.entry_type.lower())
+    for each in entry.fields:
+        _set(found, each.key.strip().lower(), str(each.value), macros)
+    return found
+
+
+def _set(entry: BibEntry, name: str, written: str, macros: Mapping[str, str]) -> None:
+    """Resolve a field, and those that run on where a comma is missing; the first of equal names holds."""
+    value, wrong = _joined(written, macros)
+    while len(entry.notes) < MOST_SLIPS and (following := _RUN_ON.fullmatch(wrong)):
+        entry.notes.append(f"a comma is missing after its {name!r}")
+        entry.fields.setdefault(name, value.strip())
+        name = following[1].lower()
+        value, wrong = _joined(following[2], macros)
+    if wrong:
+        entry.notes.append(
+            f"its {name!r} says {_BLANKS.sub(' ', wrong)[:60]!r}, which is no @string and stands in no braces"
+        )
+    entry.fields.setdefault(name, value.strip())
+
+
+def _joined(written: str, macros: Mapping[str, str]) -> tuple[str, str]:
+    """What a value stands for, `jams # " Journal"`, and what of it stands for nothing."""
+    value, wrong = [], []
+    for piece in _pieces(written):
+        end = _closed(piece)
+        if end:
+            value.append(piece[1 : end - 1])
+            wrong.append(piece[end:].strip())
+        elif piece[:1].isdigit() or piece.lower() in macros:
+            value.append(macros.get(piece.lower(), piece))
+        else:
+            wrong.append(piece)
+    return "".join(value), next(filter(None, wrong), "")
+
+
+def _pieces(written: str) -> list[str]:
+    """What stands between the `#` that are outside of braces and quotes."""
+    pieces, start, depth, quoted = [], 0, 0, False
+    for mark in _MARK.finditer(written):
+        if mark[0] == "{":
+            depth += 1
+        elif mark[0] == "}":
+            depth -= 1
+        elif mark[0] == '"' and depth == 0:
+            quoted = not quoted
+        elif mark[0] == "#" and depth == 0 and not quoted:
+            pieces.append(written[start : mark.start()].strip())
+            start = mark.end()
+    return [*pieces, written[start:].strip()]
+
+
+def _closed(piece: str) -> int:
+    """Where the text in braces or quotes ends that a piece begins with; 0 if it begins with none."""
+    if piece[:1] not in ("{", '"'):
+        return 0
+    depth = 0
+    for mark in _MARK.finditer(piece, 1 if piece[0] == '"' else 0):
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+        if depth == 0 and mark[0] == ("}" if piece[0] == "{" else '"'):
+            return mark.end()
+    return 0
+
+
+def _inherit(found: list[BibEntry]) -> None:
+    """Give entries what they lack from the entry that their `crossref` names; its title is where they stand."""
+    whole = {entry.key.lower(): dict(entry.fields) for entry in found}
+    for entry in found:
+        named = entry.fields.get("crossref", "").lower()
+        if not named or named == entry.key.lower():
+            continue
+        if named not in whole:
+            entry.notes.append(f"its crossref {entry.fields['crossref']!r} is not there")
+            continue
+        parent = whole[named]
+        for name in _INHERITED:
+            if parent.get(name):
+                entry.fields.setdefault(name, parent[name])
+        if parent.get("title"):
+            entry.fields.setdefault("booktitle", parent["title"])

@@ -1,0 +1,95 @@
+"""BibTeX and BibLaTeX: the entries of a bibliography."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from rifflux.text.schemes import mentioned_arxiv
+from rifflux.types import Failure, Identifier
+from rifflux.works import Work, parse_identifier
+from rifflux.works.importers.base import Entry, Notes, Source, codes, local_link
+from rifflux.works.importers.bib import MONTHS, BibEntry, entries
+from rifflux.works.importers.names import people
+from rifflux.works.importers.readable import readable
+from rifflux.works.licenses import license_of
+
+__all__ = ["read"]
+
+_VENUE = ("journal", "journaltitle", "booktitle", "series", "publisher", "school", "institution")
+_IDENTIFIERS = {"doi": "doi", "mrnumber": "mr", "zblnumber": "zbl", "zbl": "zbl", "pmid": "pmid", "isbn": "isbn"}
+_IDENTIFIERS |= {"openalex": "openalex", "arxiv": "arxiv", "arxivid": "arxiv"}
+#: Where an arXiv number may stand besides a field of its own: as the whole of it, or among words.
+_NAMED = ("eprint", "journal", "url", "note", "howpublished", "number")
+_MENTIONS = ("journal", "volume", "url", "howpublished", "note")
+
+_ESCAPED = re.compile(r"\\([&%#_])")
+
+Fields = Mapping[str, str]
+
+
+def read(source: Source) -> Iterator[Entry | Failure]:
+    """The works of a `.bib` file. An entry that is not well-formed is told with its line, and the rest goes on."""
+    for each in entries(source.path):
+        yield each if isinstance(each, Failure) else _entry(source, each)
+
+
+def _entry(source: Source, entry: BibEntry) -> Entry | Failure:
+    fields, notes = entry.fields, Notes(entry.notes)
+    place = f"{source.path}:{entry.line}"
+    title = readable(": ".join(filter(None, (fields.get("title"), fields.get("subtitle")))))
+    if not title:
+        return Failure(place, "; ".join([f"{entry.key!r} has no title", *notes]))
+    date = _date(fields, notes)
+    work = Work(
+        title=title,
+        abstract=_ESCAPED.sub(r"\1", fields.get("abstract", "")),
+        authors=_authors(fields.get("author") or fields.get("editor") or ""),
+        year=int(date[:4]) if date else None,
+        venue=readable(next((fields[name] for name in _VENUE if fields.get(name)), "")),
+        identifiers=tuple(_identifiers(fields, notes)),
+        tags=notes.tags("keyword", _split(fields.get("keywords", "")))
+        + notes.tags("arxiv", _split(fields.get("primaryclass", "")))
+        + notes.tags("msc", codes(fields.get("mrclass", ""))),
+        citations=tuple(local_link(source.name, each, "part") for each in _split(fields.get("crossref", ""))),
+        license=license_of(fields.get("license") or fields.get("copyright")),
+        kind=entry.kind,
+        date=date,
+    )
+    return Entry(place, entry.key, work, tuple(notes))
+
+
+def _authors(text: str) -> tuple[str, ...]:
+    """The people of a field; braces keep the names of groups together: `{Barnes and Noble}`."""
+    from bibtexparser.middlewares.names import split_multiple_persons_names
+
+    return tuple(map(readable, people([_one(each) for each in split_multiple_persons_names(text)])))
+
+
+def _one(name: str) -> str:
+    """A name; a comma inside of braces separates nothing."""
+    return name[1:-1].replace(",", " ") if name.startswith("{") and name.endswith("}") and "{" not in name[1:] else name
+
+
+def _split(text: str) -> list[str]:
+    return [each.strip() for each in text.replace(";", ",").split(",") if each.strip()]
+
+
+def _date(fields: Fields, notes: Notes) -> str | None:
+    """The date of BibLaTeX, or BibTeX's year and month."""
+    if given := fields.get("date"):
+        return notes.date(given.partition("/")[0].rstrip("~?%"))
+    year = notes.year(fields.get("year", "").strip("{}() "))
+    month = fields.get("month", "").strip("{} ").lower()
+    number = int(month) if month.isdigit() else MONTHS.index(month[:3]) + 1 if month[:3] in MONTHS else 0
+    if year is None:
+        return None
+    return notes.date(f"{year:04}-{number:02}" if 1 <= number <= 12 else f"{year:04}")
+
+
+def _identifiers(fields: Fields, notes: Notes) -> Iterator[Identifier]:
+    for name, scheme in _IDENTIFIERS.items():
+        yield from notes.identifier(scheme, fields.get(name, "").replace("\\_", "_"))
+    whole = (parse_identifier(fields.get(name, "")) for name in _NAMED)
+    among = (mentioned_arxiv(fields.get(name, "")) for name in _MENTIONS)
+    yield from dict.fromkeys(each for each in (*whole, *among) if each and each.scheme == "arxiv")

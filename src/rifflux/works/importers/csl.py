@@ -1,0 +1,93 @@
+"""CSL-JSON, which Zotero, Mendeley and pandoc exchange: a list of items.
+
+id · title · abstract · author · issued: {date-parts: [[2020, 5, 1]]} · container-title · publisher
+DOI · ISBN · PMID · arxiv, number, URL or note that name an arXiv paper · keyword · type · license
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rifflux.text.schemes import mentioned_arxiv
+from rifflux.types import Failure, Identifier
+from rifflux.works import Work, parse_identifier
+from rifflux.works.importers.base import Entry, Notes, Record, Source
+from rifflux.works.importers.names import people
+from rifflux.works.importers.readable import unmarked
+from rifflux.works.importers.records import Placed, records
+from rifflux.works.licenses import license_of
+from rifflux.works.model import WORK
+
+__all__ = ["entry", "read", "shows"]
+
+
+def shows(record: Record) -> bool:
+    """Whether a record has the fields that only CSL-JSON's have."""
+    issued = record.get("issued")
+    return "container-title" in record or (isinstance(issued, dict) and ("date-parts" in issued or "raw" in issued))
+
+
+def read(source: Source) -> Iterator[Entry | Failure]:
+    """The works of a file."""
+    for each in records(source.path):
+        yield each if isinstance(each, Failure) else entry(each)
+
+
+def entry(placed: Placed) -> Entry | Failure:
+    """The work of an item, or why it is none."""
+    place, record = placed
+    title = _text(record, "title")
+    if not title:
+        return Failure(place, "it has no title")
+    notes = Notes()
+    date = notes.date(_issued(record, notes))
+    identifiers = tuple(_identifiers(record, notes))
+    key = str(record.get("id") or (identifiers[0] if identifiers else title))
+    work = Work(
+        title=title,
+        abstract=_text(record, "abstract"),
+        authors=people(record.get("author") or record.get("editor") or []),
+        year=int(date[:4]) if date else None,
+        venue=_text(record, "container-title") or _text(record, "publisher"),
+        identifiers=identifiers,
+        tags=notes.tags("keyword", [each.strip() for each in _text(record, "keyword").split(",") if each.strip()]),
+        license=license_of(_text(record, "license")),
+        kind=_text(record, "type") or WORK,
+        date=date,
+    )
+    return Entry(place, key, work, tuple(notes))
+
+
+def _text(record: Record, name: str) -> str:
+    """A field as plain text; some programs give a list of one, and HTML for italics."""
+    value = record.get(name)
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    return unmarked(value) if isinstance(value, str) else ""
+
+
+def _identifiers(record: Record, notes: Notes) -> Iterator[Identifier]:
+    for name, scheme in (("DOI", "doi"), ("ISBN", "isbn"), ("PMID", "pmid"), ("arxiv", "arxiv")):
+        values = record.get(name)
+        for value in str(values or "").split() if scheme == "isbn" else [values]:
+            yield from notes.identifier(scheme, value)
+    for name in ("number", "URL", "note"):
+        text = _text(record, name)
+        named = parse_identifier(text) or mentioned_arxiv(text)
+        if named and named.scheme == "arxiv":
+            yield named
+
+
+def _issued(record: Record, notes: Notes) -> str | None:
+    issued = record.get("issued")
+    if not isinstance(issued, dict):
+        return None
+    parts = issued.get("date-parts")
+    try:
+        if parts:
+            year, *rest = [int(each) for each in parts[0] if each not in (None, "")]
+            return "-".join([f"{year:04}", *(f"{each:02}" for each in rest[:2])])
+    except (TypeError, ValueError, IndexError, KeyError):
+        notes.append(f"its 'issued' {parts!r} is no date")
+        return None
+    return next((str(issued[name]) for name in ("raw", "literal") if issued.get(name)), None)

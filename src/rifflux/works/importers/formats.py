@@ -1,0 +1,96 @@
+"""Which importer reads a file: a table by format, found by the file's suffix, or by the fields of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+
+from rifflux.errors import InvalidArgument, MissingExtra, Unreadable
+from rifflux.types import Failure
+from rifflux.works.importers import arxiv, csl, jsonl, openalex
+from rifflux.works.importers.base import Entry, Reader, Record, Source
+from rifflux.works.importers.records import Placed, records
+
+__all__ = ["FORMATS", "SUFFIXES", "TEXTS", "is_known", "read_works"]
+
+FORMATS = {
+    "jsonl": "jsonl:read",
+    "arxiv": "arxiv:read",
+    "openalex": "openalex:read",
+    "csl": "csl:read",
+    "bibtex": "bibtex:read",
+    "latex": "latex.importer:read",
+    "pdf": "pdf:read",
+}
+#: By suffix; JSON is told apart by what it holds, record by record.
+SUFFIXES = {
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
+    ".bib": "bibtex",
+    **dict.fromkeys((".tex", ".ltx", ".latex"), "latex"),
+    ".pdf": "pdf",
+}
+#: The suffix of a text in each format that is one.
+TEXTS = {"jsonl": ".jsonl", "arxiv": ".json", "openalex": ".json", "csl": ".json", "bibtex": ".bib", "latex": ".tex"}
+
+#: So many records of a file are looked at for the format of those that do not show theirs.
+LOOKED_AT = 200
+
+#: By which fields a record shows its format, the most telling first; a record of a file in which none does is `jsonl`.
+_SHAPES: Mapping[str, Callable[[Record], bool]] = {"openalex": openalex.shows, "arxiv": arxiv.shows, "csl": csl.shows}
+
+
+def read_works(source: Source, format: str | None = None) -> Iterator[Entry | Failure]:
+    """The works of a file, and a `Failure` for what could not be read; the file as a whole counts as one.
+
+    `format` is a name of `FORMATS`; without one, it is found out. Raises `InvalidArgument` for an unknown format.
+    """
+    if format is not None and format not in FORMATS:
+        raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
+    try:
+        yield from _reader(format or _format_of(source.path))(source)
+    except (Unreadable, MissingExtra) as error:
+        yield Failure(str(source.path), str(error))
+
+
+def is_known(path: Path) -> bool:
+    """Whether an importer takes files of this name."""
+    return _suffix(path) in SUFFIXES
+
+
+def _suffix(path: Path) -> str:
+    return (path.with_suffix("") if path.suffix == ".gz" else path).suffix.lower()
+
+
+def _format_of(path: Path) -> str:
+    known = SUFFIXES.get(_suffix(path))
+    if known is None:
+        raise Unreadable(f"is no list of works: give one of {', '.join(SUFFIXES)}, or name its format")
+    return known
+
+
+def _read_json(source: Source) -> Iterator[Entry | Failure]:
+    """The works of a JSON file, each record by the fields it has, or as the others of its file are."""
+    looked_at = islice((each for each in records(source.path) if not isinstance(each, Failure)), LOOKED_AT)
+    usual = next((shape for _, record in looked_at if (shape := _shape(record))), "jsonl")
+    entries: Mapping[str, Callable[[Placed], Entry | Failure]] = {
+        "openalex": openalex.entry,
+        "arxiv": arxiv.entry,
+        "csl": csl.entry,
+        "jsonl": lambda placed: jsonl.work_entry(source, placed),
+    }
+    for each in records(source.path):
+        yield each if isinstance(each, Failure) else entries[_shape(each[1]) or usual](each)
+
+
+def _shape(record: Record) -> str | None:
+    return next((name for name, shows in _SHAPES.items() if shows(record)), None)
+
+
+def _reader(format: str) -> Reader:
+    if format == "json":
+        return _read_json
+    module, _, name = FORMATS[format].partition(":")
+    reader: Reader = getattr(import_module(f"rifflux.works.importers.{module}"), name)
+    return reader

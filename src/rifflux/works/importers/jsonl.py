@@ -1,0 +1,202 @@
+"""Works as JSON records with fields of everyday names, which map without code.
+
+A field may stand in the record itself or in its `metadata`:
+
+    title                                             the title; a record needs one, or a text
+    abstract, text, summary                           the abstract
+    authors, author, creators                         a list of names or of objects with a name, or names in one text
+    year, publication_year · month · date, published  when it appeared
+    venue, journal, booktitle, publisher              where
+    doi, arxiv, openalex, mr, zbl, pmid, isbn, tag, label    identifiers; others as identifiers: {scheme: value}
+    categories (arXiv) · msc · cr_categories, acm · keywords · jel · pacs    subjects; others as tags: {scheme: [value]}
+    cites, references, citations                      what it cites: identifiers, or keys of other records of the file
+    passages, sections                                a list of objects with text, and heading, kind, label
+    license, license · type, kind · updated           as they say
+    cited_by                                          left out: it follows from what the others cite
+    proof                                             left out: statements rank worse among proofs; a passage can be one
+
+`_id`, `id` or `key` is what the source calls the work, and an identifier of it where it has the form of one; without
+one, its first identifier is the key. Other plain fields are kept as metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import Any
+
+from rifflux.text.schemes import STRONG
+from rifflux.types import Failure, Identifier, Link, Tag
+from rifflux.works import Passage, Work, parse_identifier
+from rifflux.works.importers.base import Entry, Notes, Record, Source, codes, local_link
+from rifflux.works.importers.names import listed, people
+from rifflux.works.importers.records import Placed, records
+from rifflux.works.licenses import license_of
+from rifflux.works.model import WORK
+
+__all__ = ["read", "work_entry"]
+
+_KEY = ("_id", "id", "key")
+_ABSTRACT = ("abstract", "text", "summary")
+_AUTHORS = ("authors", "author", "creators")
+_YEAR = ("year", "publication_year")
+_DATE = ("date", "published", "publication_date", "created_at")
+_UPDATED = ("updated", "updated_at")
+_VENUE = ("venue", "journal", "booktitle", "publisher")
+_LICENSE = ("license", "licence")
+_KIND = ("type", "kind")
+_CITES = ("cites", "references", "citations")
+_PASSAGES = ("passages", "sections")
+_IDENTIFIERS = {each: each for each in ("doi", "arxiv", "openalex", "mr", "zbl", "pmid", "isbn", "tag", "label")}
+_IDENTIFIERS["arxiv_id"] = "arxiv"
+_TAGS = {each: each for each in ("msc", "acm", "jel", "pacs")}
+_TAGS |= {"categories": "arxiv", "cr_categories": "acm", "keywords": "keyword", "msc_codes": "msc"}
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_KNOWN = frozenset(
+    [
+        *("metadata", "title", "identifiers", "tags", "month", "proof", "cited_by"),
+        *(*_KEY, *_ABSTRACT, *_AUTHORS, *_YEAR, *_DATE, *_UPDATED, *_VENUE, *_LICENSE, *_KIND, *_CITES, *_PASSAGES),
+        *(*_IDENTIFIERS, *_TAGS),
+    ]
+)
+
+
+def read(source: Source) -> Iterator[Entry | Failure]:
+    """The works of a file of records, one a line or in a list."""
+    for each in records(source.path):
+        yield each if isinstance(each, Failure) else work_entry(source, each)
+
+
+def work_entry(source: Source, placed: Placed) -> Entry | Failure:
+    """The work that a record describes, or why it does not."""
+    place, record = placed
+    metadata = record.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        return Failure(place, "its 'metadata' is not an object")
+    fields: Record = {**metadata, **record}
+    notes = Notes()
+    abstract = _text(fields, *_ABSTRACT)
+    title = _text(fields, "title")
+    if not (title or abstract):
+        return Failure(place, "it has neither a title nor a text")
+    identifiers = tuple(_identifiers(fields, notes))
+    key = str(_first(fields, *_KEY) or (identifiers[0] if identifiers else title or _mark(abstract)))
+    year = notes.year(_first(fields, *_YEAR))
+    date = notes.date(_first(fields, *_DATE)) or notes.date(_month(year, fields.get("month")))
+    work = Work(
+        title=title,
+        abstract=abstract,
+        authors=_authors(_first(fields, *_AUTHORS)),
+        year=year or (int(date[:4]) if date else None),
+        venue=_text(fields, *_VENUE),
+        identifiers=identifiers,
+        tags=tuple(_tags(fields, notes)),
+        passages=tuple(_passages(fields, notes)),
+        citations=tuple(_citations(fields, source.name, notes)),
+        license=license_of(_text(fields, *_LICENSE)),
+        kind=_text(fields, *_KIND) or WORK,
+        date=date,
+        updated=notes.date(_first(fields, *_UPDATED)),
+        metadata={name: value for name, value in fields.items() if name not in _KNOWN and _is_plain(value)},
+    )
+    return Entry(place, key, work, tuple(notes))
+
+
+def _mark(text: str) -> str:
+    """What a text is known by that has no name."""
+    return f"text-{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
+
+
+def _first(fields: Record, *names: str) -> Any:
+    return next((fields[name] for name in names if fields.get(name) not in (None, "", [])), None)
+
+
+def _text(fields: Record, *names: str) -> str:
+    value = _first(fields, *names)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _values(value: Any) -> list[Any]:
+    """The items of a list, or of a text with commas or semicolons between them."""
+    if isinstance(value, str):
+        return [each.strip() for each in value.replace(";", ",").split(",") if each.strip()]
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _authors(told: Any) -> tuple[str, ...]:
+    return people(listed(told) if isinstance(told, str) else told)
+
+
+def _identifiers(fields: Record, notes: Notes) -> Iterator[Identifier]:
+    key = parse_identifier(str(_first(fields, *_KEY) or ""))
+    if key and key.scheme in STRONG:
+        yield key
+    for name, scheme in _IDENTIFIERS.items():
+        if isinstance(fields.get(name), str | int):
+            yield from notes.identifier(scheme, fields[name])
+    others = fields.get("identifiers") or {}
+    if isinstance(others, Mapping):
+        for scheme, values in others.items():
+            for value in values if isinstance(values, list) else [values]:
+                yield from notes.identifier(str(scheme), value)
+        return
+    for text in _values(others):
+        if identifier := parse_identifier(str(text)):
+            yield identifier
+        else:
+            notes.append(f"{text!r} is no identifier: write it as scheme:value")
+
+
+def _tags(fields: Record, notes: Notes) -> Iterator[Tag]:
+    for name, scheme in _TAGS.items():
+        value = fields.get(name)
+        if isinstance(value, str) and scheme in ("arxiv", "msc"):
+            value = codes(value)
+        yield from notes.tags(scheme, _values(value))
+    others = fields.get("tags") or {}
+    if isinstance(others, Mapping):
+        for scheme, values in others.items():
+            yield from notes.tags(str(scheme), _values(values))
+    else:
+        yield from notes.tags("keyword", _values(others))
+
+
+def _passages(fields: Record, notes: Notes) -> Iterator[Passage]:
+    for each in _values(_first(fields, *_PASSAGES)):
+        text = each.get("text") if isinstance(each, dict) else each
+        if not isinstance(text, str) or not text.strip():
+            notes.append("a passage has no text")
+            continue
+        told = each if isinstance(each, dict) else {}
+        heading = str(told.get("heading") or told.get("title") or "")
+        kind = str(told.get("kind") or "section")
+        yield Passage(text.strip(), kind, (heading,) if heading else (), str(told.get("label") or ""))
+
+
+def _citations(fields: Record, source: str, notes: Notes) -> Iterator[Link]:
+    for name in _CITES:
+        for value in _values(fields.get(name)):
+            told = _told(value) if isinstance(value, dict) else value
+            if not isinstance(told, str | int) or told == "":
+                notes.append(f"what it cites, {value!r}, is no identifier")
+                continue
+            known = parse_identifier(str(told))
+            yield Link(str(known)) if known else local_link(source, str(told))
+
+
+def _told(cited: Record) -> Any:
+    """What an object says that it cites: a key, or an identifier under the name of its scheme."""
+    named = (f"{scheme}:{cited[name]}" for name, scheme in _IDENTIFIERS.items() if cited.get(name))
+    return _first(cited, *_KEY) or next(named, "")
+
+
+def _month(year: int | None, month: object) -> str | None:
+    """The year and month as an ISO date; the month is a number or an English name."""
+    text = str(month or "").strip().lower()
+    number = int(text) if text.isdigit() else _MONTHS.index(text[:3]) + 1 if text[:3] in _MONTHS else 0
+    return f"{year:04}-{number:02}" if year and 1 <= number <= 12 else None
+
+
+def _is_plain(value: object) -> bool:
+    scalar = (str, int, float, bool)
+    return isinstance(value, scalar) or (isinstance(value, list) and all(isinstance(each, scalar) for each in value))

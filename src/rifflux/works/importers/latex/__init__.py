@@ -1,0 +1,1 @@
+"""Import LaTeX sources."""

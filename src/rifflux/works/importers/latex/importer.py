@@ -1,0 +1,204 @@
+"""LaTeX sources: a document is a work, its statements, proofs and sections are passages.
+
+`\\ref` and its relatives become links of the kind `refers` to labels, which are identifiers of the work that has them;
+`\\cite` becomes a link to the entry of a `.bib` file, or to what the `\\bibitem` names, there or in the `.bbl` file.
+The preamble's simple macros are expanded. What does not balance is told with its place, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import zip_longest
+
+from rifflux.ingest.read.decode import decode
+from rifflux.types import Failure, Identifier, Link
+from rifflux.works import Passage, Work, parse_identifier
+from rifflux.works.importers.base import Entry, Notes, Source, content
+from rifflux.works.importers.latex.folder import is_part, labels_of, packages
+from rifflux.works.importers.latex.numbering import numbering
+from rifflux.works.importers.latex.outline import Outline
+from rifflux.works.importers.latex.tex import Macros, Manuscript, argument, bracketed, macros_of, manuscript
+from rifflux.works.importers.readable import readable
+from rifflux.works.licenses import license_of
+
+__all__ = ["read"]
+
+_REFERENCE = re.compile(r"\\(?:eq|page|auto|name|[cC])?ref\*?\s*\{([^{}]+)\}")
+_CITATION = re.compile(r"\\[cC]ite[a-zA-Z]*\*?\s*(?:\[[^\[\]]*\]\s*){0,2}\{([^{}]+)\}")
+_BIBLIOGRAPHY = re.compile(r"\\(?:bibliography|addbibresource)\s*\{([^{}]+)\}")
+_BIBITEM = re.compile(
+    r"\\bibitem\s*(?:\[(?:[^\[\]{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\])?\s*\{([^{}]+)\}|\\entry\{([^{}]+)\}\{\w+\}"
+)
+_ENTRY = re.compile(r"^[ \t]*@\w+\s*[{(]\s*([^\s,{}()=]+)\s*,", re.MULTILINE)
+_LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
+_MENTIONED = re.compile(r"10\.\d{4,9}/[^\s{}\\,;]+|arxiv:\s*[\w./-]+\d", re.IGNORECASE)
+_YEAR = re.compile(r"\b(1[6-9]\d\d|20\d\d)\b")
+_NOTES = re.compile(r"\\(?:thanks|footnote(?:mark|text)?|titlenote|thanksref|tnoteref|label)(?![A-Za-z])")
+_OF_NAMES = re.compile(
+    r"\\(?:thanks|footnote(?:mark|text)?|thanksref|inst|affil|email|address|textsuperscript|orcid\w*|corref|fnref|label)(?![A-Za-z])"
+)
+#: A mark that leads to an affiliation.
+_RAISED = re.compile(r"\$\s*(?:\{\})?\^[^$]*\$")
+_BEGIN, _END = re.compile(r"\\begin\s*\{document\}"), re.compile(r"\\end\s*\{document\}|\\bye\b")
+
+
+def read(source: Source) -> Iterator[Entry | Failure]:
+    """The work of a LaTeX document; none for a file that another document inputs."""
+    whole = manuscript(source.path)
+    begin = _BEGIN.search(whole.text)
+    if begin is None and not source.alone and is_part(source.path):
+        return
+    start = begin.end() if begin else 0
+    end = _END.search(whole.text, start)
+    preamble, body = whole.text[:start], whole.text[start : end.start() if end else len(whole.text)]
+    declared = preamble if source.alone else packages(preamble, source.path.parent) + preamble
+    outline = Outline(body, numbering(declared, body), lambda offset: whole.place(start + offset))
+    passages = outline.passages()
+    if begin and not end:
+        outline.problems.append(f"{whole.place(len(whole.text))}: \\end{{document}} is missing")
+    yield _Paper(source, whole, preamble, body, macros_of(declared + body)).entry(outline, passages)
+
+
+class _Paper:
+    """What a document says of itself outside of its passages."""
+
+    def __init__(self, source: Source, whole: Manuscript, preamble: str, body: str, macros: Macros) -> None:
+        self.source = source
+        self.whole = whole
+        self.start = len(preamble)
+        self.head = preamble + body
+        self.body = body
+        self.macros = macros
+        self._own_labels = frozenset(_LABEL.findall(body))
+
+    def entry(self, outline: Outline, passages: list[Passage]) -> Entry | Failure:
+        """The work, with all that did not balance; a failure for a file that says nothing."""
+        source, expand = self.source, self.macros.expand
+        title = readable(expand(_without_notes(self._said("title"))))
+        if not (title or outline.abstract or passages):
+            return Failure(str(source.path), "; ".join(["it has neither a title nor a text", *self.whole.problems]))
+        notes = Notes([*self.whole.problems, *outline.problems])
+        key = source.path.stem
+        years = _YEAR.findall(self._said("date"))
+        named = parse_identifier(key.replace("_", "/"))
+        work = Work(
+            title=title or key,
+            abstract=expand(outline.abstract),
+            authors=tuple(self._authors()),
+            year=notes.year(years[-1]) if years else None,
+            identifiers=(
+                *((named,) if named and named.scheme == "arxiv" else ()),
+                *notes.identifier("doi", self._said("doi")),
+                *(Identifier(source.name, label) for label in outline.labels),
+            ),
+            tags=(*notes.tags("msc", self._listed("subjclass")), *notes.tags("keyword", self._listed("keywords"))),
+            passages=tuple(replace(each, text=expand(each.text)) for each in passages),
+            citations=(*self._references(outline, notes), *self._citations(notes)),
+            license=license_of(self._said("license") or self._said("licence")),
+        )
+        return Entry(str(source.path), key, work, tuple(notes))
+
+    def _said(self, command: str) -> str:
+        """The argument of a command, or nothing."""
+        match = re.search(rf"\\{command}\s*(?:\[[^\[\]]*\]\s*)?(?=\{{)", self.head)
+        found = argument(self.head, match.end()) if match else None
+        return found[0] if found else ""
+
+    def _listed(self, command: str) -> list[str]:
+        words = re.sub(r"(?i)\b(?:primary|secondary)\b:?", ",", self._said(command))
+        return [text for each in re.split(r"[,;]|\\sep|\\and", words) if (text := readable(each).strip(" .:"))]
+
+    def _authors(self) -> Iterator[str]:
+        """The names of each `\\author`, without thanks and affiliations."""
+        for match in re.finditer(r"\\author\s*(?:\[[^\[\]]*\]\s*)?(?=\{)", self.head):
+            found = argument(self.head, match.end())
+            text = _RAISED.sub("", _without_notes(found[0] if found else "", _OF_NAMES))
+            for name in re.split(r"\\and\b|\\And\b|,?\s+and\s+|,", text):
+                if person := readable(name.split(r"\\")[0]):
+                    yield person
+
+    def _references(self, outline: Outline, notes: Notes) -> Iterator[Link]:
+        labels = _named_in(_REFERENCE, self.body)
+        homes = {label: self._home(label, outline) for label in labels}
+        yield from (Link(name, "refers") for name in homes.values() if name)
+        lost = {label: labels[label] for label, name in homes.items() if not name}
+        self._tell(notes, "\\ref", "refers to no label of the document or its folder", lost)
+
+    def _home(self, label: str, outline: Outline) -> str:
+        """The name of a label: of this document, or of another of the folder, whose name may stand in front of it."""
+        if label in outline.labels or label in self._own_labels:
+            return f"{self.source.name}:{label}"
+        for path, labels in labels_of(self.source.path.parent).items():
+            inner = label.removeprefix(f"{path.stem}-")
+            if path != self.source.path and inner in labels:
+                return f"{self.source.name_of(path)}:{inner}"
+        return ""
+
+    def _citations(self, notes: Notes) -> Iterator[Link]:
+        """Links to the entries of the `.bib` files, else to what the `\\bibitem` says of the work."""
+        entries, items = self._entries(), self._items()
+        lost = {}
+        for key, offset in _named_in(_CITATION, self.body).items():
+            names = [entries[key]] if key in entries else items.get(key, [])
+            yield from map(Link, names)
+            if not names and key != "*":
+                lost[key] = offset
+        self._tell(notes, "\\cite", "cites what no bibliography of the document has", lost)
+
+    def _tell(self, notes: Notes, command: str, what: str, lost: Mapping[str, int]) -> None:
+        """One note for all names that lead nowhere, with the place of the first."""
+        if lost:
+            first, offset = next(iter(lost.items()))
+            more = f", and so do {len(lost) - 1} more" if len(lost) > 1 else ""
+            notes.append(f"{self.whole.place(self.start + offset)}: {command}{{{first}}} {what}{more}")
+
+    def _entries(self) -> dict[str, str]:
+        """The name of each entry of the document's `.bib` files, the first file first."""
+        entries: dict[str, str] = {}
+        for name in () if self.source.alone else _named_in(_BIBLIOGRAPHY, self.head):
+            path = self.source.path.parent / (name if name.endswith(".bib") else f"{name}.bib")
+            if path.is_file():
+                source = self.source.name_of(path)
+                for key in _ENTRY.findall(decode(content(path))):
+                    entries.setdefault(key, f"{source}:{key}")
+        return entries
+
+    def _items(self) -> dict[str, list[str]]:
+        """The identifiers that each `\\bibitem` mentions, here or in the `.bbl`; one without any keeps its own key."""
+        beside = self.source.path.with_suffix(".bbl")
+        text = self.body + (f"\n{decode(content(beside))}" if beside.is_file() and not self.source.alone else "")
+        items: dict[str, list[str]] = {}
+        found = list(_BIBITEM.finditer(text))
+        for item, following in zip_longest(found, found[1:]):
+            said = text[item.end() : following.start() if following else len(text)].partition(r"\end{thebibliography}")[
+                0
+            ]
+            mentioned = [parse_identifier(each.rstrip(".")) for each in _MENTIONED.findall(said)]
+            names = [str(each) for each in mentioned if each]
+            key = (item[1] or item[2]).strip()
+            items.setdefault(key, names or [f"{self.source.name}.bib:{key}"])
+        return items
+
+
+def _without_notes(text: str, notes: re.Pattern[str] = _NOTES) -> str:
+    """A title or name without the footnotes on it."""
+    pieces, start = [], 0
+    for note in notes.finditer(text):
+        if note.start() >= start:
+            option = bracketed(text, note.end())
+            said = argument(text, option[1] if option else note.end())
+            pieces.append(text[start : note.start()])
+            start = said[1] if said else option[1] if option else note.end()
+    return "".join([*pieces, text[start:]])
+
+
+def _named_in(pattern: re.Pattern[str], text: str) -> dict[str, int]:
+    """The names in the arguments of a command, which may hold several, each with where it stands first."""
+    found: dict[str, int] = {}
+    for match in pattern.finditer(text):
+        for name in match[1].split(","):
+            if name.strip():
+                found.setdefault(name.strip(), match.start())
+    return found

@@ -1,0 +1,173 @@
+"""The numbers that LaTeX gives to sections and statements: counters, what starts them anew, and how they are shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rifflux.works.importers.latex.tex import argument
+from rifflux.works.importers.readable import readable
+
+__all__ = ["LEVELS", "USUAL", "Numbering", "Theorem", "numbering"]
+
+#: What statements are called where the document does not say.
+USUAL = (
+    *("theorem", "lemma", "proposition", "corollary", "definition", "remark", "example", "conjecture", "claim"),
+    *("notation", "exercise", "question", "problem", "assumption", "axiom", "fact", "observation", "construction"),
+    "situation",
+)
+#: How deep the headings are; each is counted within the one before it, but chapters through all parts.
+LEVELS = {"part": -1, "chapter": 0, "section": 1, "subsection": 2, "subsubsection": 3, "paragraph": 4}
+
+_BRACED = r"\{((?:[^{}]|\{[^{}]*\})+)\}"
+_NEW_THEOREM = re.compile(
+    rf"\\(?:sp)?newtheorem(\*?)\s*\{{([^{{}}]+)\}}\s*(?:\[([^\[\]]+)\])?\s*{_BRACED}\s*(?:\[([^\[\]]+)\])?"
+)
+_OPTIONS = r"(?:\[((?:[^\[\]{}]|\{[^{}]*\}){0,500})\])?"
+_DECLARE = re.compile(rf"\\declaretheorem\s*{_OPTIONS}\s*\{{([^{{}}]+)\}}\s*{_OPTIONS}")
+_SETTING = re.compile(r"([\w ]+?)\s*(?:=\s*(\{[^{}]*\}|[^,{}]*))?(?:,|\Z)\s*")
+_ALIAS = re.compile(r"\\newaliascnt\s*\{([^{}]+)\}\s*\{([^{}]+)\}")
+_WITHIN = re.compile(r"\\(numberwithin|counterwithin|@addtoreset)(\*?)\s*\{([^{}]+)\}\s*\{([^{}]+)\}")
+_SHOWN = re.compile(r"\\(?:renewcommand\*?\s*\{?|def\s*)\\the([A-Za-z]+)\}?\s*(?=\{)")
+_VALUE = re.compile(r"\\(arabic|Alph|alph|Roman|roman)\s*\{(\w+)\}|\\the([A-Za-z]+)")
+_ROMAN = (
+    *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x")),
+    *((9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
+)
+#: A counter that is shown by others is followed so far.
+_DEPTH = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """An environment for statements: what it is called, and whose counter it uses; None has no number."""
+
+    shown: str
+    counter: str | None = None
+
+
+@dataclass
+class Numbering:
+    """The counters of a document: `theorems` by environment, and where each counter stands."""
+
+    theorems: dict[str, Theorem] = field(default_factory=dict)
+    within: dict[str, str] = field(default_factory=dict)
+    shown: dict[str, str] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def step(self, counter: str, by: int = 1) -> None:
+        """Count one more, and start anew what is counted within it."""
+        self.add(counter, by)
+        for inner in self._inside(counter, {counter}):
+            self._counts[inner] = 0
+
+    def add(self, counter: str, by: int) -> None:
+        """What `\\addtocounter` does."""
+        self.set_to(counter, self._counts.get(counter, 0) + by)
+
+    def set_to(self, counter: str, value: int) -> None:
+        """What `\\setcounter` does."""
+        self._counts[counter] = value
+
+    def number(self, counter: str) -> str:
+        """How the counter is shown now: `2.1`, `A.3`."""
+        text = self._said(rf"\the{counter}", _DEPTH)
+        return readable(text) if "\\" in text else text
+
+    def appendix(self) -> None:
+        """Letters for chapters or sections from now on."""
+        top = "section" if "section" not in self.within else "chapter"
+        self.shown[top] = rf"\Alph{{{top}}}"
+        self.step(top, -self._counts.get(top, 0))
+
+    def _inside(self, counter: str, seen: set[str]) -> Iterator[str]:
+        for inner, outer in self.within.items():
+            if outer == counter and inner not in seen:
+                seen.add(inner)
+                yield inner
+                yield from self._inside(inner, seen)
+
+    def _said(self, text: str, depth: int) -> str:
+        return _VALUE.sub(lambda value: self._value(value, depth), text)
+
+    def _value(self, value: re.Match[str], depth: int) -> str:
+        style, counter, whole = value.groups()
+        if whole is None:
+            return _styled(self._counts.get(counter, 0), style)
+        outer = self.within.get(whole)
+        usual = (rf"\the{outer}." if outer else "") + rf"\arabic{{{whole}}}"
+        return self._said(self.shown.get(whole, usual), depth - 1) if depth else ""
+
+
+def _styled(number: int, style: str) -> str:
+    if style == "arabic" or number < 1:
+        return str(number)
+    if style in ("Alph", "alph"):
+        letter = chr(ord("a") + number - 1) if number <= 26 else str(number)
+    else:
+        letter = ""
+        for value, sign in _ROMAN:
+            letter += sign * (number // value)
+            number %= value
+    return letter.upper() if style[0].isupper() else letter
+
+
+def numbering(preamble: str, body: str = "") -> Numbering:
+    """The counters and statements that a document declares, besides the usual names.
+
+    How counters are shown is read from the preamble alone: what a body says of that, it says from there on.
+    """
+    source = preamble + body
+    found = Numbering({name: Theorem(name.capitalize(), name) for name in USUAL})
+    levels = [name for name in LEVELS if name != "part" and (name != "chapter" or r"\chapter" in body)]
+    found.within |= dict(zip(levels[1:], levels, strict=False))
+    aliases = {match[1]: match[2] for match in _ALIAS.finditer(source)}
+
+    def counter(name: str) -> str:
+        """The counter of a name, which may be that of an environment or another name of a counter."""
+        name = aliases.get(name.strip(), name.strip())
+        known = found.theorems.get(name)
+        return known.counter if known and known.counter else name
+
+    for name, shown, shared, outer, numbered in (*_new_theorems(source), *_declared(source)):
+        own = counter(shared) if shared else aliases.get(name, name)
+        found.theorems[name] = Theorem(readable(shown) or name.capitalize(), own if numbered else None)
+        if outer and not shared:
+            found.within[own] = counter(outer)
+    for match in _WITHIN.finditer(source):
+        own = counter(match[3])
+        found.within[own] = counter(match[4])
+        if match[2] or match[1] == "@addtoreset":
+            found.shown.setdefault(own, rf"\arabic{{{own}}}")
+    for match in _SHOWN.finditer(preamble):
+        if meaning := argument(preamble, match.end()):
+            found.shown[counter(match[1])] = meaning[0]
+    return found
+
+
+#: Name, what it is shown as, whose counter it shares, what that is counted within, and whether there are numbers.
+_Declaration = tuple[str, str, str, str, bool]
+
+
+def _new_theorems(source: str) -> Iterator[_Declaration]:
+    for match in _NEW_THEOREM.finditer(source):
+        yield match[2].strip(), match[4], match[3] or "", match[5] or "", not match[1]
+
+
+def _declared(source: str) -> Iterator[_Declaration]:
+    """What `\\declaretheorem[name=Satz, numberwithin=section]{satz}` declares."""
+    for match in _DECLARE.finditer(source):
+        settings = {
+            key.strip(): value.strip("{} ") for key, value in _SETTING.findall(f"{match[1] or ''},{match[3] or ''}")
+        }
+        shown, shared, outer = (
+            next(filter(None, map(settings.get, names)), "")
+            for names in (
+                ("name", "title", "heading"),
+                ("sibling", "numberlike", "sharenumber"),
+                ("numberwithin", "within", "parent"),
+            )
+        )
+        for name in match[2].split(","):
+            yield name.strip(), shown or name.strip().capitalize(), shared, outer, settings.get("numbered") != "no"

@@ -1,0 +1,121 @@
+"""Works of OpenAlex: one a line, or the `results` of its API.
+
+id · ids · doi · display_name, title · abstract_inverted_index · authorships · publication_year, publication_date
+primary_location, best_oa_location · topics, concepts, keywords · referenced_works · type · updated_date
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rifflux.types import Failure, Identifier, Link, Tag
+from rifflux.works import Work, parse_identifier
+from rifflux.works.importers.base import Entry, Notes, Record, Source
+from rifflux.works.importers.names import people
+from rifflux.works.importers.readable import unmarked
+from rifflux.works.importers.records import Placed, records
+from rifflux.works.licenses import license_of
+from rifflux.works.model import WORK
+
+__all__ = ["entry", "read", "shows"]
+
+#: Concepts with less of a score were guessed from few words.
+LEAST_SCORE = 0.3
+#: Positions beyond this are no abstract but a mistake.
+MOST_WORDS = 20_000
+_IDS = {"openalex": "openalex", "doi": "doi", "pmid": "pmid"}
+
+
+def shows(record: Record) -> bool:
+    """Whether a record has the fields that only OpenAlex's have."""
+    return "openalex.org" in str(record.get("id")) or "abstract_inverted_index" in record
+
+
+def read(source: Source) -> Iterator[Entry | Failure]:
+    """The works of a file."""
+    for each in records(source.path):
+        yield each if isinstance(each, Failure) else entry(each)
+
+
+def entry(placed: Placed) -> Entry | Failure:
+    """The work of a record, or why it is none."""
+    place, record = placed
+    notes = Notes()
+    own = notes.identifier("openalex", record.get("id"))
+    title = unmarked(str(record.get("display_name") or record.get("title") or ""))
+    if not own or not title:
+        return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no OpenAlex identifier")
+    date = notes.date(record.get("publication_date"))
+    work = Work(
+        title=title,
+        abstract=_abstract(record, notes),
+        authors=people([_mapping(each.get("author")).get("display_name") for each in _mappings(record, "authorships")]),
+        year=notes.year(record.get("publication_year")) or (int(date[:4]) if date else None),
+        venue=unmarked(str(_mapping(_mapping(record.get("primary_location")).get("source")).get("display_name") or "")),
+        identifiers=tuple(_identifiers(record, own, notes)),
+        tags=tuple(_tags(record, notes)),
+        citations=tuple(_citations(record, notes)),
+        license=_license(record),
+        kind=str(record.get("type") or WORK),
+        date=date,
+        updated=notes.date(str(record.get("updated_date") or "")[:10]),
+        metadata={"cited_by_count": count} if isinstance(count := record.get("cited_by_count"), int) else {},
+    )
+    return Entry(place, own[0].value, work, tuple(notes))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(record: Record, name: str) -> list[Mapping[str, Any]]:
+    values = record.get(name)
+    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+
+
+def _abstract(record: Record, notes: Notes) -> str:
+    """The abstract from its words with their positions."""
+    inverted = record.get("abstract_inverted_index")
+    if not isinstance(inverted, dict):
+        return ""
+    placed = [(place, word) for word, places in inverted.items() if isinstance(places, list) for place in places]
+    if not all(isinstance(place, int) and 0 <= place < MOST_WORDS for place, _ in placed):
+        notes.append("its 'abstract_inverted_index' has positions that cannot be")
+        return ""
+    return unmarked(" ".join(word for _, word in sorted(placed)))
+
+
+def _identifiers(record: Record, own: tuple[Identifier, ...], notes: Notes) -> Iterator[Identifier]:
+    yield from own
+    names = {**_mapping(record.get("ids")), "doi": record.get("doi") or _mapping(record.get("ids")).get("doi")}
+    for name, scheme in _IDS.items():
+        yield from notes.identifier(scheme, names.get(name))
+    for location in _mappings(record, "locations"):
+        page = parse_identifier(str(location.get("landing_page_url") or ""))
+        if page and page.scheme == "arxiv":
+            yield page
+
+
+def _tags(record: Record, notes: Notes) -> Iterator[Tag]:
+    for name in ("topics", "concepts", "keywords"):
+        scheme = "keyword" if name == "keywords" else "openalex"
+        for each in _mappings(record, name):
+            score = each.get("score")
+            if each.get("display_name") and (not isinstance(score, int | float) or score >= LEAST_SCORE):
+                yield from notes.tags(scheme, each["display_name"])
+
+
+def _citations(record: Record, notes: Notes) -> Iterator[Link]:
+    cited = record.get("referenced_works") or []
+    for each in cited if isinstance(cited, list) else []:
+        for identifier in notes.identifier("openalex", each):
+            yield Link(str(identifier))
+
+
+def _license(record: Record) -> str | None:
+    """The license of where the work can be read, the main place first."""
+    for name in ("primary_location", "best_oa_location"):
+        if license := license_of(_mapping(record.get(name)).get("license")):
+            return license
+    return None

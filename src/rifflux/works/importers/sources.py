@@ -1,0 +1,50 @@
+"""The names of the sources of works: the scheme that a file's own keys are stored under.
+
+A file is called after itself, or after its folder where its own name says nothing (`corpus.jsonl`, `refs.bib`). The
+setting `sources` keeps which path has which name, so that two files with equal names keep their keys apart.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from rifflux.store.base import Store
+from rifflux.text.schemes import SCHEMES
+
+__all__ = ["name_source"]
+
+_SETTING = "sources"
+_SAYS_NOTHING = {
+    *("corpus", "data", "works", "records", "main", "index", "references", "refs", "ref", "bibliography", "biblio"),
+    *("bib", "paper", "article", "export", "library", "metadata", "all"),
+}
+
+
+def name_source(store: Store, path: Path, wanted: str | None = None) -> str:
+    """The name of the source at `path`: the one it has, else `wanted`, else one after the path; kept from now on."""
+    path = path.expanduser().resolve()
+    known: dict[str, str] = json.loads(store.setting(_SETTING) or "{}")
+    name = wanted or next((name for name, held in known.items() if held == str(path)), None)
+    if name is None:
+        name = _free(_spelt(path), known)
+    if known.get(name) != str(path):
+        store.set(_SETTING, json.dumps(known | {name: str(path)}, ensure_ascii=False))
+    return name
+
+
+def _spelt(path: Path) -> str:
+    stem = path.name.split(".")[0] if path.suffix != ".tex" else path.stem
+    if stem.lower() in _SAYS_NOTHING and path.parent.name:
+        stem = path.parent.name
+    return re.sub(r"[^\w.-]+", "-", stem).strip("-.").lower() or "source"
+
+
+def _free(name: str, known: dict[str, str]) -> str:
+    """The name, numbered if it is a scheme's or that of a file that is still there; one that moved takes it along."""
+    number, free = 1, name
+    while free in SCHEMES or (free in known and Path(known[free]).exists()):
+        number += 1
+        free = f"{name}-{number}"
+    return free

@@ -1,0 +1,1 @@
+"""Match, merge and split records of one work."""

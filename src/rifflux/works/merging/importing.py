@@ -1,0 +1,161 @@
+"""Bring works into the index: each is matched with those that are there, joined with them, and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from rifflux.ingest.prepare import Preparer
+from rifflux.ingest.read.plain import plain_blocks
+from rifflux.store.base import Store
+from rifflux.types import Block, Document, Failure, Identifier, Tag
+from rifflux.works import Work, document_of
+from rifflux.works.importers.base import Entry
+from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
+from rifflux.works.licenses import license_of
+from rifflux.works.merging.citations import Citations
+from rifflux.works.merging.doubts import Doubts
+from rifflux.works.merging.matching import COLLECTION, Matcher, Place, records_of
+from rifflux.works.merging.merge import merged
+from rifflux.works.merging.stored import dump
+from rifflux.works.report import Doubt
+
+__all__ = ["Bring", "Tally", "blocks_of_parts"]
+
+#: Works that share a transaction.
+GROUP = 256
+#: Of more failures of one sort than this, only the number is told.
+MOST_TOLD = 20
+#: Characters of a text that a work without a title is called by.
+OPENING = 100
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of an import while it goes on."""
+
+    added: int = 0
+    updated: int = 0
+    merged: int = 0
+    unchanged: int = 0
+    dangling: int = 0
+    unlicensed: int = 0
+    chunks: int = 0
+    sources: list[str] = field(default_factory=list)
+    doubts: list[Doubt] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
+    noted: list[Failure] = field(default_factory=list)
+    citations: Citations = field(default_factory=Citations)
+
+    def conclude(self, store: Store) -> None:
+        """Tell what the citations of all that was imported lead to, once all of it is there."""
+        self.dangling, lost = self.citations.dangling(store)
+        self.noted += [*_few(lost), *_few(list(self.citations.circles()))]
+
+
+@dataclass(slots=True)
+class Bring:
+    """Stores works, counting in `tally`. `license` is that of works whose source tells none."""
+
+    store: Store
+    prepare: Preparer
+    tally: Tally
+    license: str | None = None
+
+    def __call__(self, source: str, entries: Iterable[Entry | Failure]) -> None:
+        """Store the works of a source, some at a time; what is wrong with one leaves the others alone."""
+        self.tally.sources.append(source)
+        doubts, names = Doubts.of(self.store), set[str]()
+        matcher = Matcher(self.store, doubts)
+        for group in _grouped(entries):
+            with self.store.transaction():
+                for entry in group:
+                    self._bring(source, entry, matcher, names)
+                doubts.save()
+
+    def _bring(self, source: str, entry: Entry | Failure, matcher: Matcher, names: set[str]) -> None:
+        if isinstance(entry, Failure):
+            self.tally.failed.append(entry)
+            return
+        name = f"{source}:{entry.key}"
+        if name in names:
+            former = self.tally.citations.place(name)
+            reason = f"{entry.key!r} is what the work at {former} is called already: give each a key of its own"
+            self.tally.failed.append(Failure(entry.place, reason))
+            return
+        self.tally.noted += [Failure(entry.place, note) for note in entry.notes]
+        work = self._own(source, entry)
+        names.add(name)
+        self.tally.citations.add(entry.place, name, work)
+        same, doubtful = matcher(name, work)
+        self.tally.doubts += matcher.doubts.add(doubtful)
+        records = {each: record for place in same for each, record in records_of(self.store, place).items()}
+        self.put(same[0] if same else (COLLECTION + source, entry.key), {**records, name: work}, same)
+
+    def _own(self, source: str, entry: Entry) -> Work:
+        """The work with the source's name among its identifiers, what it defines, and no citation of itself."""
+        work = entry.work
+        identifiers = (*work.identifiers, Identifier(source, entry.key))
+        own = set(map(str, identifiers))
+        cited = tuple(link for link in work.citations if link.kind != "cites" or link.key not in own)
+        if len(cited) < len(work.citations):
+            self.tally.noted.append(Failure(entry.place, "it cites itself: that citation is left out"))
+        terms = defined_terms(work.abstract) if work.kind == DEFINITION else ()
+        tags = (*work.tags, *(Tag("term", term) for term in terms))
+        license = license_of(work.license) or license_of(self.license)
+        # How a text begins is text: without a license, a work that has no title is called by its key.
+        title = work.title or (license and work.abstract[:OPENING]) or entry.key
+        return replace(
+            work, title=title, identifiers=identifiers, citations=cited, tags=tags, license=license, sources=(source,)
+        )
+
+    def put(self, place: Place, records: Mapping[str, Work], replaced: Iterable[Place]) -> None:
+        """Store at `place` what all records tell of one work, instead of the documents at `replaced`."""
+        collection, key = place
+        former = list(replaced)
+        document = document_of(merged(records), key, records.values())
+        self.tally.unlicensed += document.license is None
+        for other in former:
+            if other != place:
+                self.store.remove(other[0], [other[1]])
+        if former == [place] and document == self.store.document(*place):
+            self.tally.unchanged += 1
+        else:
+            path = f"{collection.removeprefix(COLLECTION)}/{key}"
+            change = self.prepare(collection, document, blocks_of_parts(document), path)
+            self.store.put(collection, change)
+            self.tally.chunks += len(change.chunks)
+            self.tally.added += not former
+            self.tally.updated += bool(former)
+            self.tally.merged += bool(former) and len(records) > 1
+        if len(records) > 1:
+            self.store.keep_records(*place, {name: dump(work) for name, work in records.items()})
+
+
+def _grouped(entries: Iterable[Entry | Failure]) -> Iterator[list[Entry | Failure]]:
+    group: list[Entry | Failure] = []
+    for entry in entries:
+        group.append(entry)
+        if len(group) == GROUP:
+            yield group
+            group = []
+    yield group
+
+
+def _few(failures: list[Failure]) -> list[Failure]:
+    more = len(failures) - MOST_TOLD
+    if more <= 0:
+        return failures
+    return [*failures[:MOST_TOLD], Failure(failures[MOST_TOLD].path, f"and {more} more like this")]
+
+
+def blocks_of_parts(document: Document) -> tuple[Block, ...]:
+    """The paragraphs of each part of a document, under the part's headings."""
+    return tuple(_blocks(document))
+
+
+def _blocks(document: Document) -> Iterator[Block]:
+    for part in document.parts:
+        start, end = part.span
+        for block in plain_blocks(document.text[start:end]):
+            yield Block(start + block.start, start + block.end, block.kind, part.headings)

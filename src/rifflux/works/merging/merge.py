@@ -1,0 +1,62 @@
+"""One work from what several sources tell of it.
+
+The result depends on what they tell and not on the order they came in, so importing a source again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rifflux.works.model import WORK, Work
+
+__all__ = ["merged"]
+
+
+def merged(records: Mapping[str, Work]) -> Work:
+    """The work that all records, by the name their source has for it, describe together.
+
+    Names, tags and citations are joined. The fullest title, list of authors and text win, the earliest date, and the
+    venue and kind of the first source by name that has one. Where licenses differ, all of them hold.
+    """
+    works = [records[name] for name in sorted(records)]
+    if len(works) == 1:
+        return works[0]
+    text = max(works, key=lambda work: (_size(work), work.abstract))
+    date = _earliest(works)
+    return Work(
+        title=max((work.title for work in works), key=lambda title: (not title.isupper(), len(title), title)),
+        abstract=max((work.abstract for work in works), key=lambda abstract: (len(abstract), abstract)),
+        authors=max((work.authors for work in works), key=lambda names: (len(names), sum(map(len, names)), names)),
+        year=int(date[:4]) if date else None,
+        venue=_first(work.venue for work in works),
+        identifiers=_joined(work.identifiers for work in works),
+        tags=_joined(work.tags for work in works),
+        passages=text.passages or max((work.passages for work in works), key=len),
+        citations=_joined(work.citations for work in works),
+        license=" AND ".join(sorted({work.license for work in works if work.license})) or None,
+        kind=_first(work.kind for work in works if work.kind != WORK) or WORK,
+        date=date,
+        updated=max((work.updated for work in works if work.updated), default=None),
+        sources=tuple(sorted({source for work in works for source in work.sources})),
+        metadata={name: value for work in reversed(works) for name, value in work.metadata.items()},
+    )
+
+
+def _size(work: Work) -> int:
+    return sum(len(passage.text) for passage in work.passages)
+
+
+def _earliest(works: Sequence[Work]) -> str | None:
+    """The earliest year that is told, as exactly as it is told."""
+    dates = [work.date or f"{work.year:04}" for work in works if work.date or work.year]
+    year = min((date[:4] for date in dates), default=None)
+    return min((date for date in dates if date[:4] == year), key=lambda date: (-len(date), date), default=None)
+
+
+def _first(values: Iterable[str]) -> str:
+    return next(filter(None, values), "")
+
+
+def _joined(groups: Iterable[Sequence[Any]]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(each for group in groups for each in group))

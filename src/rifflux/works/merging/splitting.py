@@ -1,0 +1,68 @@
+"""Taking apart again what was joined to one work, and was two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rifflux.errors import InvalidArgument
+from rifflux.works import Work, parse_identifier
+from rifflux.works.merging.doubts import Doubts
+from rifflux.works.merging.importing import Bring
+from rifflux.works.merging.match import Likeness, compare
+from rifflux.works.merging.matching import COLLECTION, Place, records_of
+
+__all__ = ["named_records", "part"]
+
+Records = Mapping[str, Work]
+
+
+def named_records(records: Records, told: str) -> list[str]:
+    """The names of the records that somebody calls `told`: that of one record, or an identifier that several have."""
+    if told in records:
+        return [told]
+    identifier = parse_identifier(told)
+    named = [name for name in sorted(records) if name.partition(":")[2] == told]
+    return named or [name for name in sorted(records) if identifier in records[name].identifiers] or sorted(records)
+
+
+def part(bring: Bring, doubts: Doubts, place: Place, one: str, other: str) -> tuple[str, str]:
+    """Make two works of the document at `place`: that of the record called `one`, and that of the one called `other`.
+
+    The other records go with the one that they are like. Returns the names of both. Raises `InvalidArgument` if they
+    are one record.
+    """
+    records = records_of(bring.store, place)
+    first, second = _pair(records, one, other)
+    groups: dict[str, dict[str, Work]] = {first: {first: records[first]}, second: {second: records[second]}}
+    for name in sorted(set(records) - set(groups)):
+        groups[_side(name, records, (first, second), doubts)][name] = records[name]
+    stays = second if place == _own_place(second) else first
+    goes = first if stays == second else second
+    bring.store.keep_records(*place, {})
+    bring.put(place, groups[stays], [place])
+    bring.put(_own_place(goes), groups[goes], [])
+    return first, second
+
+
+def _pair(records: Records, one: str, other: str) -> tuple[str, str]:
+    ones, others = named_records(records, one), named_records(records, other)
+    pairs = sorted({(first, second) for first in ones for second in others if first != second})
+    if len(pairs) == 1 or (len(records) == 2 and pairs):
+        return pairs[0]
+    if len(records) == 1:
+        raise InvalidArgument(
+            f"{one!r} and {other!r} are not merged: they are one record of one source, {min(records)!r}; mend it there"
+        )
+    raise InvalidArgument(f"say which two records are two works: they are {', '.join(map(repr, sorted(records)))}")
+
+
+def _side(name: str, records: Records, leads: tuple[str, str], doubts: Doubts) -> str:
+    """With which of two records another one goes: the first that it is the same work as, and is not apart from."""
+    open_to = [lead for lead in leads if not doubts.are_apart(name, lead)] or list(leads)
+    same = [lead for lead in open_to if compare(records[name], records[lead]).likeness is Likeness.SAME]
+    return (same or open_to)[0]
+
+
+def _own_place(name: str) -> Place:
+    source, _, key = name.partition(":")
+    return COLLECTION + source, key

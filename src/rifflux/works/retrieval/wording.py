@@ -1,0 +1,159 @@
+"""What the wording of a question tells of what it is after: rules that can be read, tried one after the other.
+
+Words that ask are also terms of mathematics: a canonical divisor is no canonical paper, a comparison theorem compares
+nothing here, related rates are no related works. So a word tells something only next to what is spoken of in that way.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rifflux.text.analyzer import Analyzer
+from rifflux.text.theorems import named_results
+
+__all__ = ["foundational", "is_bare", "is_broad", "names_one", "recent", "worded"]
+
+_ONE = r"(?:paper|article|book|work|publication|preprint|monograph|thesis)"
+_MANY = (
+    r"(?:papers|articles|books|works|publications|preprints|monographs|theses|texts|textbooks|references|literature)"
+)
+_PUBLISHED = rf"(?:{_ONE}|{_MANY}|text|textbook|reference|source|sources|treatise|treatment|contributions?|account)"
+_NAME = r"(?:[A-Z]\.[ -]?)*[A-Z][^\W\d_]+(?:[-'’][^\W\d_]+)*"
+_STATEMENT = r"(?:theorem|lemma|proposition|corollary|conjecture|definition)"
+_DONE = r"(?<!proved)(?<!proven)(?<!shown)(?<!given)(?<!implied)(?<!obtained)(?<!induced)(?<!generated)(?<!defined)"
+_STUDY = r"(?:read|study|learn|know|understand|master)"
+
+_PREREQ = re.compile(
+    r"\bprerequisites?\b|\blearning path\b|\bbackground (?:for|needed|required|reading|knowledge|material)\b"
+    r"|^\W*before (?:reading|studying|learning|tackling)\b"
+    r"|\b(?:what|which|reading|papers|books)\b.*\bbefore (?:I |we |one )?(?:read|study|learn|tackl)(?:ing)?\b"
+    rf"|^\W*(?:what|which|things|topics|papers|books|material)\b.*\b(?:to|should \w+|must \w+|do \w+) {_STUDY}\b"
+    r".*\b(?:before|first|prior to|to understand|in order to)\b"
+    r"|\b(?:required|needed|necessary) to understand\b",
+    re.I,
+)
+_RELATED = re.compile(
+    rf"\b(?:{_ONE}|{_MANY}|research) (?:(?:that|which) (?:are|is) )?(?:closely |most )?(?:related|similar|akin) to\b"
+    rf"|\b(?:related|similar) (?:{_ONE}|{_MANY}|research)\b"
+    r"|\b(?:results|theorems) similar to\b"
+    r"|^\W*(?:(?:what is|anything|something|find|more|show me) )?(?:closely )?(?:related|similar) to"
+    r"(?! (?:an?|its|each|some|every|any)\b)"
+    rf"|\b(?:papers?|articles?|books?|preprints?|publications?) like\b|^\W*more like\b|\b(?:who|what) cites\b"
+    rf"|\b(?:{_ONE}|{_MANY}) (?:that |which )?(?:cit(?:e|es|ing)|(?:are |is )?cited by)\b",
+    re.I,
+)
+_FOUNDATIONAL = re.compile(
+    r"\b(?:foundational|seminal|pioneering|groundbreaking)\b|\bfoundations of\b"
+    rf"|\b(?:classic|classical|canonical|fundamental|landmark|standard|influential|original|historical) {_PUBLISHED}\b",
+    re.I,
+)
+_SURVEY = re.compile(
+    r"(?<!sample )(?<!household )(?<!field )\bsurveys? (?:of|on|about|articles?|papers?)\b|\b(?:a|any|recent) survey\b"
+    r"|(?<!sample )(?<!household )(?<!field )(?<=\w )surveys?\W*$"
+    r"|\boverviews?\b|\bintroductions? to\b|\bstate of the art\b|\bliterature on\b|\breading list\b|\btextbooks?\b"
+    r"|\b(?:references?|papers|books|works) (?:on|about)\b|\b(?:references|papers|books) for\b"
+    r"|\bliterature reviews?\b|\breview (?:articles?|papers?)\b",
+    re.I,
+)
+_RECENT = re.compile(
+    r"\brecent\b(?! common)|\bthis year\b"
+    rf"|\b(?:latest|newest|current|new) (?:\w+ )?"
+    rf"(?:{_MANY}|results|research|work|advances|developments|progress|trends)\b"
+    r"|\bcurrent (?:state of the art|state of (?:research|knowledge))\b",
+    re.I,
+)
+_NUMBERED = re.compile(rf"\b(?:{_STATEMENT}|tag)\s+[\d(]?[\w.]*\d|\breference for\b", re.I)
+_BY = re.compile(rf"\b(?i:{_ONE}|{_STATEMENT}|result)\b(?:\s+\S+){{0,12}}?{_DONE}\s+by\s+{_NAME}")
+_MANY_BY = re.compile(rf"\b(?i:{_ONE}|{_MANY}|{_STATEMENT}|results?)\s+(?:by|of)\s+{_NAME}")
+_ENDS_BY = re.compile(rf"\S+{_DONE}\s+by\s+{_NAME}(?:(?:\s*,|\s+and|\s+&|,\s+and)?\s+{_NAME})*\W*$")
+
+#: The rules in their order: what holds first decides.
+_RULES = (
+    ("prereq", _PREREQ),
+    ("related", _RELATED),
+    ("lookup", _BY),
+    ("survey", _FOUNDATIONAL),
+    ("survey", _SURVEY),
+    ("lookup", _NUMBERED),
+    ("lookup", _MANY_BY),
+    ("lookup", _ENDS_BY),
+)
+
+_WORD = re.compile(r"[^\W\d_]+")
+#: What may be said around the name of a result without asking for anything else.
+_ASIDE = frozenset(
+    {"define", "definition", "exact", "find", "general", "name", "precise", "proof", "proofs", "prove", "proved"}
+    | {"show", "state", "statement", "the", "version", "what"}
+)
+#: How words that describe end or read: at the beginning of a question their capital says nothing.
+_DESCRIBES = re.compile(
+    r"(?:\w+(?:al|ic|ive|ous|ed|ing|[ts]ion|ity|ness|ment|ial|ent|ant|ible|able|ary|ory|ian)"
+    r"|current|comparison|related|similar|simple|double|perfect|chain|vector|line|base|limit|ring|group|set|flat|parallel"
+    r"|large|small|fast|slow|real|complex|random|graph|string|search|matrix|data|number|tree|network|cover|word|time)\Z",
+    re.I,
+)
+#: Of a result, a version may be asked for by so many words.
+_RESULT = re.compile(
+    r"(?:theorem|lemma|proposition|corollary|conjecture|criterion|inequality|formula|duality)s?\Z", re.I
+)
+_VERSION = 3
+#: So few words that mean something are a broad question.
+_BROAD = 2
+
+
+def worded(text: str) -> tuple[str, str] | None:
+    """The intent that the wording tells, and the words that do."""
+    for name, rule in _RULES:
+        if found := rule.search(text):
+            return name, found[0].strip()
+    return None
+
+
+def names_one(text: str, analyzer: Analyzer) -> str:
+    """The named result or object that a question asks for, and hardly anything else; empty where there is none."""
+    for name in named_results(text):
+        first = re.split(r"[\s'’-]", name, maxsplit=1)[0]
+        capital = text.lstrip().startswith(name) and _DESCRIBES.match(first) and not re.match(r"\w+[-'’]", name)
+        rest = [word for word in _content(text.replace(name, " "), analyzer) if word.lower() not in _ASIDE]
+        most = _VERSION if _RESULT.search(name) and _begins(text, name, analyzer) else 1
+        if not capital and len(rest) <= most:
+            return name
+    return ""
+
+
+def _begins(text: str, name: str, analyzer: Analyzer) -> bool:
+    """Whether nothing that means something stands before a name."""
+    before = _content(text.partition(name)[0], analyzer)
+    return all(word.lower() in _ASIDE for word in before)
+
+
+def is_bare(text: str, analyzer: Analyzer) -> bool:
+    """Whether a question is words without a sentence."""
+    words = _WORD.findall(text)
+    return bool(words) and all(map(analyzer.of_word, words))
+
+
+def is_broad(text: str, analyzer: Analyzer) -> bool:
+    """Whether a question is one or two plain words."""
+    plain = all(char.isalpha() or char in " -?.'’" for char in text.strip())
+    return plain and 0 < len(_content(text, analyzer)) <= _BROAD
+
+
+def foundational(text: str) -> str:
+    """The words that ask for what others are built on; empty where there are none."""
+    return _first(_FOUNDATIONAL, text)
+
+
+def recent(text: str) -> str:
+    """The words that ask for what is new; empty where there are none."""
+    return _first(_RECENT, text)
+
+
+def _first(rule: re.Pattern[str], text: str) -> str:
+    found = rule.search(text)
+    return found[0].strip() if found else ""
+
+
+def _content(text: str, analyzer: Analyzer) -> list[str]:
+    """The words that mean something."""
+    return [word for word in _WORD.findall(text) if analyzer.of_word(word)]

@@ -1,0 +1,191 @@
+"""Memories: saved if they matter, not twice, superseded with their history, forgotten in time."""
+
+from __future__ import annotations
+
+import pytest
+
+from rifflux.errors import InvalidArgument, NotFound
+from rifflux.index import open_index
+from rifflux.memories import Memories, Rules
+from rifflux.types import Scope
+
+DAY = 86_400.0
+
+
+class Clock:
+    def __init__(self):
+        self.time = 1_800_000_000.0
+
+    def __call__(self):
+        return self.time
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def index():
+    with open_index(":memory:", model="hash") as index:
+        yield index
+
+
+@pytest.fixture
+def memories(index, clock):
+    return at(index.memories, clock)
+
+
+def at(memories: Memories, clock) -> Memories:
+    memories._now = clock
+    return memories
+
+
+def contents(recalled):
+    return [memory.content for memory, _ in recalled.memories]
+
+
+class TestSaving:
+    @pytest.mark.parametrize(
+        ("importance", "confidence", "outcome"),
+        [(7, 0.7, "saved"), (6, 1.0, "refused"), (10, 0.69, "refused"), (10, 0.0, "refused")],
+    )
+    def test_what_matters_is_saved(self, memories, importance, confidence, outcome):
+        saved = memories.add("Ann likes tea", importance=importance, confidence=confidence)
+        assert saved.outcome == outcome
+        assert bool(memories.all()) == (outcome == "saved")
+        assert bool(saved.reason) == (outcome == "refused")
+
+    def test_the_same_is_saved_once_and_confirmed(self, memories, clock):
+        first = memories.add("Ann likes green tea in the morning", confidence=0.8, expires_at=clock.time + DAY).memory
+        clock.time += 10
+        again = memories.add("Ann likes green tea in the morning!", importance=9)
+        assert again.outcome == "duplicate"
+        (kept,) = memories.all()
+        assert (kept.id, kept.importance, kept.confidence, kept.version) == (first.id, 9, 1.0, 2)
+        assert (kept.created_at, kept.updated_at, kept.expires_at) == (clock.time - 10, clock.time, None)
+        assert memories.add("Bob plays chess on Sundays").outcome == "saved"
+
+    def test_what_is_superseded_stays_as_history(self, memories):
+        old = memories.add("Ann lives in Oslo").memory
+        new = memories.add("Ann lives in Bergen", supersedes=old.id).memory
+        newer = memories.add("Ann lives in Paris", supersedes=new.id).memory
+        assert [memory.content for memory in memories.all()] == ["Ann lives in Paris"]
+        assert [memory.version for memory in memories.history(newer.id)] == [3, 2, 1]
+        assert memories.get(old.id).superseded_by == new.id
+        assert contents(memories.search("where does Ann live")) == ["Ann lives in Paris"]
+        with pytest.raises(NotFound):
+            memories.add("x y z", supersedes="none")
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"content": " "},
+            {"content": "x" * 4001},
+            {"importance": 11},
+            {"importance": True},
+            {"confidence": 1.5},
+            {"confidence": float("nan")},
+            {"category": ""},
+            {"expires_at": "someday"},
+            {"expires_at": float("inf")},
+        ],
+    )
+    def test_what_cannot_be_meant_is_refused(self, memories, wrong):
+        with pytest.raises(InvalidArgument):
+            memories.add(**{"content": "Ann likes tea"} | wrong)
+        assert memories.all() == []
+
+
+class TestTime:
+    def test_categories_have_their_time_to_live(self, memories, clock):
+        memories.add("Ann is writing a letter now", category="context")
+        memories.add("Ann was born in Oslo")
+        clock.time += 7 * DAY
+        assert len(memories.all()) == 2
+        clock.time += 1
+        assert contents(memories.search("Ann")) == ["Ann was born in Oslo"]
+
+    def test_expired_is_strictly_before_now(self, memories, clock):
+        memories.add("Ann likes tea", expires_at=clock.time + 5)
+        clock.time += 5
+        assert contents(memories.search("tea")) == ["Ann likes tea"]
+        clock.time += 0.5
+        assert contents(memories.search("tea")) == []
+        assert len(memories.all(everything=True)) == 1
+
+    def test_the_expired_are_deleted_in_the_end(self, memories, clock):
+        memories.add("Ann likes tea", expires_at=clock.time)
+        clock.time += 90 * DAY - 1
+        assert memories.purge() == 0
+        clock.time += 1
+        assert memories.purge() == 1
+        assert memories.all(everything=True) == []
+
+
+class TestRecalling:
+    def test_confidence_is_judged_before_ranking(self, index, clock):
+        lenient = at(index.memories, clock)
+        lenient.rules = Rules(least_confidence=0.0, least_importance=1)
+        for number in range(50):
+            lenient.add(f"tea tea number {number} {'abcdefghij'[number % 10] * 9}", confidence=0.69)
+        lenient.add("Ann likes tea", confidence=0.7)
+        assert contents(at(index.memories, clock).search("tea", limit=5)) == ["Ann likes tea"]
+
+    def test_recalling_counts_as_use(self, memories, clock):
+        memories.add("Ann likes tea")
+        memories.add("Bob plays chess on Sundays")
+        for _ in range(3):
+            clock.time += 1
+            memories.search("who likes tea", limit=1)
+        uses = {memory.content: (memory.uses, memory.used_at) for memory in memories.all()}
+        assert uses == {"Ann likes tea": (3, clock.time), "Bob plays chess on Sundays": (0, None)}
+
+    def test_scores_are_explained_to_the_last_bit(self, memories):
+        for text in ("Ann likes tea", "Ann likes coffee", "Bob plays chess"):
+            memories.add(text)
+        for _, hit in memories.search("what does Ann like").memories:
+            parts = hit.because("rerank:recall").detail
+            assert sum(parts.values()) == pytest.approx(hit.score, abs=1e-9)
+            assert {"freshness", "usage", "importance"} <= set(parts)
+
+    def test_the_recent_and_the_used_score_higher_for_it(self, memories, clock):
+        memories.add("Ann's locker code is 1234 red")
+        clock.time += 200 * DAY
+        memories.add("Ann's locker code is 9876 blue")
+        memories.search("blue", limit=1)
+        found = memories.search("what is Ann's locker code").memories
+        parts = {memory.content[-4:]: hit.because("rerank:recall").detail for memory, hit in found}
+        for name in ("freshness", "usage"):
+            assert parts["blue"][name] > parts[" red"][name]
+
+    def test_categories_narrow(self, memories):
+        memories.add("Ann likes tea", category="preference")
+        memories.add("tea was bought on Monday", category="event")
+        assert contents(memories.search("tea", category="event")) == ["tea was bought on Monday"]
+
+    def test_forgotten_is_gone(self, memories):
+        memory = memories.add("Ann likes tea").memory
+        with pytest.raises(NotFound, match="memories list"):
+            memories.forget(memory.id, "none")
+        assert memories.forget(memory.id) == 1
+        assert contents(memories.search("tea")) == []
+
+    @pytest.mark.parametrize(("limit", "pool"), [(1, 4), (3, 12), (5, 20), (10, 40), (20, 40)])
+    def test_the_pool_is_four_times_the_page(self, limit, pool):
+        from rifflux.memories.profile import memory_pool
+
+        assert memory_pool(limit) == pool
+
+
+def test_memories_are_their_users(index):
+    ann, bob = (index.scoped(Scope(user)).memories for user in ("ann", "bob"))
+    memory = ann.add("Ann likes tea").memory
+    assert contents(bob.search("tea")) == []
+    assert bob.all(everything=True) == []
+    with pytest.raises(NotFound):
+        bob.get(memory.id)
+    with pytest.raises(NotFound):
+        bob.forget(memory.id)
+    assert bob.add("Ann likes tea").outcome == "saved"
+    assert contents(ann.search("tea")) == ["Ann likes tea"]

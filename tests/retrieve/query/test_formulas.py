@@ -1,0 +1,60 @@
+"""A formula in a question is searched as a whole, so that what has it comes before what has its letters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rifflux
+from rifflux import Document
+from rifflux.retrieve.query.formulas import formulas
+from rifflux.text.analyzer import analyzer
+from rifflux.types import Query
+
+
+def _found(text: str, mathematics: str = "notation") -> list[str]:
+    query = Query(text, semantic_text=text)
+    return [formula for formula, _ in formulas(query, analyzer("english", mathematics))]
+
+
+@pytest.mark.parametrize(
+    ("question", "formula"),
+    [
+        (r"is $R^1f_*\mathcal{F}$ coherent", "R^1 f_star F"),
+        ("exactness of Hom_R(M, N) in both arguments", "Hom_R M N"),
+        ("the limit of H¹(X, 𝒪_X) over n", "H^1 X O_X"),
+    ],
+)
+def test_a_formula_is_recognised_within_a_sentence(question: str, formula: str) -> None:
+    assert _found(question) == [formula]
+
+
+@pytest.mark.parametrize("question", ["Noetherian rings", "Hahn-Banach theorem", "a ring", "X", "NASA ESA"])
+def test_words_are_no_formula(question: str) -> None:
+    assert _found(question) == []
+
+
+def test_only_indexes_that_read_notation_search_formulas_so() -> None:
+    assert _found("H^1(X, O_X)", "latex") == []
+
+
+@pytest.mark.parametrize("question", ["ℱ ⊗ 𝒢 → ℋ", r"$\mathcal F\otimes\mathcal G\to\mathcal H$", "F (x) G -> H"])
+def test_what_has_the_formula_comes_first_in_any_notation(question: str) -> None:
+    others = [Document(f"other {n}", f"something else about rings and ideals, number {n}") for n in range(9)]
+    letters = Document("letters", r"$\mathcal{H}$, $\mathcal{G}$, $\mathcal{F} \oplus \mathcal{F}$, $\otimes$, $F$")
+    formula = Document("formula", r"a natural map $\mathcal{F} \otimes \mathcal{G} \to \mathcal{H}$ of sheaves")
+    with rifflux.open(":memory:", profile="works", model="hash:64") as index:
+        index.add(letters, formula, *others, embed=False)
+        results = index.search(question, mode="lexical")
+    assert results[0].document == "formula"
+    assert any("is a formula" in note for note in results.trace.notes)
+
+
+def test_an_index_keeps_the_way_it_reads_mathematics(tmp_path: Path) -> None:
+    path = tmp_path / "works.db"
+    with rifflux.open(path, profile="works", model="hash:64") as index:
+        index.add(Document("a", r"on $\mathcal{O}_X$-modules"), embed=False)
+    with rifflux.open(path, model="hash:64") as index:
+        assert index.analyzer.mathematics == "notation"
+        assert [hit.document for hit in index.search("𝒪_X", mode="lexical")] == ["a"]

@@ -1,0 +1,141 @@
+"""Reranking as users meet it: through Index.search."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import rifflux
+from rifflux.errors import InvalidArgument
+from rifflux.models.hashing import HashEmbedder
+from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RERANKERS, Rerank, RerankSettings, Scored
+from rifflux.retrieve.steps.rerank.features import Features
+from rifflux.types import Document
+
+
+@pytest.fixture
+def index():
+    with rifflux.open(":memory:", model=HashEmbedder()) as index:
+        index.add(*(Document(f"d{number}", f"cache entry {number} of {number * 7 % 30}") for number in range(40)))
+        yield index
+
+
+def test_by_name(index):
+    found = index.search("cache entry 7", rerank="features")
+    assert found.trace.reranker == "features"
+    assert found[0].because("rerank:features").rank == 1
+    assert "rerank" in found.trace.milliseconds
+    plain = index.search("cache entry 7")
+    assert plain.trace.reranker is None
+    assert {each.chunk_id for each in index.search("cache entry 7", top_k=20, rerank="features")} == {
+        each.chunk_id for each in index.search("cache entry 7", top_k=20)
+    }
+    assert plain[0].because("rerank:features") is None
+
+
+def test_the_same_search_has_the_same_result(index):
+    one, two = (index.search("cache entry 3", rerank="features").hits for _ in range(2))
+    assert one == two
+
+
+def test_by_mode(index):
+    found = index.search("cache entry", mode="hybrid-rerank")
+    assert (found.trace.mode, found.trace.reranker) == ("hybrid", DEFAULT_RERANKER)
+    other = index.search("cache", mode="hybrid-rerank", rerank="maxsim").trace
+    assert other.degraded[0].startswith("rerank: maxsim")
+
+
+@pytest.mark.parametrize("mode", ["lexical", "semantic"])
+def test_in_a_single_channel(index, mode):
+    found = index.search("cache entry 7", mode=mode, rerank="features", top_k=30)
+    scores = [each.score for each in found]
+    assert scores == sorted(scores, reverse=True)
+    assert len(scores) == 30
+
+
+def test_by_value(index):
+    class Backwards:
+        name = "backwards"
+
+        def __call__(self, query, hits):
+            return Scored(np.arange(len(hits), dtype=np.float64))
+
+    plain = index.search("cache", top_k=20)
+    turned = index.search("cache", top_k=20, rerank=Rerank(Backwards()))
+    assert [each.document for each in turned] == [each.document for each in plain][::-1]
+
+
+def test_no_more_rows_are_read_than_the_page_and_the_reranker_need(index, monkeypatch):
+    read, hydrate = [], index.store.hydrate
+
+    def counted(ranking, *trails):
+        read.append(len(ranking))
+        return hydrate(ranking, *trails)
+
+    monkeypatch.setattr(index.store, "hydrate", counted)
+    for top_k, group in ((3, None), (12, None), (3, "document")):
+        index.search("cache", top_k=top_k, rerank=Rerank(Features(index.resources), top=7), group=group)
+    # What groups looks at everything that was found.
+    assert read[:2] == [7, 12]
+    assert read[2] == 40
+
+
+def test_a_reranker_that_cannot_leaves_the_order_and_says_so(index):
+    plain, tried = index.search("cache entry 7"), index.search("cache entry 7", rerank="maxsim")
+    assert tried.hits == plain.hits
+    assert tried.trace.reranker is None
+    assert tried.trace.degraded == (
+        "rerank: maxsim was left out: the embedder gives vectors of texts only, not of their tokens",
+    )
+
+
+@pytest.mark.parametrize("name", ["", "nosuch", "Features"])
+def test_an_unknown_reranker(index, name):
+    if name:
+        with pytest.raises(InvalidArgument, match=", ".join(RERANKERS)):
+            index.search("cache", rerank=name)
+
+
+@pytest.mark.parametrize(("name", "missing"), [("cross-encoder", "rerank_model"), ("llm", "llm_url")])
+def test_a_reranker_without_its_settings(index, name, missing):
+    with pytest.raises(InvalidArgument, match=missing):
+        index.search("cache", rerank=name)
+
+
+@pytest.mark.parametrize("deadline", [0, -1, float("nan"), "200", True])
+def test_deadlines_that_cannot_be_meant(index, deadline):
+    with pytest.raises(InvalidArgument, match="deadline_ms"):
+        index.search("cache", deadline_ms=deadline)
+
+
+def test_a_hanging_reranker_is_left_out(index):
+    release = threading.Event()
+
+    class Hanging:
+        name = "hanging"
+
+        def __call__(self, query, hits):
+            release.wait(60)
+            return Scored(np.zeros(len(hits)))
+
+    stage = Rerank(Hanging())
+    plain = index.search("cache entry 7")
+    reasons = []
+    for _ in range(12):
+        # Long enough for the search alone on a busy machine.
+        found = index.search("cache entry 7", rerank=stage, deadline_ms=400)
+        reasons += found.trace.degraded
+        assert found.trace.reranker is None
+        assert found.hits == plain.hits
+    release.set()
+    assert reasons[:4] == ["rerank: hanging was left out: it was not done in time"] * 4
+    assert reasons[4:] == ["rerank: hanging was left out: still busy with 4 earlier requests"] * 8
+
+
+def test_where_models_are_is_told_when_opening(tmp_path):
+    settings = RerankSettings(cross_encoder=str(tmp_path / "nowhere"), llm_key="secret")
+    assert "secret" not in repr(settings)
+    with rifflux.open(":memory:", model=HashEmbedder(), rerankers=settings) as index:
+        index.add(Document("d", "cache"))
+        (reason,) = index.search("cache", rerank="cross-encoder").trace.degraded
+    assert "nowhere" in reason

@@ -1,0 +1,46 @@
+"""What is only for the record is written together, and not lost to a write that fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from rifflux.service.write_behind import Batch
+
+
+def test_entries_are_written_together_once_the_first_has_waited() -> None:
+    written: list[list[int]] = []
+    moments = iter([0.0, 0.2, 0.4, 1.2, 1.2])
+    batch = Batch(written.append, seconds=1.0, now=lambda: next(moments))
+    for entry in (1, 2):
+        batch.add(entry)
+    assert written == []
+    batch.add(3)
+    assert written == [[1, 2, 3]]
+
+
+def test_what_could_not_be_written_is_written_with_what_follows() -> None:
+    written: list[list[int]] = []
+
+    def write(entries: list[int]) -> None:
+        if entries == [1]:
+            raise OSError("the disk is full")
+        written.append(entries)
+
+    batch = Batch(write, now=lambda: 0.0)
+    batch.add(1)
+    with pytest.raises(OSError, match="full"):
+        batch.flush()
+    batch.add(2)
+    batch.flush()
+    assert written == [[1, 2]]
+
+
+def test_unwanted_entries_are_not_written() -> None:
+    written: list[list[int]] = []
+    batch = Batch(written.append, now=lambda: 0.0)
+    for entry in (1, 2, 3):
+        batch.add(entry)
+    batch.drop(lambda entry: entry == 2)
+    batch.flush()
+    batch.flush()
+    assert written == [[1, 3]]

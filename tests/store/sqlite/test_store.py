@@ -1,0 +1,317 @@
+"""The SQLite store fulfils the contract, and guards its file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rifflux.errors import (
+    Busy,
+    DamagedIndex,
+    InvalidArgument,
+    NewerIndex,
+    NotAnIndex,
+    NotFound,
+    OutOfScope,
+    UnusableIndex,
+)
+from rifflux.store import open_store
+from rifflux.store.base import Event, FieldWeights, FileState, Store
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection import connect, patience
+from rifflux.store.sqlite.connection.schema import MIGRATIONS, SCHEMA_VERSION
+from rifflux.testing import GenerationContract, OwnerContract, StoreContract, change, words
+from rifflux.types import Filter
+
+
+class TestSqliteFile(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore.open(str(tmp_path / "index.db"))
+        yield store
+        store.close()
+
+
+class TestSqliteGenerations(GenerationContract):
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore.open(str(tmp_path / "index.db"))
+        yield store
+        store.close()
+
+
+class TestSqliteView(StoreContract):
+    """A named owner's view is a store like any other, however much others hold."""
+
+    @pytest.fixture
+    def store(self) -> Iterator[Store]:
+        opened = SqliteStore.open(":memory:")
+        for number, owner in enumerate(("", "bob", "ann2"), 1):
+            crowd(opened.of(owner), number * 10**12)
+        yield opened.of("ann")
+        opened.close()
+
+    def test_a_store_in_use_is_sound(self, store: Store) -> None:
+        self._embedded(store, {"a": (1, 0)})
+        store.remove("c", ["a"])
+        with pytest.raises(OutOfScope, match="whole index"):
+            store.check()
+
+
+def crowd(store: Store, first_id: int) -> None:
+    """Fill a view with documents like those of the contract, under the same collections and keys."""
+    for number, key in enumerate(("a", "b", "x/1.txt", "README.md", "alpha")):
+        put = change(key, f"text of {key}: cache words rivers one two", "red car", title="cache", first_id=first_id)
+        store.put("c", put)
+        first_id += 10
+        store.record(Event("judgement", "how long", "c", key))
+        store.put_file("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None)
+
+
+class TestSqliteOwners(OwnerContract):
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore.open(str(tmp_path / "index.db"))
+        yield store
+        assert [problem for problem in store.check() if "have no vector" not in problem.what] == []
+        store.close()
+
+
+class TestSqliteMemory(StoreContract):
+    @pytest.fixture
+    def store(self) -> Iterator[Store]:
+        store = SqliteStore.open(":memory:")
+        yield store
+        store.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """An index file that holds one document."""
+    path = tmp_path / "index.db"
+    store = SqliteStore.open(str(path))
+    store.put("c", change("a", "some words"))
+    store.close()
+    return path
+
+
+def test_what_was_written_is_there_when_opened_again(path: Path) -> None:
+    store = SqliteStore.open(str(path), create=False)
+    assert len(store.match(words("words"), 5, FieldWeights())) == 1
+    assert store.schema_version == SCHEMA_VERSION
+
+
+def test_a_missing_file_is_not_made_unless_asked(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="rifflux index"):
+        SqliteStore.open(str(tmp_path / "none.db"), create=False)
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_missing_folders_are_made_with_a_new_index(tmp_path: Path) -> None:
+    SqliteStore.open(str(tmp_path / "a" / "b" / "index.db")).close()
+    assert (tmp_path / "a" / "b" / "index.db").is_file()
+
+
+@pytest.mark.parametrize("content", [b"hello, this is text", b"%PDF-1.4 ..."])
+def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(NotAnIndex, match="not a Rifflux index"):
+        SqliteStore.open(str(path))
+    assert path.read_bytes() == content
+
+
+def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table t (x)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(NotAnIndex, match="another program"):
+        SqliteStore.open(str(path))
+    assert path.read_bytes() == before
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotAnIndex, match="folder"):
+        SqliteStore.open(str(tmp_path))
+
+
+def test_an_empty_file_becomes_an_index(tmp_path: Path) -> None:
+    path = tmp_path / "empty.db"
+    path.touch()
+    store = SqliteStore.open(str(path))
+    assert store.counts()["chunks"] == 0
+
+
+def test_an_index_of_a_newer_version_is_refused(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    connection.pragma("user_version", SCHEMA_VERSION + 1)
+    connection.close()
+    with pytest.raises(NewerIndex, match="upgrade"):
+        SqliteStore.open(str(path))
+
+
+def test_a_truncated_index_says_so(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+    with pytest.raises((DamagedIndex, NotAnIndex)):
+        _use(path)
+
+
+def _use(path: Path) -> None:
+    """Open an index and read all of it; what is damaged shows at the latest in the check."""
+    store = SqliteStore.open(str(path))
+    store.counts()
+    store.match(words("words"), 5, FieldWeights())
+    if problems := store.check():
+        raise DamagedIndex(problems[0].what)
+
+
+def test_doctor_finds_a_damaged_word_index(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute("delete from chunk_terms")
+    connection.close()
+    store = SqliteStore.open(str(path))
+    assert any("word index" in problem.what for problem in store.check())
+
+
+def test_doctor_finds_vectors_of_an_older_text(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute("insert into model values (1, 'm', 'hash', 2, 'f', 'm', 'active')")
+    connection.execute("insert into vector (model, chunk, hash, data) values (1, 1, 99, zeroblob(8))")
+    connection.close()
+    store = SqliteStore.open(str(path))
+    assert any("older text" in problem.what for problem in store.check())
+
+
+def test_a_read_only_file_can_be_searched_but_not_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Root may write anything, so the check of permissions is what has to be told.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    store = SqliteStore.open(str(path))
+    assert store.read_only
+    assert len(store.match(words("words"), 5, FieldWeights())) == 1
+    with pytest.raises(UnusableIndex, match="cannot be written"):
+        store.put("c", change("b", "more"))
+
+
+def test_a_writer_that_waits_too_long_is_told_who_to_wait_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "BUSY_TIMEOUT_MS", 50)
+    first, second = SqliteStore.open(str(path)), SqliteStore.open(str(path))
+    with first.transaction(), pytest.raises(Busy, match="another process"):
+        second.put("c", change("b", "more"))
+    second.put("c", change("b", "more"))
+
+
+def test_readers_see_the_last_committed_state_while_a_writer_works(path: Path) -> None:
+    writer, reader = SqliteStore.open(str(path)), SqliteStore.open(str(path))
+    with writer.transaction():
+        writer.put("c", change("b", "fresh words"))
+        assert reader.counts()["documents"] == 1
+    assert reader.counts()["documents"] == 2
+
+
+def test_threads_may_share_a_store(path: Path) -> None:
+    store = SqliteStore.open(str(path))
+    failures: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for round in range(20):
+                store.put("c", change(f"{number}-{round}", "shared words"))
+                store.match(words("words"), 5, FieldWeights())
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert store.counts()["documents"] == 81
+
+
+def test_a_thread_reads_what_was_committed_while_another_is_in_a_transaction(path: Path) -> None:
+    store = SqliteStore.open(str(path))
+    found: list[int] = []
+
+    def read() -> None:
+        found.append(store.counts()["documents"])
+        found.append(len(store.match(words("fresh"), 5, FieldWeights())))
+
+    with store.transaction():
+        store.put("c", change("b", "fresh words"))
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join(20)
+        assert found == [1, 0]
+        assert store.counts()["documents"] == 2
+    read()
+    assert found == [1, 0, 2, 1]
+
+
+def test_a_thread_never_reads_from_a_file_that_took_the_place_of_its_own(path: Path, tmp_path: Path) -> None:
+    store, other = SqliteStore.open(str(path)), SqliteStore.open(str(tmp_path / "other.db"))
+    other.close()
+    found: list[int] = []
+    thread = threading.Thread(target=lambda: found.append(store.counts()["documents"]))
+    with store.transaction():
+        (tmp_path / "other.db").replace(path)
+        thread.start()
+    thread.join(20)
+    assert found == [1]
+
+
+def test_an_unknown_engine_names_those_there_are() -> None:
+    with pytest.raises(InvalidArgument, match="sqlite"):
+        open_store("oracle://x")
+
+
+def test_an_older_index_learns_the_terms_of_its_titles(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as past:
+        before = next(version for version, script in enumerate(MIGRATIONS) if "title_terms" in script)
+        past.setattr(connect, "MIGRATIONS", MIGRATIONS[:before])
+        past.setattr(connect, "SCHEMA_VERSION", before)
+        old, _ = connect.connect(str(path.with_name("old.db")), create=True)
+    long = "alpha beta gamma delta epsilon zeta eta theta iota"
+    for id, title in enumerate(("car red the red", long), 1):
+        old.execute(
+            "insert into document (id, owner, collection, key, path, kind, title) values (?, 0, 'c', ?, '', '', ?)",
+            (id, f"key {id}", title),
+        )
+        for chunk in (10 * id, 10 * id + 1):
+            old.execute(
+                "insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash) "
+                "values (?, ?, ?, 0, '[]', 'words', 0, 5, 1)",
+                (chunk, chunk, id),
+            )
+            old.execute(
+                "insert into chunk_terms (rowid, title, headings, body) values (?, ?, 'x', 'body')", (chunk, title)
+            )
+    old.close()
+    store = SqliteStore.open(str(path.with_name("old.db")))
+    ids = np.array([21, 11, 10])
+    assert store.titled(("red", "car", "the"), ids).tolist() == [11, 10]
+    assert store.titled(long.split(), ids).tolist() == []
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_in_metadata_is_found_by_a_filter(value: str, other: str) -> None:
+    store = SqliteStore.open(":memory:")
+    store.put("c", change("one", "words", metadata={"field": value}))
+    store.put("c", change("many", "words", metadata={"field": [other, value], "more": value}))
+    store.put("c", change("none", "words", metadata={"more": value}))
+    ids = store.match(words("words"), 9, FieldWeights()).ids
+    assert len(store.passing(Filter(metadata={"field": value}), ids)) == 2
+    assert len(store.passing(Filter(metadata={"field": [value, other]}), ids)) == 2
+    store.close()
