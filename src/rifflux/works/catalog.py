@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.session.identified import identified
+from rifflux.session.visible import closed_document, closed_hit
 from rifflux.store.base import Store
 from rifflux.text.schemes import SCHEMES
-from rifflux.types import Document, Failure, Filter, Hit, Progress, Ranking
+from rifflux.types import LICENSED, Document, Failure, Filter, Hit, Progress, Ranking, is_withheld
 from rifflux.works import Work, work_of
 from rifflux.works.licenses import license_of
 from rifflux.works.report import Doubt, WorksReport
-from rifflux.works.retrieval.identified import identified
-from rifflux.works.visible import WORKS, is_withheld, shown, shown_document
 
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
@@ -199,13 +199,13 @@ class Library:
         chunks = self._store.chunks_of(collection, key)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
-        work = work_of(shown_document(collection, document))
+        work = work_of(closed_document(collection, document))
         if is_withheld(collection, document.license):
             return Shelved(collection, key, work)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = ([edge.chunk for edge in self._store.linked(ids, incoming=way)] for way in (False, True))
         # That a work without a license cites this one is told by that work, and not to be told.
-        citing = tuple(hit for hit in self._hits(cited_by) if not is_withheld(hit.collection, hit.license))
+        citing = tuple(hit for hit in self._hits(cited_by) if not hit.withheld)
         return Shelved(collection, key, work, self._hits(cites), citing)
 
     def all(self, *, source: str | None = None, without_license: bool = False) -> list[Listed]:
@@ -221,12 +221,12 @@ class Library:
     def _documents(self) -> Iterator[tuple[str, Document]]:
         """The works as they are stored, without what names them, each with its collection."""
         for collection in sorted(self._store.collections()):
-            if collection.startswith(WORKS):
+            if collection.startswith(LICENSED):
                 yield from ((collection, document) for document in self._store.documents(collection, Filter()))
 
     def _listed(self, collection: str, document: Document) -> Listed:
         named = self._store.document(collection, document.key) or document
-        told = work_of(shown_document(collection, named))
+        told = work_of(closed_document(collection, named))
         return Listed(told.title, tuple(map(str, told.identifiers)), told.sources, told.license)
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
@@ -243,11 +243,11 @@ class Library:
 
     def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
         unique = list(dict.fromkeys(ids))
-        return tuple(shown(self._store.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))))
+        return tuple(map(closed_hit, self._store.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))))
 
     def _place(self, identifier: str) -> tuple[str, str]:
         named = identified(self._store, identifier) or self._store.find_documents(identifier)
-        places = [place for place in named if place[0].startswith(WORKS)]
+        places = [place for place in named if place[0].startswith(LICENSED)]
         if not places:
             raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
         if len(places) > 1:

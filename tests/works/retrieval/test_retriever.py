@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import digest
-from rifflux.evidence.verify import verify
 from rifflux.index import open_index
 from rifflux.surfaces.shared.packs import pack_json, read_pack, retrieval_json
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
+from rifflux.works.citing import verify
 from rifflux.works.retrieval.intent import INTENTS, MODES
 from rifflux.works.retrieval.retriever import ScholarSettings
 from tests.support.exploring import examples

@@ -12,10 +12,9 @@ from pydantic import Field, StringConstraints
 from rifflux.errors import InvalidArgument
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Name, Reply, Request
-from rifflux.types import Failure, Hit
+from rifflux.types import Failure, Hit, is_withheld
 from rifflux.works.catalog import Shelved
 from rifflux.works.report import WorksReport
-from rifflux.works.visible import is_withheld
 
 __all__ = ["router"]
 
