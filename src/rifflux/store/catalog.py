@@ -128,6 +128,17 @@ class Catalog(Protocol):
         """The documents of a collection that a filter lets through, with their whole text, by key."""
         ...
 
+    def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
+        """Return several documents, with their whole texts, by (collection, key); what is gone is left out."""
+        ...
+
+    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
+        """Return the documents of the collections whose names begin so, by collection and key.
+
+        Only title, metadata, license and identifiers are read.
+        """
+        ...
+
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         """The (collection, key) of every document with this key, path or absolute path."""
         ...

@@ -28,6 +28,8 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "chunk": lambda store, ids: [store.catalog.chunk(f"{id:016x}") for id in ids.tolist()],
     "find_documents": lambda store, ids: [store.catalog.find_documents(key) for key in _KEYS],
     "document": lambda store, ids: [store.catalog.document("c", key) for key in _KEYS],
+    "documents_at": lambda store, ids: dict(store.catalog.documents_at([("c", key) for key in _KEYS])),
+    "outlines": lambda store, ids: store.catalog.outlines(""),
     "chunks_of": lambda store, ids: [store.catalog.chunks_of("c", key) for key in _KEYS],
     "collections": lambda store, ids: dict(store.catalog.collections()),
     "in_order": lambda store, ids: [store.catalog.in_order("c"), store.catalog.in_order("c", "b", before=5, after=0)],

@@ -16,7 +16,7 @@ from rifflux.store.sqlite.catalog.documents import put_documents
 from rifflux.store.sqlite.connection.engine import Remembered
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.view import View
-from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Ranking, Tag, Why
+from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Why
 
 __all__ = ["SqliteCatalog"]
 
@@ -115,26 +115,21 @@ class SqliteCatalog:
         return [_hit(row) for row in self.view.rows(sql.HYDRATE.format(which=which), bound)]
 
     def document(self, collection: str, key: str) -> Document | None:
-        """One document with its whole text."""
-        found = self.view.rows(sql.DOCUMENT, {"collection": collection, "key": key})
-        if not found:
-            return None
-        id, key, text, title, kind, created, updated, metadata, license = found[0]
-        links = self.view.rows(sql.LINKS, {"document": id})
-        with self.view.engine.reading() as connection:
-            names = graph.names_of(connection, id)
-        return Document(
-            key,
-            text,
-            title,
-            kind,
-            created,
-            updated,
-            json.loads(metadata),
-            tuple(Link(*link) for link in links),
-            license,
-            *names,
-        )
+        """Return one document with its whole text."""
+        return self.documents_at([(collection, key)]).get((collection, key))
+
+    def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
+        """Return several documents, with their whole texts, by (collection, key); what is gone is left out."""
+        rows = self.view.rows(sql.DOCUMENTS_AT, {"places": json.dumps(places)}) if places else []
+        return {(collection, key): _document(key, *row) for collection, key, *row in rows}
+
+    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
+        """Return the documents of the collections whose names begin so, by collection and key.
+
+        Only title, metadata, license and identifiers are read.
+        """
+        rows = self.view.rows(sql.OUTLINES, {"prefix": prefix, "end": prefix + chr(0x10FFFF)})
+        return [(collection, _outline(*row)) for collection, *row in rows]
 
     def documents(self, collection: str, filter: Filter) -> list[Document]:
         """The documents of a collection that a filter lets through, with their whole text, by key."""
@@ -267,6 +262,37 @@ def _counts(connection: apsw.Connection, owner: int) -> Mapping[str, int]:
 
 def _file(owner: int, root: str, path: str) -> dict[str, Any]:
     return {"owner": owner, "root": root, "path": path}
+
+
+def _document(key: str, *row: Any) -> Document:
+    """Return a document of a row of `DOCUMENTS_AT`."""
+    text, title, kind, created, updated, metadata, license, links, identifiers, tags, parts = row
+    return Document(
+        key,
+        text,
+        title,
+        kind,
+        created,
+        updated,
+        json.loads(metadata),
+        _each(Link, links),
+        license,
+        _each(Identifier, identifiers),
+        _each(Tag, tags),
+        tuple(
+            Part(kind, (start, end), tuple(json.loads(headings)), label)
+            for kind, start, end, headings, label in json.loads(parts)
+        ),
+    )
+
+
+def _outline(key: str, title: str, facts: str, license: str | None, names: str) -> Document:
+    found = _each(Identifier, names)
+    return Document(key, "", title, metadata=json.loads(facts), license=license, identifiers=found)
+
+
+def _each(noun: Callable[..., Value], rows: str) -> tuple[Value, ...]:
+    return tuple(noun(*row) for row in json.loads(rows))
 
 
 def _whole(row: Sequence[Any]) -> Document:

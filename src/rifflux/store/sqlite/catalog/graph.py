@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import apsw
 
-from rifflux.types import Document, Identifier, Part, Tag
+from rifflux.types import Document
 
-__all__ = ["drop_names", "names_of", "put_names"]
+__all__ = ["drop_names", "put_names"]
 
 IDENTIFIED = """
 select wanted.value, document.collection, document.key
@@ -109,26 +108,6 @@ PUT_IDENTIFIER = "insert or ignore into identifier values (?, ?, ?)"
 PUT_TAG = "insert or ignore into tag values (?, ?, ?)"
 
 PUT_PART = "insert into part values (?, ?, ?, ?, ?, ?, ?)"
-
-IDENTIFIERS = "select scheme, value from identifier where document = ? order by scheme, value"
-
-TAGS = "select scheme, value from tag where document = ? order by scheme, value"
-
-PARTS = "select kind, span_start, span_end, headings, label from part where document = ? order by position"
-
-Names = tuple[tuple[Identifier, ...], tuple[Tag, ...], tuple[Part, ...]]
-
-
-def names_of(connection: apsw.Connection, document: int) -> Names:
-    """The identifiers, tags and parts of a document."""
-    identifiers: list[Any] = connection.execute(IDENTIFIERS, (document,)).fetchall()
-    tags: list[Any] = connection.execute(TAGS, (document,)).fetchall()
-    parts: list[Any] = connection.execute(PARTS, (document,)).fetchall()
-    return (
-        tuple(Identifier(*row) for row in identifiers),
-        tuple(Tag(*row) for row in tags),
-        tuple(Part(kind, (start, end), tuple(json.loads(heads)), label) for kind, start, end, heads, label in parts),
-    )
 
 
 def put_names(connection: apsw.Connection, documents: Sequence[tuple[int, Document]]) -> None:
