@@ -1,13 +1,12 @@
 # make demo    install into .venv, index this repository's own documents, run three searches
 # make test    install what tests need, run them all
 # make check   format, lint, types, import layers
-# make bench   ranking quality and speed; DATA=folder of BEIR collections
+# make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
 # make model   build the bundled embedder anew from its original weights
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-DATA ?= ../shared/data
 
 .PHONY: demo test check format bench model clean
 .DELETE_ON_ERROR:
@@ -47,8 +46,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 
 bench: $(VENV)/.bench
-	$(BIN)/python bench/quality.py $(DATA)
-	$(BIN)/python bench/speed.py $(DATA)
+	$(BIN)/python -m bench $(NAME) $(ARGS)
 
 model: | $(BIN)/python
 	$(PIP) -e '.[model]'
