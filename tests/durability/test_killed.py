@@ -16,23 +16,11 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are forked")
 def test_twenty_random_kills_lose_nothing(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "bench",
-        "kill",
-        "--kills",
-        "20",
-        "--files",
-        "30",
-        "--keep",
-        str(tmp_path / "kept"),
-    ]
-    environment = {"PYTHONPATH": str(Path(rifflux.__file__).parents[1])}
+    options = ["--kills", "20", "--files", "30", "--keep", str(tmp_path / "kept")]
     done = subprocess.run(
         [sys.executable, "-m", "bench", "kill", *options],
         cwd=ROOT,
-        env=environment,
+        env={"PYTHONPATH": str(Path(rifflux.__file__).parents[1])},
         capture_output=True,
         text=True,
         timeout=280,
