@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
@@ -18,6 +18,7 @@ from rifflux.models import Embedder, load_embedder
 from rifflux.models.onnx import OnnxEmbedder
 from rifflux.models.registry import BUNDLED
 from rifflux.models.tokenizer import load_tokenizer
+from tests.support.exploring import examples
 
 HERE = Path(__file__).parent
 #: Both tokenizers have the same tables for characters that Unicode has always had, and never moved.
@@ -153,7 +154,7 @@ assert not {"onnxruntime", "tokenizers", "httpx2"} & sys.modules.keys()
 
 
 class TestCanonicalTexts:
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(st.lists(st.text("aBc \n\t", max_size=8) | st.sampled_from(["[CLS]", "É", "\x0b", "\x85", ".", "\r\n"])))
     def test_have_the_same_tokens(self, embedder, tokenizer, parts):
         text = "".join(parts)
@@ -174,7 +175,7 @@ class TestCounts:
             text = path.read_text("utf-8")
             assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
 
-    @settings(max_examples=500, deadline=None)
+    @examples(500)
     @given(st.lists(ODD, max_size=12).map("".join))
     def test_are_those_of_the_tokenizer_whatever_the_text(self, embedder, tokenizer, text):
         assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
@@ -183,7 +184,7 @@ class TestCounts:
 class TestTokens:
     """Ours are those of the `tokenizers` package."""
 
-    @settings(max_examples=500, deadline=None)
+    @examples(500)
     @given(st.lists(ODD, max_size=12).map("".join), st.none() | st.lists(ODD, max_size=12).map(" ".join))
     def test_of_any_text_or_pair(self, cutting, text, pair):
         found = load_tokenizer(BUNDLED / "tokenizer.json", 16).encode(text, pair)

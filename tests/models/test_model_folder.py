@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto
-from tiny_model import make_folder
 
 from rifflux.errors import MissingExtra, ModelError
 from rifflux.models import load_embedder
 from rifflux.models.onnx import OnnxEmbedder
+from tests.support.tiny_model import make_folder
 
 
 def unit(*numbers: float) -> np.ndarray:
