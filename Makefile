@@ -1,15 +1,15 @@
 # make demo    install into .venv, index this repository's own documents, run three searches
 # make test    install what tests need, run them all
+# make fuzz    run the property tests with many random examples
 # make check   format, lint, types, import layers
-# make bench   ranking quality and speed; DATA=folder of BEIR collections
+# make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
 # make model   build the bundled embedder anew from its original weights
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-DATA ?= ../shared/data
 
-.PHONY: demo test check format bench model clean
+.PHONY: demo test fuzz check format bench model clean
 .DELETE_ON_ERROR:
 
 # A Debian without python3-venv can make an environment, only not put pip in it; the outer pip installs into it then.
@@ -36,6 +36,10 @@ demo: $(VENV)/.user
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
 
+# What it finds is kept in .hypothesis and tried first the next time; as an @example of the test it is tried always.
+fuzz: $(VENV)/.dev
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -m hypothesis
+
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -47,8 +51,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 
 bench: $(VENV)/.bench
-	$(BIN)/python bench/quality.py $(DATA)
-	$(BIN)/python bench/speed.py $(DATA)
+	$(BIN)/python -m bench $(NAME) $(ARGS)
 
 model: | $(BIN)/python
 	$(PIP) -e '.[model]'

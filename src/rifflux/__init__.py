@@ -46,10 +46,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.session.maintenance import Copied, Repaired, Switched
     from rifflux.session.policies import HYBRID_SEARCH, POLICIES
     from rifflux.session.visible import WITHHELD
-    from rifflux.store import Store
-    from rifflux.store.base import Event, Problem
-    from rifflux.store.generations import Generation
-    from rifflux.store.registry import Erased, Token
+    from rifflux.store import Erased, Event, Generation, Problem, Store, Token
     from rifflux.text.analyzer import Analyzer
     from rifflux.types import (
         Document,
@@ -71,9 +68,7 @@ if _typing.TYPE_CHECKING:
         is_withheld,
     )
     from rifflux.works import Work
-    from rifflux.works.catalog import Library as Works
-    from rifflux.works.catalog import Listed as ListedWork
-    from rifflux.works.catalog import Shelved as WorkRecord
+    from rifflux.works.catalog import WorkRecord, WorksCatalog, WorkSummary
     from rifflux.works.citing import verify
     from rifflux.works.report import WorksReport
     from rifflux.works.retrieval.retriever import Retrieval
@@ -111,7 +106,6 @@ __all__ = [
     "InvalidArgument",
     "KnownModel",
     "Link",
-    "ListedWork",
     "Memories",
     "Memory",
     "Message",
@@ -150,8 +144,9 @@ __all__ = [
     "Why",
     "Work",
     "WorkRecord",
+    "WorkSummary",
     "Workers",
-    "Works",
+    "WorksCatalog",
     "WorksReport",
     "adjusted_intents",
     "contract_results",
@@ -185,13 +180,10 @@ _ELSEWHERE = {
     "session.maintenance": "Copied Repaired Switched",
     "session.policies": "HYBRID_SEARCH POLICIES",
     "session.visible": "WITHHELD",
-    "store": "Store",
-    "store.base": "Event Problem",
-    "store.generations": "Generation",
-    "store.registry": "Erased Token",
+    "store": "Erased Event Generation Problem Store Token",
     "text.analyzer": "Analyzer",
     "works": "Work",
-    "works.catalog": "Library:Works Listed:ListedWork Shelved:WorkRecord",
+    "works.catalog": "WorkRecord WorksCatalog WorkSummary",
     "works.citing": "verify",
     "works.report": "WorksReport",
     "works.retrieval.retriever": "Retrieval",

@@ -7,6 +7,7 @@ better than what the index does today by more than chance would give.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -23,7 +24,7 @@ from rifflux.retrieve.fuse.stored import dump_fusion
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.steps.rerank.features import Weights
 from rifflux.retrieve.steps.rerank.stored import dump_weights
-from rifflux.store.base import Store
+from rifflux.store import Registry
 from rifflux.types import Ids, Progress, Ranking, Scores
 
 __all__ = ["FEWEST", "SIGNIFICANT", "Fitted", "Tuned", "apply", "reset", "tune"]
@@ -82,6 +83,10 @@ class Tuned:
         """Whether any of it is worth keeping."""
         return self.fusion.significant or self.features.significant
 
+    def described(self) -> tuple[object, object]:
+        """Return the fusion and the weights of `features` as JSON."""
+        return json.loads(dump_fusion(self.fusion.choice)), json.loads(dump_weights(self.features.choice))
+
 
 def tune(
     index: Index, collection: Collection, *, bootstrap: Bootstrap | None = None, progress: Progress | None = None
@@ -104,25 +109,25 @@ def tune(
 def apply(index: Index, tuned: Tuned) -> None:
     """Make what is significant the index's own: whoever opens it searches so."""
     if tuned.fusion.significant:
-        index.store.set("fusion", dump_fusion(tuned.fusion.choice))
+        index.store.registry.set("fusion", dump_fusion(tuned.fusion.choice))
     if tuned.features.significant:
-        index.store.set("features", dump_weights(tuned.features.choice))
+        index.store.registry.set("features", dump_weights(tuned.features.choice))
 
 
-def reset(store: Store) -> bool:
-    """Forget what an index was tuned to; tells whether there was anything.
+def reset(registry: Registry) -> bool:
+    """Forget what an index was tuned to; return if there was anything.
 
-    Takes the store alone: an index tuned to what this version does not know cannot be opened.
+    Takes the registry alone: an index tuned to what this version does not know cannot be opened.
     """
-    tuned = [name for name in ("fusion", "features") if store.setting(name)]
+    tuned = [name for name in ("fusion", "features") if registry.setting(name)]
     for name in tuned:
-        store.set(name, "")
+        registry.set(name, "")
     return bool(tuned)
 
 
 def _answerable(index: Index, collection: Collection) -> list[Question]:
     """The questions of which the index holds a relevant document."""
-    known = index.store.find_documents
+    known = index.store.catalog.find_documents
     kept = [
         question
         for question in collection.questions
@@ -178,7 +183,8 @@ def _ranked(index: Index, collection: Collection, question: Question, choices: S
     ]
     ids = np.unique(np.concatenate(orders))
     names = {
-        int(hit.chunk_id, 16): collection.identify(hit) for hit in index.store.hydrate(Ranking(ids, np.zeros(len(ids))))
+        int(hit.chunk_id, 16): collection.identify(hit)
+        for hit in index.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
     }
     for order in orders:
         yield list(dict.fromkeys(names[id] for id in order.tolist() if id in names))

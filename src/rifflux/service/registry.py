@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from rifflux.store import open_store
-from rifflux.store.registry import Register
+from rifflux.store import Registry, open_store
 from rifflux.text.dates import parse_time, whole_day_end
 
 __all__ = ["open_registry", "period"]
 
 
 @contextmanager
-def open_registry(path: str | Path, *, create: bool = False) -> Iterator[Register]:
+def open_registry(path: str | Path, *, create: bool = False) -> Iterator[Registry]:
     """Open the registry of the index at `path`. Raises as `rifflux.open` does."""
     with closing(open_store(path, create=create)) as store:
-        yield store.register
+        yield store.registry
 
 
 def period(since: str | None, until: str | None) -> tuple[float, float | None]:

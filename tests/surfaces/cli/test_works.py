@@ -12,8 +12,8 @@ import typer
 
 from rifflux.index import open_index
 from rifflux.session.visible import WITHHELD
-from rifflux.surfaces.cli import show_works
-from rifflux.surfaces.cli.retrieve import verify
+from rifflux.surfaces.cli.retrieve import print_retrieval
+from rifflux.surfaces.cli.verify import verify
 from rifflux.surfaces.shared.packs import pack_json
 from rifflux.types import Identifier, Scope
 from rifflux.works import Work
@@ -153,10 +153,10 @@ def test_works_and_evidence_are_laid_out_for_the_terminal(
     with open_index(":memory:", model="hash", profile="works") as index:
         index.works.add(*works)
         found = index.retrieve("cohomology of sheaves", cite="bibtex")
-        show_works.retrieval(found, index.analyzer, as_json=False)
+        print_retrieval(found, index.analyzer)
         nothing = index.retrieve("cohomology", sources=["nowhere"])
         told = capsys.readouterr()
-        show_works.retrieval(nothing, index.analyzer, as_json=False)
+        print_retrieval(nothing, index.analyzer)
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told.out.splitlines()]
     assert max(map(len, lines[: lines.index("@article{able1990cohomology,")])) <= width
     text = " ".join(" ".join(lines).split())

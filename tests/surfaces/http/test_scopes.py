@@ -24,18 +24,19 @@ import httpx2 as httpx
 import pytest
 import structlog
 from fastapi import FastAPI
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Index, Scope
 from rifflux.service.accounts import Accounts
 from rifflux.session.policies import HYBRID_SEARCH
-from rifflux.store.base import PART
+from rifflux.store import PART
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.testing import everything
 from rifflux.works.retrieval.retriever import ScholarSettings
+from tests.support.exploring import examples
 from tests.support.users import KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
@@ -74,7 +75,7 @@ class World:
         """A service over a new index."""
         index = rifflux.open(path, model="hash:64")
         index.policies.set(HYBRID_SEARCH, True)
-        accounts = Accounts(index.store.register)
+        accounts = Accounts(index.store.registry)
         tokens = {user: accounts.create(user, role)[1] for user, role in (("ann", "user"), ("root", "admin"))}
         return cls(index, create_app(Service(ServiceSettings(rate=1e9, burst=10**9), index)), tokens)
 
@@ -299,7 +300,7 @@ def _unlogged() -> Iterator[None]:
 answered: dict[str, set[int]] = defaultdict(set)
 
 
-@settings(max_examples=6, deadline=None, phases=(Phase.generate,))
+@examples(6, phases=(Phase.generate,))
 @given(data=st.data())
 def test_what_ann_is_answered_does_not_depend_on_others(data: st.DataObject, worlds: tuple[World, World]) -> None:
     alone, crowded = worlds

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from rifflux.index import open_index
-from rifflux.surfaces.http.retrieve import RetrieveOut
 from rifflux.surfaces.mcp.retrieve import RetrieveOutput
+from rifflux.surfaces.shared.shapes import RetrievalShape
 from rifflux.types import Identifier, Tag
 from rifflux.works import Passage, Work
 from tests.support.agents import Agent, over_stdio
@@ -81,7 +81,7 @@ def test_candidates_are_told_where_they_are_asked_for(agent: Agent) -> None:
 
 
 def test_clients_of_http_are_promised_the_same_parts() -> None:
-    over_http, over_mcp = (shape.model_json_schema()["$defs"] for shape in (RetrieveOut, RetrieveOutput))
+    over_http, over_mcp = (shape.model_json_schema()["$defs"] for shape in (RetrievalShape, RetrieveOutput))
     for part in ("WorkCandidate", "RankedWork", "Evidence", "EvidenceItem", "RetrievalDiagnostics"):
         assert over_http[part] == over_mcp[part]
         assert over_http[part]["additionalProperties"] is False

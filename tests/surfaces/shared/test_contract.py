@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 import rifflux
-from rifflux import Document, Index
+from rifflux import Document, Index, SearchService
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.surfaces.mcp import Workspace, server
-from rifflux.surfaces.shared.contract import SearchService
 from rifflux.types import Vectors
 from tests.support.agents import Agent, Chosen, agent_of, at
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
@@ -20,6 +20,7 @@ from rifflux.types import Identifier, Link, Scope, Tag
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.names import people
 from rifflux.works.merging.merge import merged
+from tests.support.exploring import examples
 
 SHEAVES: dict[str, Any] = {
     "title": "On coherent sheaves of projective schemes",
@@ -33,7 +34,7 @@ def _snapshot(index: Index) -> list[Any]:
     keys = sorted(
         {(hit.collection, hit.document) for hit in index.search("sheaves OR works", top_k=100, mode="lexical")}
     )
-    return [index.store.document(*key) for key in keys]
+    return [index.store.catalog.document(*key) for key in keys]
 
 
 class TestRecords:
@@ -81,7 +82,7 @@ class TestRecords:
         assert (hit.document, hit.heading_path, hit.content) == ("T", "Proof", "By Zorn.")
         (hit,) = index.search("tensoring", mode="lexical")
         assert hit.heading_path == "Flatness"
-        document = index.store.document("works/a", "T")
+        document = index.store.catalog.document("works/a", "T")
         assert document is not None
         assert [part.kind for part in document.parts] == ["abstract", "theorem", "proof"]
         assert document.text[slice(*document.parts[1].span)] == "Tensoring with a flat module is exact."
@@ -232,7 +233,7 @@ class TestAgain:
         moved = path.rename(path.parent.parent / "x.jsonl")
         assert index.works.import_files(moved).unchanged == 1
 
-    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(order=st.permutations(["one", "two", "three"]), again=st.sampled_from(["one", "two", "three"]))
     def test_whatever_the_order_and_the_repetition_the_same_works_come_out(self, order: list[str], again: str) -> None:
         told = {

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as codec
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rifflux import InvalidArgument
+from rifflux.service.registry import open_registry
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import app
 from rifflux.surfaces.cli.options import Db, Json, Model, Qrels, SharedField, Threads
@@ -48,14 +47,13 @@ def tune(
     """
     from rifflux.evaluate import read_beir, read_feedback
     from rifflux.evaluate import tune as tuning
-    from rifflux.store import open_store
 
     if [bool(folder), from_feedback, reset].count(True) != 1:
         raise InvalidArgument("give a folder of a judged collection, or --from-feedback, or --reset")
     settings = load(db=db, model=model, threads=threads)
     if reset:
-        with closing(open_store(settings.index_path(), create=False)) as store:
-            was = tuning.reset(store)
+        with open_registry(settings.index_path()) as registry:
+            was = tuning.reset(registry)
         show.outcome("back to the default" if was else "it was not tuned", {"reset": was}, as_json=json)
         return
     with open_configured(settings) as index:
@@ -69,15 +67,12 @@ def tune(
 
 
 def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:
-    from rifflux.retrieve.fuse.stored import dump_fusion
-    from rifflux.retrieve.steps.rerank.stored import dump_weights
-
-    fusion, features = tuned.fusion, tuned.features
+    fusion, weights = tuned.described()
     return {
         "questions": tuned.questions,
-        **_figures(fusion, kept=kept),
-        "fusion": codec.loads(dump_fusion(fusion.choice)),
-        "features": {**_figures(features, kept=kept), "weights": codec.loads(dump_weights(features.choice))},
+        **_figures(tuned.fusion, kept=kept),
+        "fusion": fusion,
+        "features": {**_figures(tuned.features, kept=kept), "weights": weights},
     }
 
 

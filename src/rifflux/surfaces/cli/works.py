@@ -20,7 +20,7 @@ from rifflux.surfaces.shared.nouns import listed_work_json, work_json
 from rifflux.surfaces.shared.opening import open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux import ListedWork, WorkRecord, Works, WorksReport
+    from rifflux import WorkRecord, WorksCatalog, WorksReport, WorkSummary
 
 works = group("works", "Import research works, look them up, export them.")
 
@@ -109,7 +109,7 @@ def list_(
     show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=json)
 
 
-def _facts(listed: ListedWork) -> str:
+def _facts(listed: WorkSummary) -> str:
     """Return the line below a work's title in a list."""
     license = listed.license or "no license recorded"
     return "  ".join(filter(None, (" ".join(listed.identifiers), license, " ".join(listed.sources))))
@@ -186,6 +186,6 @@ def export(
 
 
 @contextmanager
-def _library(db: str | None, user: str) -> Iterator[Works]:
+def _library(db: str | None, user: str) -> Iterator[WorksCatalog]:
     with open_configured(load(db=db)) as index:
         yield view_of(index, user).works

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         Event,
         Hit,
         Identifier,
-        ListedWork,
         Memory,
         MessageHit,
         MessageResults,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
         Trace,
         Why,
         WorkRecord,
+        WorkSummary,
     )
 
 __all__ = [
@@ -132,7 +132,7 @@ def _linked_json(hits: Iterable[Hit]) -> list[JsonObject]:
     return [{"document": hit.document, "collection": hit.collection, "title": hit.title} for hit in hits]
 
 
-def listed_work_json(work: ListedWork) -> JsonObject:
+def listed_work_json(work: WorkSummary) -> JsonObject:
     """Return a work in a list."""
     return {**asdict(work), "withheld": work.withheld}
 
