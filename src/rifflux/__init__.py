@@ -74,17 +74,13 @@ if _typing.TYPE_CHECKING:
     from rifflux.works.retrieval.retriever import Retrieval
     from rifflux.works.retrieval.settings import adjusted as adjusted_intents
 
-__all__ = [
-    "DEFAULT_RERANKER",
-    "HYBRID_SEARCH",
-    "POLICIES",
-    "TITLE_ONLY",
-    "WITHHELD",
+__all__ = [  # noqa: RUF022
     "Analyzer",
     "Busy",
     "Conversation",
     "Conversations",
     "Copied",
+    "DEFAULT_RERANKER",
     "DamagedIndex",
     "Document",
     "Embedder",
@@ -98,6 +94,7 @@ __all__ = [
     "Found",
     "Generation",
     "Guard",
+    "HYBRID_SEARCH",
     "Hit",
     "Identifier",
     "ImportReport",
@@ -119,6 +116,7 @@ __all__ = [
     "NotFound",
     "OutOfScope",
     "OutsideRoots",
+    "POLICIES",
     "Problem",
     "Progress",
     "QueryTerm",
@@ -134,6 +132,7 @@ __all__ = [
     "Status",
     "Store",
     "Switched",
+    "TITLE_ONLY",
     "Tag",
     "Token",
     "Trace",
@@ -141,6 +140,7 @@ __all__ = [
     "Unreadable",
     "UnusableIndex",
     "Verdict",
+    "WITHHELD",
     "Why",
     "Work",
     "WorkRecord",

@@ -54,7 +54,7 @@ def test_a_user_has_works_of_their_own(run: Any, tmp_path: Path) -> None:
     assert run("works", "export", "--bibtex", "zotero:serre", *ann).stdout.startswith("@article{serre1955")
     assert [doubt["one"] for doubt in run.json("works", "review", *ann)] == ["zotero:serre2"]
     found = run("retrieve", "sheaves", "--json", *ann)
-    assert json.loads(found.stdout)["evidence_pack"]["items"][0]["key"] == "serre"
+    assert json.loads(found.stdout)["evidence_pack"]["items"][0]["document"] == "serre"
     assert run("works", "list", "--without-license", *ann).stdout.splitlines() == [
         "On coherent sheaves", "    zotero:serre2  no license recorded",
     ]  # fmt: skip
@@ -162,7 +162,7 @@ def test_works_and_evidence_are_laid_out_for_the_terminal(
     text = " ".join(" ".join(lines).split())
     for part in (
         " 1 On the cohomology of sheaves",
-        "Ann Able, Bo Best, Cy Cole, and 1 more · 1990 · Annals doi:10.1/open, label:sheaves, program:doi:10.1/open",
+        "Ann Able, Bo Best, Cy Cole and 1 more · 1990 · Annals doi:10.1/open, label:sheaves, program:doi:10.1/open",
         "score ",
         " lexical",
         "[1] able1990cohomology On the cohomology",

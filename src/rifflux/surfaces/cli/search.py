@@ -27,9 +27,8 @@ from rifflux.surfaces.cli.options import (
     filter_of,
 )
 from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.nouns import search_json
 from rifflux.surfaces.shared.opening import open_configured
-from rifflux.surfaces.shared.searches import search_json
-from rifflux.surfaces.shared.verdicts import explanation_lines, understanding_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,6 +108,8 @@ def search(
 
 
 def _print(found: Results, analyzer: Analyzer, *, explain: bool, full: bool) -> None:
+    from rifflux.surfaces.shared.verdicts import explanation_lines, understanding_line
+
     console, errors, trace = show.console(), show.console(error=True), found.trace
     terms = analyzer.terms(found.query)
     for rank, hit in enumerate(found, 1):

@@ -11,8 +11,6 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
-from rifflux.text.titles import TITLE
-
 if TYPE_CHECKING:
     from rifflux import (
         Document,
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
         Memory,
         MessageHit,
         MessageResults,
+        Results,
         Saved,
         Tag,
         Token,
@@ -42,6 +41,7 @@ __all__ = [
     "memory_json",
     "named_by",
     "saved_json",
+    "search_json",
     "token_json",
     "trace_json",
     "work_json",
@@ -54,6 +54,23 @@ def hit_json(hit: Hit) -> JsonObject:
     """Return a hit with all its fields."""
     plain = {each.name: getattr(hit, each.name) for each in fields(hit)}
     return {**plain, "span": list(hit.span), "metadata": dict(hit.metadata), "why": explanation_json(hit.why)}
+
+
+def search_json(results: Results) -> JsonObject:
+    """Return everything that a search found: what `rifflux search --json` prints."""
+    from rifflux import score_breakdown
+
+    trace = results.trace
+    diagnostics = trace_json(trace)
+    head = {name: diagnostics.pop(name) for name in ("effective_mode", "fusion", "reranker")}
+    return {
+        "query": results.query,
+        "mode": trace.mode,
+        **head,
+        "count": len(results),
+        "results": [{**hit_json(hit), "score_breakdown": score_breakdown(hit, trace.mode)} for hit in results],
+        "diagnostics": diagnostics,
+    }
 
 
 def explanation_json(steps: Sequence[Why]) -> list[JsonObject]:
@@ -97,6 +114,8 @@ def document_json(document: Document) -> JsonObject:
 
 def named_by(document: Document) -> list[str]:
     """Return what names a document, without what its title is looked for by."""
+    from rifflux.text.titles import TITLE
+
     return _texts(each for each in document.identifiers if each.scheme != TITLE)
 
 
