@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.trim import fitted
-from rifflux.evidence.verify import verify
 from rifflux.index import Index, open_index
 from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
+from rifflux.works.citing import verify
 from rifflux.works.retrieval.intent import INTENTS
 from rifflux.works.retrieval.settings import adjusted
 

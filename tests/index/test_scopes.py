@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
@@ -24,6 +24,7 @@ from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.ingest.walk.find import Finder
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.testing import everything
+from tests.support.exploring import examples
 from tests.support.users import CANARY, KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
 
 
@@ -194,7 +195,7 @@ def test_every_public_method_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", READ)
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(asked=ASKED)
 def test_what_ann_is_told_does_not_depend_on_others(name: str, asked: Asked, worlds: tuple[World, World]) -> None:
     asked = given_id(worlds[0], asked)

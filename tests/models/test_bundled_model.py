@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from rifflux.models import Embedder, load_embedder
 from rifflux.models.onnx import OnnxEmbedder
 from rifflux.models.registry import BUNDLED
+from tests.support.exploring import examples
 
 HERE = Path(__file__).parent
 TEXTS: list[str] = json.loads((HERE / "minilm_texts.json").read_text("utf-8"))
@@ -134,7 +135,7 @@ assert not {"onnxruntime", "tokenizers", "httpx2"} & sys.modules.keys()
 
 
 class TestCanonicalTexts:
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(st.lists(st.text("aBc \n\t", max_size=8) | st.sampled_from(["[CLS]", "É", "\x0b", "\x85", ".", "\r\n"])))
     def test_have_the_same_tokens(self, embedder, tokenizer, parts):
         text = "".join(parts)
@@ -155,7 +156,7 @@ class TestCounts:
             text = path.read_text("utf-8")
             assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
 
-    @settings(max_examples=500, deadline=None)
+    @examples(500)
     @given(
         st.lists(
             st.one_of(

@@ -66,8 +66,7 @@ def test_a_run_that_is_stopped_keeps_what_it_did_and_the_next_goes_on(
         env=run.environment,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell starts what runs in the background deaf to Ctrl-C, and so it may have started these tests.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=run.hears_ctrl_c,
     )
     deadline = time.monotonic() + 60
     while not files_in(db) and process.poll() is None and time.monotonic() < deadline:

@@ -235,7 +235,12 @@ class TestCommand:
     ) -> None:
         command = run.command("index", folder, "--watch", "--json", "--db", tmp_path / "index.db")
         process = subprocess.Popen(
-            command, env=run.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            env=run.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=run.hears_ctrl_c,
         )
         assert process.stdout
         first = json.loads(process.stdout.readline())

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rifflux.models.workers import Workers
     from rifflux.retrieve.steps.rerank import RerankSettings
     from rifflux.session.policies import Policies
-    from rifflux.works.catalog import Library
+    from rifflux.works.catalog import WorksCatalog
     from rifflux.works.retrieval.retriever import Scholar
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
@@ -282,11 +282,11 @@ class Index(Adding):
         return Policies(self.store)
 
     @property
-    def works(self) -> Library:
+    def works(self) -> WorksCatalog:
         """The research works of the index: importing them, looking them up, and likely duplicates."""
-        from rifflux.works.catalog import Library
+        from rifflux.works.catalog import WorksCatalog
 
-        return Library(self.store, self._preparer, self.embed)
+        return WorksCatalog(self.store, self._preparer, self.embed)
 
     @property
     def retrieve(self) -> Scholar:

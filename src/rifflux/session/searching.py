@@ -43,7 +43,6 @@ from rifflux.types import (
     Vectors,
     Verdict,
 )
-from rifflux.works.visible import shown, shown_document
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -140,7 +139,7 @@ class Asking:
         if troubles := self.store.troubles():
             trace = results.trace
             results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))
-        results = replace(results, hits=tuple(shown(results.hits)))
+        results = replace(results, hits=self.profile.visible.hits(results.hits))
         return results if min_score is None else at_least(min_score, results)
 
     def rated(self, query: Query, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -335,7 +334,7 @@ class Asking:
     def get(self, id: str) -> Hit | Document:
         """A chunk by its id, or a document by its key, path, absolute path or identifier. Raises `NotFound`."""
         hit = self._chunk(id)
-        return shown([hit])[0] if hit else self.document(id)
+        return self.profile.visible.hit(hit) if hit else self.document(id)
 
     def _chunk(self, id: str) -> Hit | None:
         """A chunk by its id; of a user's messages and memories too, which a search of everything finds."""
@@ -348,15 +347,15 @@ class Asking:
         document = self.store.document(collection, key)
         if document is None:
             raise NotFound(f"{key!r} was removed meanwhile: search again")
-        return shown_document(collection, document)
+        return self.profile.visible.document(collection, document)
 
     def chunks(self, key: str) -> list[Hit]:
         """A document's chunks in reading order, by its key, path, absolute path or identifier. Raises `NotFound`."""
-        return shown(self.store.chunks_of(*self._document_of(key)))
+        return list(self.profile.visible.hits(self.store.chunks_of(*self._document_of(key))))
 
     def _document_of(self, key: str) -> tuple[str, str]:
         """The collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
-        from rifflux.works.retrieval.identified import identified
+        from rifflux.session.identified import identified
 
         found = self.store.find_documents(key) or identified(self.store, key)
         if not found:
@@ -395,7 +394,7 @@ class Asking:
         typed = as_typed(query, self.analyzer)
         plan = deep(plan, self.store.counts()["chunks"])
         verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
-        return replace(verdict, hit=shown([verdict.hit])[0]) if verdict.hit else verdict
+        return replace(verdict, hit=self.profile.visible.hit(verdict.hit)) if verdict.hit else verdict
 
     def judge(self, query: str, document: str, grade: int = 1, *, user: str = "") -> Event:
         """Record how well a document answers a query, for `rifflux eval --from-feedback`.

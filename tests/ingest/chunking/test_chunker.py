@@ -4,12 +4,13 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.ingest.chunking.chunker import Chunker, blocks_of, chunk_id, embedding_text, heading_path
 from rifflux.ingest.chunking.splitting import cut_evenly, sentence_ends
 from rifflux.types import Block, Chunk, Document
+from tests.support.exploring import examples
 
 
 def count(text: str) -> int:
@@ -251,7 +252,7 @@ def chunk_all(text: str, blocks: list[Block]) -> list[Chunk]:
     return Chunker(target_tokens=16, floor_tokens=8)(document(text), blocks, count, identity="d")
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(documents())
 def test_nothing_is_lost_and_spans_ascend(drawn: tuple[str, list[Block]]) -> None:
     text, blocks = drawn

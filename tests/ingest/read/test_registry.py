@@ -6,12 +6,13 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.read import FORMATS, READER_VERSION, SUFFIXES, File, read, reader_for
 from rifflux.types import Failure, Parsed
+from tests.support.exploring import examples
 from tests.support.files import make_docx, make_pdf, make_pptx, make_xlsx
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
@@ -147,13 +148,13 @@ def sound(path: str, data: bytes) -> None:
             position = block.end
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(suffix=st.sampled_from(sorted(SUFFIXES)), data=st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(suffix: str, data: bytes) -> None:
     sound(f"a{suffix}", data)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(data=st.data(), suffix=st.sampled_from(sorted(WHOLE)))
 def test_damaged_files_are_read_or_refused(data: st.DataObject, suffix: str) -> None:
     whole = bytearray(WHOLE[suffix])

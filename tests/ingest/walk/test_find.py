@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.ingest.walk.find import Finder, Found, Skipped
+from tests.support.exploring import examples
 
 GIT = shutil.which("git")
 
@@ -185,7 +186,7 @@ NAMES = ["a", "b", "ab", "a.md", "b.md", "#a", "a b", "[a]"]
 PATTERNS = st.lists(
     st.sampled_from(
         [
-            *("a", "b", " ", "#", "!", "/", "*", "**", "?", "\\", "[", "]", ".", "md"),
+            *("a", "b", " ", "#", "!", "/", "*", "**", "***", "?", "\\", "[", "]", ".", "md", "a**/b", "\\/", "[a/b]"),
             *(
                 "b.md",
                 "*.md",
@@ -209,8 +210,11 @@ IGNORE_FILE = st.lists(PATTERNS, max_size=4)
 
 
 @pytest.mark.skipif(GIT is None, reason="git is the judge here")
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(20, suppress_health_check=[HealthCheck.too_slow])
 @given(top=IGNORE_FILE, nested=IGNORE_FILE)
+@example(top=["a**/b", "/d/a**/b"], nested=["a**/b"])
+@example(top=["d/***/b"], nested=["a**b", "**/b", "!ab.d/***"])
+@example(top=["d/[a/b]"], nested=["ab.d**\\/b"])
 def test_git_agrees(top: list[str], nested: list[str]) -> None:
     assert GIT is not None
     with tempfile.TemporaryDirectory() as folder:

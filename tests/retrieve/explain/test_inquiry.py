@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
@@ -16,6 +16,7 @@ from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.query.words import ordinal
 from rifflux.surfaces.shared.contract import SearchService
 from rifflux.types import Bound
+from tests.support.exploring import examples
 
 WORDS = [
     "cache",
@@ -94,7 +95,7 @@ class TestAgreement:
         st.sampled_from(FUSIONS),
         st.integers(0, 59),
     )
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_contributions_add_up(self, small: Index, query: str, fusion: str, number: int) -> None:
         verdict = small.why(query, f"d{number}", fusion=fusion)
         if verdict.rank:

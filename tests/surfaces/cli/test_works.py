@@ -11,12 +11,12 @@ import pytest
 import typer
 
 from rifflux.index import open_index
+from rifflux.session.visible import WITHHELD
 from rifflux.surfaces.cli import show_works
 from rifflux.surfaces.cli.retrieve import verify
 from rifflux.surfaces.shared.packs import pack_json
 from rifflux.types import Identifier, Scope
 from rifflux.works import Work
-from rifflux.works.visible import WITHHELD
 
 BIB = """@article{serre, title={On coherent sheaves}, author={Serre, J.-P.}, year={1955}, license={cc-by},
   abstract={Why.}}

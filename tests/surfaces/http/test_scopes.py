@@ -24,7 +24,7 @@ import httpx2 as httpx
 import pytest
 import structlog
 from fastapi import FastAPI
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import rifflux
@@ -36,6 +36,7 @@ from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.testing import everything
 from rifflux.works.retrieval.retriever import ScholarSettings
+from tests.support.exploring import examples
 from tests.support.users import KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
@@ -299,7 +300,7 @@ def _unlogged() -> Iterator[None]:
 answered: dict[str, set[int]] = defaultdict(set)
 
 
-@settings(max_examples=6, deadline=None, phases=(Phase.generate,))
+@examples(6, phases=(Phase.generate,))
 @given(data=st.data())
 def test_what_ann_is_answered_does_not_depend_on_others(data: st.DataObject, worlds: tuple[World, World]) -> None:
     alone, crowded = worlds

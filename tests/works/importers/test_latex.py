@@ -167,7 +167,7 @@ others = [r"\section{S}", "{", "}", "words ", r"\label{l}", r"\section{", "$", "
 pieces = st.sampled_from([*edges, *others])
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(pieces, max_size=25).map("".join))
 def test_any_latex_is_taken_apart_and_no_word_is_lost(body: str) -> None:
     outline = Outline(body, numbering(""), str)

@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Index
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.session.visible import WITHHELD
 from rifflux.types import Identifier, Link, Scope, Tag
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.names import people
 from rifflux.works.merging.merge import merged
-from rifflux.works.visible import WITHHELD
+from tests.support.exploring import examples
 
 SHEAVES: dict[str, Any] = {
     "title": "On coherent sheaves of projective schemes",
@@ -232,7 +233,7 @@ class TestAgain:
         moved = path.rename(path.parent.parent / "x.jsonl")
         assert index.works.import_files(moved).unchanged == 1
 
-    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(order=st.permutations(["one", "two", "three"]), again=st.sampled_from(["one", "two", "three"]))
     def test_whatever_the_order_and_the_repetition_the_same_works_come_out(self, order: list[str], again: str) -> None:
         told = {

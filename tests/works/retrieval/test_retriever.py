@@ -8,18 +8,19 @@ import threading
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import digest
-from rifflux.evidence.verify import verify
 from rifflux.index import open_index
 from rifflux.surfaces.shared.packs import pack_json, read_pack, retrieval_json
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
+from rifflux.works.citing import verify
 from rifflux.works.retrieval.intent import INTENTS, MODES
 from rifflux.works.retrieval.retriever import ScholarSettings
+from tests.support.exploring import examples
 
 SECRET = "zyzzyva"
 
@@ -242,7 +243,7 @@ class TestRanking:
         assert {"no work here has the subject 'math.XX'", "no work here is from a source 'nowhere'"} <= set(notes)
         assert not any("'math.AG'" in note for note in notes)
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(words=st.lists(st.sampled_from(PIECES), min_size=1, max_size=7), mode=st.sampled_from([None, *MODES]))
     def test_no_question_is_an_error(self, index, words, mode):
         assert index.retrieve(" ".join(words), mode=mode).asked.intent.name in INTENTS
@@ -352,7 +353,7 @@ class TestEvidence:
     def test_a_question_without_answer_is_uncertain(self, index):
         assert index.retrieve("xylophone maintenance in winter").evidence.uncertain
 
-    @settings(max_examples=30, deadline=None)
+    @examples(30)
     @given(budget=st.integers(1, 60), per_author=st.integers(1, 3))
     def test_a_pack_never_exceeds_its_budget(self, index, budget, per_author):
         found = index.retrieve("cohomology", budget=budget)

@@ -17,7 +17,7 @@ from typing import Any
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import OutOfScope
@@ -25,6 +25,7 @@ from rifflux.store.base import DocumentChange, FieldWeights
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import StoreContract, change, words
 from rifflux.types import Filter, Query, Ranking
+from tests.support.exploring import examples
 
 WEIGHTS = FieldWeights()
 
@@ -159,7 +160,7 @@ def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
     return store.match(replace(query, exact=True), limit, WEIGHTS)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(query=queries, limit=st.sampled_from([3, 200]), owner=st.sampled_from(["", "ann"]))
 def test_it_ranks_as_the_tables_do_whatever_is_asked(filled: SqliteStore, query: Query, limit: int, owner: str) -> None:
     view = filled.of(owner)
@@ -214,7 +215,7 @@ operations = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(steps=operations)
 def test_it_finds_what_there_is_after_every_change(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
     store = SqliteStore.open(str(tmp_path_factory.mktemp("words") / "index.db"))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.store.sqlite import SqliteStore
@@ -12,11 +12,12 @@ from rifflux.store.sqlite.connection.derived import location_of
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.lexical import word_index_terms as words_terms
 from rifflux.testing import change
+from tests.support.exploring import examples
 
 TERMS = st.sets(st.text("abcé|", min_size=1, max_size=4), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(sections=st.lists(TERMS, min_size=1, max_size=5), start=st.sampled_from(["a", "ab", "é", "|", "cc"]))
 def test_what_begins_so_is_told_however_it_came(
     tmp_path_factory: pytest.TempPathFactory, sections: list[set[str]], start: str

@@ -14,10 +14,10 @@ import pytest
 import rifflux
 from rifflux import Document, Index
 from rifflux.index.salvage import diagnose
+from rifflux.session.visible import WITHHELD
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.semantic import neighbours
 from rifflux.works import Work
-from rifflux.works.visible import WITHHELD
 from tests.support.places import word
 
 DOCUMENTS = 40

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rifflux.store.base import ModelInfo
@@ -25,6 +25,7 @@ from rifflux.store.sqlite.semantic.packed import NAME, sign_words
 from rifflux.store.sqlite.semantic.scan import apart, nearest_rows
 from rifflux.testing import StoreContract, change
 from rifflux.types import Filter, Query, Ranking, Vectors
+from tests.support.exploring import examples
 
 WIDTH = 70
 MODEL = ModelInfo("tiny", "hash", WIDTH, "f1", "tiny")
@@ -293,7 +294,7 @@ def test_a_transaction_sees_its_own_changes_and_leaves_no_trace_when_rolled_back
     assert_like_exact(store, Query("", vector=vector), 100, recall=1)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.sampled_from(["put", "put", "remove", "reword", "pack", "look"]), st.integers(0, 5)), max_size=12

@@ -1,18 +1,18 @@
-"""The works that an identifier names."""
+"""Documents by their identifiers."""
 
 from __future__ import annotations
 
 from rifflux.store.base import Store
+from rifflux.text.schemes import parse_identifier
 from rifflux.text.titles import TITLE
-from rifflux.works import parse_identifier
 
 __all__ = ["identified"]
 
 
 def identified(store: Store, name: str) -> list[tuple[str, str]]:
-    """The (collection, key) of the documents with an identifier, as it is told or in another of its spellings.
+    """Return the (collection, key) of the documents with an identifier, as typed or else in its canonical spelling.
 
-    What duplicates are looked for by is not told, and names nothing: it would tell whether a guessed author is right.
+    The keys of titles, which find duplicates, name nothing: they would tell whether a guessed author is right.
     """
     parsed = parse_identifier(name)
     if parsed and parsed.scheme == TITLE:
