@@ -105,7 +105,8 @@ def _case(index: Index, collection: Collection, question: Question) -> Case:
     rankings = {LEXICAL: lexical, SEMANTIC: index.store.nearest(query, DEPTH)}
     first = pool_of(rankings, LOOKED_AT)
     kinds = dict(zip(first.tolist(), StoreEvidence(index.store, query).kinds(first), strict=True))
-    pool = index.store.hydrate(Ranking(*(2 * [pool_of(rankings, POOL)])))
+    pooled = pool_of(rankings, POOL)
+    pool = index.store.hydrate(Ranking(pooled, np.zeros(len(pooled))))
     documents = {int(hit.chunk_id, 16): hit.document for hit in pool}
     sense = index.classify(question.text)
     alone = len(sense.identifiers) == 1 and sense.specificity == 1

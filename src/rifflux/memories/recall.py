@@ -17,6 +17,8 @@ from rifflux.types import Hit, Query
 
 __all__ = ["Recall"]
 
+#: Memories grow old, unlike documents.
+FRESH = WEIGHTS.but(freshness=0.15)
 #: Recalled so often, a memory counts as used as can be.
 MOST_USES = 32
 
@@ -31,7 +33,7 @@ class Recall:
 
     resources: Resources
     uses: Callable[[Sequence[Hit]], Sequence[int]]
-    weights: Weights = WEIGHTS.but(freshness=0.15)
+    weights: Weights = FRESH
     usage: float = 0.05
     importance: float = 0.05
     now: Callable[[], float] = time.time

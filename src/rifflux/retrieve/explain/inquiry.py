@@ -206,7 +206,7 @@ class Inquiry:
     def _hit(self, row: Candidates) -> Hit:
         """Return a row as a hit with its explanation; a chunk that is no candidate has no score."""
         row = row if SCORE in row else row.with_column(SCORE, np.zeros(1))
-        return page(row if row.passages else self.plan.pipeline.read(row))[0]
+        return page(row if row.passages else self.plan.pipeline.read(row), [self._first])[0]
 
     def _place(self, channel: str, ids: Ids) -> Place | None:
         """Return the place of the best of some chunks in a channel, however far down; None where it ranks none."""
