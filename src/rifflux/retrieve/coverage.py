@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.text.rarity import idf
 from rifflux.types import Clause, Ids, Query, Scores
 
@@ -17,7 +17,7 @@ __all__ = ["StoreEvidence", "frequencies_of", "weights_of"]
 def frequencies_of(store: Store, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
     """Return how many chunks hold each clause at most: a phrase is no more frequent than its rarest word."""
     clauses = dict.fromkeys(clauses)
-    known = store.document_frequencies([term for clause in clauses for term in clause])
+    known = store.lexical.document_frequencies([term for clause in clauses for term in clause])
     return {clause: min((known.get(term, 0) for term in clause), default=0) for clause in clauses}
 
 
@@ -40,12 +40,12 @@ class StoreEvidence:
         total = sum(weights.values())
         share = np.zeros(len(ids))
         for clause, weight in weights.items():
-            share += weight * np.isin(ids, self.store.holding(clause, ids))
+            share += weight * np.isin(ids, self.store.lexical.holding(clause, ids))
         return share / total if total else share
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         """Return the kind of each chunk's document; empty for a chunk that is gone."""
-        known = self.store.kinds(ids)
+        known = self.store.catalog.kinds(ids)
         return [known.get(id, "") for id in ids.tolist()]
 
     @property

@@ -12,7 +12,7 @@ from rifflux.retrieve.channels import Channel
 from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse
 from rifflux.retrieve.table import SCORE, Candidates, joined
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Query, Ranking, Results, Trace
 
 __all__ = ["RERANK", "NotApplied", "Pipeline", "Plan", "Step", "Stopwatch", "counted", "gather", "reaching"]
@@ -115,7 +115,7 @@ class Pipeline:
 
     def read(self, table: Candidates) -> Candidates:
         """Read the passages of all rows; those that were removed meanwhile are left out."""
-        passages = tuple(self.store.hydrate(Ranking(table.ids, table[SCORE])))
+        passages = tuple(self.store.catalog.hydrate(Ranking(table.ids, table[SCORE])))
         if len(passages) < len(table):
             known = [int(hit.chunk_id, 16) for hit in passages]
             table = table.take(np.flatnonzero(np.isin(table.ids, known)))

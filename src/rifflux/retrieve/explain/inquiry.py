@@ -22,7 +22,7 @@ from rifflux.retrieve.pipeline import RERANK, Plan, counted
 from rifflux.retrieve.query.words import ordinal, shown
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
 from rifflux.retrieve.table import RANK, SCORE, Candidates, placed
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.text.rarity import idf
 from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Trace, Verdict
 
@@ -283,7 +283,7 @@ class Inquiry:
                 shown(clause, self.typed),
                 count,
                 idf(chunks, count),
-                bool(len(store.holding(clause, one))),
+                bool(len(store.lexical.holding(clause, one))),
                 clause in query.variants,
             )
             for clause, count in frequencies_of(store, _clauses(query)).items()

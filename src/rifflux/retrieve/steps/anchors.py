@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rifflux.retrieve.table import LIFT, RANK, SCORE, Candidates, declare
-from rifflux.store.base import LONGEST_NAME, Store
+from rifflux.store import LONGEST_NAME, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Ids, Query, Scores
 
@@ -66,25 +66,25 @@ class Anchors:
         """Return the factors of the candidates by the reason for them; NaN where it does not hold."""
         found: dict[str, Scores] = {}
         for anchor in anchors:
-            holders, name = self.store.holding(anchor, ids), " ".join(anchor)
+            holders, name = self.store.lexical.holding(anchor, ids), " ".join(anchor)
             # A leading space keeps the anchors `rank` and `score` apart from the columns of these names.
             found[f" {name}"] = _where(ids, holders, self.boost)
             found[f"title: {name}"] = _where(ids, list(self._named(anchor, holders)), self.title_boost)
             found[f"{IDENTIFIED}: {name}"] = _where(ids, list(self._bearing(anchor, holders)), self.identified)
         if asked:
-            found["whole title"] = _where(ids, self.store.titled(asked, ids), self.exact_title)
+            found["whole title"] = _where(ids, self.store.catalog.titled(asked, ids), self.exact_title)
         return {name: values for name, values in found.items() if np.isfinite(values).any()}
 
     def _named(self, anchor: Clause, holders: Ids) -> Iterator[int]:
         """Yield those that hold the anchor in their title or headings."""
-        for id, (title, headings) in self.store.names(holders).items() if len(holders) else ():
+        for id, (title, headings) in self.store.catalog.names(holders).items() if len(holders) else ():
             terms = [*self.analyzer.terms(title), "", *self.analyzer.terms(" ".join(headings))]
             if _contains(terms, anchor):
                 yield id
 
     def _bearing(self, anchor: Clause, holders: Ids) -> Iterator[int]:
         """Yield those whose document has the anchor as an identifier."""
-        for id, names in self.store.identifiers_of(holders).items() if len(holders) else ():
+        for id, names in self.store.catalog.identifiers_of(holders).items() if len(holders) else ():
             if any(self.analyzer.of_word(name.value) == anchor for name in names):
                 yield id
 

@@ -34,7 +34,7 @@ from rifflux.retrieve.channels import SEMANTIC
 from rifflux.retrieve.coverage import weights_of
 from rifflux.retrieve.table import RELEVANCE, Candidates
 from rifflux.retrieve.weigh import weighed
-from rifflux.store.base import VARIANT, Store
+from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Query, Results, Scores
 
@@ -153,7 +153,7 @@ class Relevance:
             return np.full(len(table), np.nan)
         missing = np.flatnonzero(np.isnan(cosines))
         if len(missing):
-            known = self.store.vectors_of(table.ids[missing])
+            known = self.store.semantic.vectors_of(table.ids[missing])
             cosines[missing] = [
                 float(known[id] @ query.vector) if id in known else math.nan for id in table.ids[missing].tolist()
             ]

@@ -16,7 +16,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.pipeline import Step
 from rifflux.retrieve.table import OTHERS, RANK, SCORE, Candidates, declare
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Hit, Query, Scores, Vectors
 
 __all__ = ["CHUNK", "DOCUMENT", "Diversity", "Mmr", "NearDuplicates", "one_per_document", "resemblance"]
@@ -132,7 +132,7 @@ class Mmr:
 
     def _similarities(self, table: Candidates) -> Scores:
         """Return how alike each two candidates are, in [0, 1]: (candidates, candidates)."""
-        known = self.store.vectors_of(table.ids)
+        known = self.store.semantic.vectors_of(table.ids)
         ids = table.ids.tolist()
         vectors = np.stack([known[id] for id in ids]) if len(known) == len(ids) else _bags(table.passages)
         return np.asarray(np.clip(vectors @ vectors.T, 0.0, 1.0), np.float64)
