@@ -22,6 +22,8 @@ import rifflux
 from rifflux import Document, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.ingest.walk.find import Finder
+from rifflux.retrieve.explain.trail import page
+from rifflux.retrieve.table import Candidates
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.testing import everything
 from tests.support.exploring import examples
