@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rifflux
 from rifflux import Document, Index, InvalidArgument, NotFound, SearchService, Verdict
 from rifflux.retrieve.fuse import ReciprocalRank
-from rifflux.retrieve.query.words import ordinal
+from rifflux.text.numbers import ordinal
 from rifflux.types import Bound
 from tests.support.exploring import examples
 
