@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Event,
         Hit,
         Identifier,
+        Link,
         Memory,
         MessageHit,
         MessageResults,
@@ -106,7 +107,7 @@ def document_json(document: Document) -> JsonObject:
         "license": document.license,
         "metadata": dict(document.metadata),
         "tags": _texts(document.tags),
-        "links": [{"document": each.key, "kind": each.kind, "confidence": each.confidence} for each in document.links],
+        "links": _links_json(document.links),
         "parts": [asdict(part) for part in document.parts],
         "text": document.text,
     }
@@ -139,12 +140,17 @@ def work_json(found: WorkRecord) -> JsonObject:
         "license": work.license,
         "withheld": is_withheld(found.collection, work.license),
         "abstract": work.abstract,
+        "citations": _links_json(work.citations),
         "passages": [asdict(passage) for passage in work.passages],
         "sources": list(work.sources),
         "metadata": dict(work.metadata),
         "cites": _linked_json(found.cites),
         "cited_by": _linked_json(found.cited_by),
     }
+
+
+def _links_json(links: Iterable[Link]) -> list[JsonObject]:
+    return [{"document": each.key, "kind": each.kind, "confidence": each.confidence} for each in links]
 
 
 def _linked_json(hits: Iterable[Hit]) -> list[JsonObject]:
