@@ -330,7 +330,7 @@ def test_every_request_is_logged_by_its_route(open_service):
     with open_service.client() as client:
         reply = client.get("/documents/cache.md")
     (line,) = [line for line in open_service.lines if line.get("id") == reply.headers["X-Request-Id"]]
-    assert (line["route"], line["status"], line["event"]) == ("/documents/{key:path}", 200, "request")
+    assert (line["route"], line["status"], line["event"]) == ("/documents/{document:path}", 200, "request")
     assert "cache.md" not in str(line)
 
 
