@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rifflux.retrieve.steps.rerank import RerankSettings
     from rifflux.session.policies import Policies
     from rifflux.works.catalog import WorksCatalog
-    from rifflux.works.retrieval.retriever import Scholar
+    from rifflux.works.retrieval.retriever import WorksRetriever
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
 
@@ -286,15 +286,15 @@ class Index(Adding):
         return WorksCatalog(self.store, self._preparer, self.embed)
 
     @property
-    def retrieve(self) -> Scholar:
+    def retrieve(self) -> WorksRetriever:
         """Retrieval of research works with evidence: call it with a question."""
-        from rifflux.works.profile import WORKS
-        from rifflux.works.retrieval.retriever import Scholar
+        from rifflux.works.profile import RETRIEVAL
+        from rifflux.works.retrieval.retriever import WorksRetriever
         from rifflux.works.retrieval.settings import adjusted
 
         # Its words were analyzed so, whatever suits works best.
-        asking = self.using(replace(WORKS, language=self.profile.language, mathematics=self.profile.mathematics))
-        return Scholar(asking, intents=adjusted(self.profile.intents), workers=self._workers())
+        asking = self.using(replace(RETRIEVAL, language=self.profile.language, mathematics=self.profile.mathematics))
+        return WorksRetriever(asking, intents=adjusted(self.profile.intents), workers=self._workers())
 
     @property
     def memories(self) -> Memories:

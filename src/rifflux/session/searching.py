@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, OutOfScope
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC, channels
+from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import Fuse, fusion_of
-from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch, reaching
+from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch
 from rifflux.retrieve.query.classify import classify
 from rifflux.retrieve.query.expand import Synonyms, expand
 from rifflux.retrieve.query.understand import understand
@@ -48,11 +48,20 @@ if TYPE_CHECKING:
     from rifflux.models import Embedder
     from rifflux.retrieve.steps.rerank import Rerank, RerankSettings, Resources
 
-__all__ = ["Asking"]
+__all__ = ["Asking", "Reading"]
 
 Value = TypeVar("Value")
 #: Judgements go from 0, irrelevant, to this.
 MOST_GRADE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A question that was read: its query, what sort of question it is, and notes of what else is searched for."""
+
+    query: Query
+    understanding: Understanding
+    notes: tuple[str, ...] = ()
 
 
 class Asking:
@@ -182,29 +191,48 @@ class Asking:
         deadline = checked_deadline(deadline_ms)
         reranker = self._reranker(rerank, mode)
         mode = checked_mode(mode)
-        fuse = fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None
-        pool = self.profile.pool(top_k)
         clock = Stopwatch()
         with clock("understand"):
-            asked, understanding, expanded = self._understood(query, checked_filter(filter))
-            asked = replace(
-                asked,
-                anchors=self._anchors(understanding),
-                specificity=understanding.specificity,
-                deadline=deadline,
-                exact=self.profile.exact,
-            )
-            asked = reaching(asked, fuse, pool)
-        asked, names, degraded, notes = self._channels(asked, mode, clock)
+            asked = self.read(query, checked_filter(filter), self.classify(query))
+        asked = replace(asked, query=replace(asked.query, deadline=deadline))
+        return self.ready(asked, top_k, clock, mode, fusion, reranker)
+
+    def read(self, text: str, filter: Filter, understanding: Understanding) -> Reading:
+        """Return a question as it is searched for, with what else to search for."""
+        asked = replace(
+            understand(text, self.analyzer, self.profile.facets, filter),
+            anchors=self._anchors(understanding),
+            specificity=understanding.specificity,
+            exact=self.profile.exact,
+        )
+        if not self.profile.expand:
+            return Reading(asked, understanding)
+        lexical = self.store.lexical
+        asked, notes = expand(asked, self.analyzer, lexical.document_frequencies, lexical.vocabulary, self._synonyms)
+        return Reading(asked, understanding, tuple(notes))
+
+    def ready(
+        self,
+        asked: Reading,
+        top_k: int,
+        clock: Stopwatch,
+        mode: str = HYBRID,
+        fusion: str | Fuse | None = None,
+        reranker: Rerank | None = None,
+    ) -> Plan:
+        """Return the search for a question that was read, ready to run."""
+        fuse = fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None
+        pool = self.profile.pool(top_k)
+        query, names, degraded, notes = self._channels(self.profile.reach(asked.query, fuse, pool), mode, clock)
         degraded += self.outdated
-        available = channels(self.store, self.profile.weights)
+        available = self.profile.channels(self.store, self.profile.weights)
         pipeline = Pipeline(
             {name: available[name] for name in names},
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
             fuse,
             self.store,
             pool,
-            StoreEvidence(self.store, asked),
+            StoreEvidence(self.store, query),
             Anchors(self.store, self.analyzer) if self.profile.anchors and fuse and fuse.anchored else None,
             [(RERANK, reranker)] if reranker else [],
         )
@@ -217,28 +245,16 @@ class Asking:
             fusion=fuse.name if fuse else None,
             reranker=reranker.scorer.name if reranker else None,
             degraded=tuple(degraded),
-            notes=(*expanded, *notes),
-            understanding=understanding,
+            notes=(*asked.notes, *notes),
+            understanding=asked.understanding,
             freshness=freshness,
         )
-        return Plan(pipeline, asked, trace, clock, self.profile.pool)
+        return Plan(pipeline, query, trace, clock, self.profile.pool)
 
     def classify(self, query: str) -> Understanding:
         """What sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
         return classify(query, self.analyzer, self.store.lexical.document_frequencies, self.store.counts()["chunks"])
-
-    def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding, list[str]]:
-        """The query with what else to search for, what sort of question it is, and notes of what else."""
-        understanding = self.classify(text)
-        asked = understand(text, self.analyzer, self.profile.facets, filter)
-        if not self.profile.expand:
-            return asked, understanding, []
-        store = self.store
-        asked, notes = expand(
-            asked, self.analyzer, store.lexical.document_frequencies, store.lexical.vocabulary, self._synonyms
-        )
-        return asked, understanding, notes
 
     def _anchors(self, understanding: Understanding) -> tuple[Clause, ...]:
         """The terms of what a question names to the letter."""
@@ -305,6 +321,8 @@ class Asking:
         degraded = []
         if embedded < chunks:
             degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run '{self.profile.command}'")
+        if query.vector is not None:
+            return query, degraded
         try:
             with clock("embed"):
                 vector, model = self._embed(query.semantic_text)

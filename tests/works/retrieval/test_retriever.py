@@ -19,7 +19,7 @@ from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
 from rifflux.works.citing import verify
 from rifflux.works.retrieval.intent import INTENTS, MODES
-from rifflux.works.retrieval.retriever import ScholarSettings
+from rifflux.works.retrieval.retriever import RetrievalSettings
 from tests.support.exploring import examples
 
 SECRET = "zyzzyva"
@@ -259,14 +259,16 @@ class TestStages:
             index.works.add(*WORKS)
 
             def broken(method, does):
-                class Broken(type(index.store)):
+                catalog = index.store.catalog
+
+                class Broken(type(catalog)):
                     pass
 
                 def instead(self, *_, **__):
                     return does()
 
                 setattr(Broken, method, instead)
-                index.store.__class__ = Broken
+                catalog.__class__ = Broken
                 return index
 
             yield broken
@@ -277,7 +279,7 @@ class TestStages:
     def test_that_hangs(self, own, method, told, reranker):
         ended = threading.Event()
         index = own(method, ended.wait)
-        quick = ScholarSettings(expansion_ms=20, rerank_ms=20)
+        quick = RetrievalSettings(expansion_ms=20, rerank_ms=20)
         if reranker:
             quick = replace(quick, rerank_ms=5_000)
         try:
