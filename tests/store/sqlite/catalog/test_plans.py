@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,21 +52,21 @@ def test_a_document_is_put_without_going_through_a_table(owner: str) -> None:
     store.put("c", first)
     store.put_vectors([first.chunks[0].chunk.id], [first.chunks[0].hash], np.ones((1, 2), np.float32))
     for texts in (("more words", "others"), ("more words", "further")):
-        assert _gone_through(store, lambda store, texts=texts: store.put("c", change("b", *texts))) == []
+        assert _gone_through(store, partial(SqliteStore.put, collection="c", change=change("b", *texts))) == []
 
 
 def _gone_through(store: SqliteStore, work: Callable[[SqliteStore], object]) -> list[str]:
     """The steps of some work's statements that go through all of a large table, or all that an owner has in it."""
     connection = store._engine.connection
-    asked: list[tuple[str, object]] = []
+    asked: list[tuple[str, Any]] = []
     connection.exec_trace = lambda _cursor, statement, bound: not asked.append((statement, bound))
     work(store)
     connection.exec_trace = None
     steps = [
-        step
+        str(step)
         for statement, bound in asked
         if statement.lstrip().startswith(("select", "insert", "update", "delete")) and not statement.endswith("limit 1")
-        for *_, step in connection.execute(f"explain query plan {statement}", bound).fetchall()  # type: ignore[arg-type]
+        for *_, step in connection.execute(f"explain query plan {statement}", bound).fetchall()
     ]
     assert steps
     return [

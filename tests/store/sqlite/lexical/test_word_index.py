@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import OutOfScope
-from rifflux.store.base import DocumentChange, FieldWeights
+from rifflux.store.base import DocumentChange, FieldWeights, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import StoreContract, change, words
 from rifflux.types import Filter, Query, Ranking
@@ -70,7 +70,7 @@ class TestView(StoreContract):
         yield _FollowingView(store._engine, "ann")
         store.close()
 
-    def test_a_store_in_use_is_sound(self, store: SqliteStore) -> None:
+    def test_a_store_in_use_is_sound(self, store: Store) -> None:
         with pytest.raises(OutOfScope):
             store.check()
 
