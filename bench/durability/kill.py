@@ -35,7 +35,7 @@ import rifflux
 from rifflux.ingest.parallel import runner as reading
 from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.lexical import word_index as words
-from rifflux.store.sqlite.semantic import hnsw, neighbours
+from rifflux.store.sqlite.semantic import hnsw, vector_index
 
 MODELS = ("hash:64", "hash:48")
 WORDS = (
@@ -204,7 +204,7 @@ def verify(world: World, operation: str, seed: int) -> None:
         problems = [problem for problem in index.check() if "have no vector" not in problem.what]
         assert not problems, problems
         status, store = index.status(), index.store
-        keys = [path for root in store.roots() for path in store.files(root)]
+        keys = [path for root in store.catalog.roots() for path in store.catalog.files(root)]
         assert status.documents == status.files == len(keys)
         assert status.embedded_chunks <= status.chunks
         held = {key: index.document(key).text for key in keys}
@@ -225,7 +225,7 @@ def compare(world: World) -> None:
     """The index, brought up to date, is the same as one of the same folder that nobody disturbed."""
     index(world)
     # What is derived may have seen the documents in another order; the tables must agree to the last digit.
-    words.LEAST_CHUNKS = neighbours.LEAST = sys.maxsize
+    words.LEAST_CHUNKS = vector_index.LEAST = sys.maxsize
     _forget(world, "words*", "vectors*")
     with rifflux.open(world.db) as disturbed:
         model = disturbed.models()[0].model.spec
@@ -315,7 +315,7 @@ def main() -> None:
     arguments = _arguments()
     place = arguments.keep or Path(tempfile.mkdtemp(prefix="rifflux-kill-"))
     world = World(place / "world", random.Random(arguments.seed), arguments.files)
-    words.LEAST_CHUNKS = neighbours.LEAST = hnsw.LEAST = 1
+    words.LEAST_CHUNKS = vector_index.LEAST = hnsw.LEAST = 1
     assert finish(start(world.begin)) or sys.exit(1)
     # The texts of the child's world are made again here, by the same random numbers.
     shutil.rmtree(world.folder)

@@ -66,7 +66,7 @@ def _other_model(folder: Path) -> Path:
 
 def _questions(index: Index, number: int) -> list[str]:
     """Beginnings of documents: they find something, and no two are alike."""
-    keys = index.store._rows("select text from document_text order by document limit :most", {"most": number})  # type: ignore[attr-defined]
+    keys = index.store.view.rows("select text from document_text order by document limit :most", {"most": number})  # type: ignore[attr-defined]
     return [" ".join(text.split()[:8]) or "nothing" for (text,) in keys]
 
 

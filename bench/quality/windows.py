@@ -34,7 +34,7 @@ from rifflux.conversations.writing import Writer
 from rifflux.evaluate import Collection, read_beir
 from rifflux.evaluate.measures import measured
 from rifflux.index import Index, open_index
-from rifflux.store.base import DocumentChange, FieldWeights
+from rifflux.store import DocumentChange, FieldWeights
 from rifflux.types import Scope
 
 Values = np.ndarray[Any, np.dtype[np.float64]]
@@ -69,7 +69,7 @@ def asked(stored: Iterable[Thread], before: int, after: int) -> Iterator[Index]:
         with part.store.transaction():
             for thread in stored:
                 row = conversation_row(thread.conversation)
-                part.store.put("", DocumentChange(row, row.key, ()))
+                part.store.catalog.put("", DocumentChange(row, row.key, ()))
                 writer.put(thread.conversation, thread.messages)
         yield index
 

@@ -67,7 +67,7 @@ def _arguments() -> argparse.Namespace:
 
 def _tokens(db: Path, users: int, role: str = USER) -> list[str]:
     with closing(open_store(db)) as store:
-        return [Accounts(store.register).create(f"{role}{number}", role)[1] for number in range(users)]
+        return [Accounts(store.registry).create(f"{role}{number}", role)[1] for number in range(users)]
 
 
 class Load:

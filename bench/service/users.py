@@ -43,8 +43,7 @@ from rifflux.ingest.prepare import identity_of
 from rifflux.service.accounts import Accounts
 from rifflux.session.maintenance import info_of
 from rifflux.session.policies import HYBRID_SEARCH
-from rifflux.store import open_store
-from rifflux.store.base import DocumentChange, Placed
+from rifflux.store import DocumentChange, Placed, open_store
 from rifflux.types import Scope, Vectors
 
 TURNS = 50
@@ -109,7 +108,7 @@ def build(path: Path, users: int, messages: int, lines: Sequence[str]) -> None:
     """Fill an index with so many messages of each; one that was interrupted goes on where it was."""
     start, rounds = time.perf_counter(), messages // TURNS
     with open_index(path) as index:
-        index.store.use_model(info_of(index.embedder))
+        index.store.semantic.use_model(info_of(index.embedder))
         index.policies.set(HYBRID_SEARCH, True)
         done = len(index.scoped(Scope(name_of(users - 1))).conversations.list())
         for number in range(done, rounds):
@@ -148,10 +147,10 @@ class Template:
         view = index.store.of(user).part(CONVERSATIONS.name)
         id = self.conversation.id
         changes = [_renamed(change, view.owner, id) for change in self.changes]
-        view.put("", DocumentChange(conversation_row(self.conversation), id, ()))
-        view.put_all(Placed(id, change) for change in changes)
+        view.catalog.put("", DocumentChange(conversation_row(self.conversation), id, ()))
+        view.catalog.put_all(Placed(id, change) for change in changes)
         chunks = [chunk for change in changes for chunk in change.chunks]
-        view.put_vectors([each.chunk.id for each in chunks], [each.hash for each in chunks], self.vectors)
+        view.semantic.put_vectors([each.chunk.id for each in chunks], [each.hash for each in chunks], self.vectors)
 
 
 def _renamed(change: DocumentChange, owner: str, conversation_id: str) -> DocumentChange:
@@ -245,7 +244,7 @@ def report(name: str, milliseconds: Sequence[float], against: Sequence[float] = 
 def serve(path: Path, users: int, lines: Sequence[str], arguments: argparse.Namespace) -> None:
     """Print how long searches over HTTP take, of users by chance."""
     with closing(open_store(path)) as store:
-        tokens = [Accounts(store.register).create(name_of(user))[1] for user in range(users)]
+        tokens = [Accounts(store.registry).create(name_of(user))[1] for user in range(users)]
     asked = [list(questions(template, lines, 200)) for template in range(TEMPLATES)]
     workers = ("--workers", str(arguments.workers), "--rate", "1000000")
     chance = random.Random(3)

@@ -30,13 +30,13 @@ import numpy as np
 import rifflux
 from bench.shared import MARK, SHARES, cached, program, questions
 from bench.speed.vectors import opened, recall
-from rifflux.store.base import AnalyzedChunk, DocumentChange, Placed
+from rifflux.store import AnalyzedChunk, DocumentChange, Placed
 from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.best import best
 from rifflux.store.sqlite.connection.derived import location_of
 from rifflux.store.sqlite.lexical import word_index as words
-from rifflux.store.sqlite.semantic import neighbours
+from rifflux.store.sqlite.semantic import vector_index
 from rifflux.store.sqlite.semantic.packed import Packed
-from rifflux.store.sqlite.semantic.vectors import best
 from rifflux.testing import change
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Ranking, Vectors
@@ -172,23 +172,23 @@ def _filled(source: Path, path: Path, size: int) -> float:
     """Write the chunks with their terms and vectors; the seconds it took without making them up."""
     texts, seconds = Source(source, size), 0.0
     with rifflux.open(source, create=False) as index:
-        model = index.store.model()
+        model = index.store.semantic.model()
     assert model is not None
     with _not_followed():
         store = SqliteStore.open(str(path))
-        store.use_model(model)
+        store.semantic.use_model(model)
         for first in range(store.counts()["chunks"], size, GROUP):
             numbers = range(first, min(first + GROUP, size))
             changes = [Placed("bench", texts.change(number)) for number in numbers]
             vectors = texts.vectors_of(numbers)
             start = time.perf_counter()
             with store.transaction():
-                store.put_all(changes)
-                store.put_vectors(list(numbers), list(numbers), vectors)
+                store.catalog.put_all(changes)
+                store.semantic.put_vectors(list(numbers), list(numbers), vectors)
             seconds += time.perf_counter() - start
             if numbers.stop % (10 * GROUP) == 0:
                 _tell(f"{numbers.stop:,} written in {seconds:.0f} s")
-        store._engine.connection.execute(MARK)
+        store.view.engine.connection.execute(MARK)
         store.close()
     return seconds
 
@@ -196,12 +196,12 @@ def _filled(source: Path, path: Path, size: int) -> float:
 @contextmanager
 def _not_followed() -> Iterator[None]:
     """What lies beside is built and timed afterwards."""
-    former = words.LEAST_CHUNKS, neighbours.LEAST
-    words.LEAST_CHUNKS = neighbours.LEAST = sys.maxsize
+    former = words.LEAST_CHUNKS, vector_index.LEAST
+    words.LEAST_CHUNKS = vector_index.LEAST = sys.maxsize
     try:
         yield
     finally:
-        words.LEAST_CHUNKS, neighbours.LEAST = former
+        words.LEAST_CHUNKS, vector_index.LEAST = former
 
 
 def _built(path: Path) -> Figures:
@@ -211,8 +211,8 @@ def _built(path: Path) -> Figures:
     connection.execute("delete from derived; delete from touched; delete from fresh_terms")
     connection.close()
     store = SqliteStore.open(str(path))
-    engine = store._engine
-    for name, derived in (("words", engine.words(0)), ("vectors", engine.neighbours)):
+    beside = store.database
+    for name, derived in (("words", beside.words.of(0)), ("vectors", beside.vectors)):
         assert derived is not None
         _tell(f"building {name}")
         start = time.perf_counter()
@@ -235,8 +235,8 @@ def _searched(path: Path, texts: Sequence[str]) -> Figures:
     with rifflux.open(path, create=False) as index:
         figures = {"opening, ms": (time.perf_counter() - start) * 1000}
         start = time.perf_counter()
-        (vector,) = index.store.vectors_of(np.array([1], np.int64)).values()
-        index.store.nearest(Query("", vector=vector), 10)
+        (vector,) = index.store.semantic.vectors_of(np.array([1], np.int64)).values()
+        index.store.semantic.nearest(Query("", vector=vector), 10)
         index.search("time", mode="lexical")
         figures["a first search in each channel, ms"] = (time.perf_counter() - start) * 1000
         index.search(texts[0])
@@ -263,13 +263,13 @@ def _after_changes(index: rifflux.Index, texts: Sequence[str], vector: Vectors) 
         new = change("bench-change", f"words that change {place}")
         start = time.perf_counter()
         with index.store.transaction():
-            index.store.put("bench-change", new)
-            index.store.put_vectors(
+            index.store.catalog.put("bench-change", new)
+            index.store.semantic.put_vectors(
                 [each.chunk.id for each in new.chunks], [each.hash for each in new.chunks], vector[None]
             )
         changing.append((time.perf_counter() - start) * 1000)
         asking.append(_asked(index, text, "hybrid"))
-    index.store.remove("bench-change", ["bench-change"])
+    index.store.catalog.remove("bench-change", ["bench-change"])
     return {
         "storing one document, p50 ms": statistics.median(changing),
         "hybrid as the first search after that, p50 ms": statistics.median(asking),
@@ -285,7 +285,7 @@ def _asked(index: rifflux.Index, text: str, mode: str) -> float:
 
 def _timed(index: rifflux.Index, query: Query, depth: int) -> float:
     start = time.perf_counter()
-    index.store.nearest(query, depth)
+    index.store.semantic.nearest(query, depth)
     return (time.perf_counter() - start) * 1000
 
 
@@ -298,8 +298,8 @@ def _recalled(path: Path, texts: Sequence[str]) -> Figures:
     with rifflux.open(path, create=False) as index, opened(path) as packed:
         vectors = np.stack([index.embedder.embed_query(text) for text in texts[:: max(1, len(texts) // 60)]])
         exact = _exactly(packed, vectors, 1000)
-        found = [index.store.nearest(Query("", vector=vector), 1000) for vector in vectors]
-        shallow = [index.store.nearest(Query("", vector=vector), 20) for vector in vectors]
+        found = [index.store.semantic.nearest(Query("", vector=vector), 1000) for vector in vectors]
+        shallow = [index.store.semantic.nearest(Query("", vector=vector), 20) for vector in vectors]
     return {
         "recall of 20": recall(shallow, [each.head(20) for each in exact]),
         "recall of 1000": recall(found, exact),

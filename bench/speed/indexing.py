@@ -117,7 +117,7 @@ def _texts(paths: Sequence[str], profile: str | Profile) -> list[str]:
     """What is embedded of these files: each text once."""
     with rifflux.open(":memory:", profile=profile) as index:
         index.add(*map(Path, paths), embed=False)
-        chunks = {chunk.hash: chunk for batch in index.store.pending(10_000) for chunk in batch}
+        chunks = {chunk.hash: chunk for batch in index.store.semantic.pending(10_000) for chunk in batch}
     return [embedding_text(chunk.title, chunk.headings, chunk.text) for chunk in chunks.values()]
 
 

@@ -68,7 +68,7 @@ def _fusing(index: Index, question: str, fusion: str, pool: int, page: int) -> t
     found = {name: source(plan.query) for name, source in plan.pipeline.sources.items()}
     fusing, candidates = _timed(lambda: plan.pipeline.ordered(plan.query, found, Stopwatch()))
     survivors = candidates.lifted.head(page)
-    rows = index.store.hydrate(survivors)
+    rows = index.store.catalog.hydrate(survivors)
     explaining = replace(plan.pipeline, hydrate=lambda ranking, trails: rows)
     return fusing, _timed(lambda: explaining.explained(candidates, survivors))[0]
 

@@ -28,14 +28,15 @@ import numpy as np
 import rifflux
 from bench.shared import MARK, SHARES, questions, tell, timed
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection import keeper
+from rifflux.store.sqlite.connection import background
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.derived import current, location_of
 from rifflux.store.sqlite.semantic import hnsw
 from rifflux.store.sqlite.semantic.allowed import Allowed
+from rifflux.store.sqlite.semantic.matrix import Matrix
 from rifflux.store.sqlite.semantic.packed import NAME, Packed
 from rifflux.store.sqlite.semantic.scan import apart
-from rifflux.store.sqlite.semantic.vectors import Matrix
+from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.testing import change
 from rifflux.types import Query, Ranking, Vectors
 
@@ -94,7 +95,7 @@ class opened:  # noqa: N801
 
 
 def _packing(store: SqliteStore, path: Path) -> None:
-    neighbours = store._engine.neighbours
+    neighbours = store.database.vectors
     assert neighbours is not None
     start = time.perf_counter()
     neighbours.build()
@@ -140,13 +141,15 @@ def _peers(codes: np.ndarray[Any, np.dtype[np.uint8]]) -> dict[str, Callable[[Ve
 
 
 def _searching(store: SqliteStore, path: Path, queries: Sequence[Query]) -> None:
+    semantic = store.semantic
+    assert isinstance(semantic, SqliteSemantic)
     connection = apsw.Connection(str(path))
     matrix = Matrix.read(connection, 0, len(_vector(queries[0])))
     connection.close()
     for name, filter in SHARES.items():
         asked = [replace(query, filter=filter) for query in queries]
         start = time.perf_counter()
-        allowed = store._allowed(asked[0])
+        allowed = semantic._allowed(asked[0])
         if allowed:
             tell(f"{name}: the filter's first use, ms", (time.perf_counter() - start) * 1000)
         for depth in (20, 1000):
@@ -161,7 +164,7 @@ def _exactly(matrix: Matrix, depth: int, allowed: Allowed | None, query: Query) 
 
 
 def _nearest(store: SqliteStore, depth: int, query: Query) -> Ranking:
-    return store.nearest(query, depth)
+    return store.semantic.nearest(query, depth)
 
 
 def recall(found: Sequence[Ranking], exact: Sequence[Ranking]) -> float:
@@ -178,16 +181,16 @@ def _vector(query: Query) -> Vectors:
 
 def _following(store: SqliteStore, queries: Sequence[Query]) -> None:
     # What follows in the background otherwise shall wait until it is measured.
-    keeper.PAUSE = keeper.LONGEST_WAIT = 3600.0
+    background.PAUSE = background.LONGEST_WAIT = 3600.0
     for count in (1, 1000):
         with store.transaction():
             changed = change(f"bench {count}", *[f"text {number}" for number in range(count)])
-            store.put("bench", changed)
+            store.catalog.put("bench", changed)
             vectors = np.stack([_vector(queries[number % len(queries)]) for number in range(count)])
-            store.put_vectors(
+            store.semantic.put_vectors(
                 [each.chunk.id for each in changed.chunks], [each.hash for each in changed.chunks], vectors
             )
         start = time.perf_counter()
-        store.nearest(queries[0], 20)
+        store.semantic.nearest(queries[0], 20)
         tell(f"the first search after {count} new ones, ms", (time.perf_counter() - start) * 1000)
         timed(f"further ones, with {count} not packed, ms", partial(_nearest, store, 20), queries)

@@ -25,8 +25,8 @@ import apsw
 import rifflux
 from bench.shared import MARK, SHARES, questions, tell, timed
 from rifflux.retrieve.query.understand import understand
-from rifflux.store.base import FieldWeights, Store
-from rifflux.store.sqlite.connection import keeper
+from rifflux.store import FieldWeights, Store
+from rifflux.store.sqlite.connection import background
 from rifflux.store.sqlite.connection.derived import location_of
 from rifflux.testing import change
 from rifflux.types import Query, Ranking
@@ -88,21 +88,21 @@ def _searching(store: Store, queries: Sequence[Query]) -> None:
     words = [[term for clause in query.clauses for term in clause] for query in queries]
     start = time.perf_counter()
     for terms in words:
-        store.document_frequencies(terms)
+        store.lexical.document_frequencies(terms)
     tell("frequencies of a question's words, ms", (time.perf_counter() - start) * 1000 / len(words))
 
 
 def _match(store: Store, depth: int, query: Query) -> Ranking:
-    return store.match(query, depth, WEIGHTS)
+    return store.lexical.match(query, depth, WEIGHTS)
 
 
 def _following(store: Store, queries: Sequence[Query]) -> None:
     # What follows in the background otherwise shall wait until it is measured.
-    keeper.PAUSE = keeper.LONGEST_WAIT = 3600.0
+    background.PAUSE = background.LONGEST_WAIT = 3600.0
     for count in (1, 100, 1000):
         with store.transaction():
             for number in range(count):
-                store.put("bench", change(f"{count}/{number}", f"cell system number {number} of many theorems"))
+                store.catalog.put("bench", change(f"{count}/{number}", f"cell system number {number} of many theorems"))
         timed(f"word index, 10 of everything, {count} not in it yet, ms", partial(_match, store, 10), queries)
         start = time.perf_counter()
         store.accelerate()

@@ -16,7 +16,7 @@ from rifflux.store.registry import Register
 @pytest.fixture
 def register() -> Iterator[Register]:
     store = open_store(":memory:")
-    yield store.register
+    yield store.registry
     store.close()
 
 

@@ -134,5 +134,5 @@ def make_mail(subject: str, body: str, *, html: str = "", attachment: str = "", 
 
 def _saved(document: object) -> bytes:
     stream = io.BytesIO()
-    document.save(stream)  # type: ignore[attr-defined]
+    document.save(stream)
     return stream.getvalue()

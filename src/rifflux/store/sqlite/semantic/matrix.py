@@ -11,10 +11,11 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux.store.sqlite.best import best
 from rifflux.store.sqlite.semantic.allowed import Allowed
-from rifflux.types import Ids, Ranking, Scores, Vectors
+from rifflux.types import Ids, Ranking, Vectors
 
-__all__ = ["Matrix", "best", "scanned"]
+__all__ = ["Matrix", "scanned"]
 
 #: Rows read at a time where all are only looked at once.
 BLOCK = 4096
@@ -83,14 +84,3 @@ def _blocks(connection: apsw.Connection, owner: int) -> Iterator[list[Any]]:
     rows = connection.execute(_ALL, {"owner": owner})
     while block := list(islice(rows, BLOCK)):
         yield block
-
-
-def best(ids: Ids, scores: Scores, limit: int) -> Ranking:
-    """The `limit` highest scores in order, ties by id."""
-    if len(ids) > limit:
-        # Everything that ties with the last place comes along, so that the id decides and not the array's order.
-        lowest = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-        keep = scores >= lowest
-        ids, scores = ids[keep], scores[keep]
-    order = np.lexsort((ids, -scores))[:limit]
-    return Ranking(ids[order], scores[order])

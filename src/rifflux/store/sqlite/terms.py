@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rifflux.store.base import VARIANT
+from rifflux.store.lexical import VARIANT
 from rifflux.types import Clause, Query
 
 __all__ = ["Terms"]

@@ -19,14 +19,14 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from rifflux.store.base import ModelInfo, Store
+from rifflux.store import ModelInfo, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.derived import Unfit, location_of
-from rifflux.store.sqlite.connection.keeper import Keeper
-from rifflux.store.sqlite.semantic import hnsw, neighbours, scan
+from rifflux.store.sqlite.semantic import hnsw, scan, vector_index
 from rifflux.store.sqlite.semantic.packed import NAME, sign_words
 from rifflux.store.sqlite.semantic.scan import apart, nearest_rows
+from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.testing import StoreContract, change
 from rifflux.types import Filter, Query, Ranking, Vectors
 from tests.support.exploring import examples
@@ -39,16 +39,16 @@ RANDOM = np.random.default_rng(7)
 @pytest.fixture
 def packing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pack from the first vector on, and only when told; a graph too, where there shall be one."""
-    monkeypatch.setattr(neighbours, "LEAST", 1)
+    monkeypatch.setattr(vector_index, "LEAST", 1)
     monkeypatch.setattr(hnsw, "LEAST", 1)
     monkeypatch.setattr(hnsw, "FEW", 1)
     monkeypatch.setattr(hnsw, "FEWEST", 400)
-    monkeypatch.setattr(neighbours, "READER_PAUSE", 3600.0, raising=False)
-    for name in ("owe", "wish"):
-        monkeypatch.setattr(Keeper, name, lambda self: None)
+    monkeypatch.setattr(vector_index, "READER_PAUSE", 3600.0, raising=False)
+    for name in ("require", "suggest"):
+        monkeypatch.setattr(vector_index.BackgroundBuilder, name, lambda self: None)
 
 
-@pytest.fixture(params=neighbours.WAYS)
+@pytest.fixture(params=vector_index.WAYS)
 def way(request: pytest.FixtureRequest) -> str:
     """How packed vectors are searched."""
     if request.param == "hnsw":
@@ -64,7 +64,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(path: Path, packing: None, way: str) -> Iterator[SqliteStore]:
     store = SqliteStore.open(str(path), neighbours=way)
-    store.use_model(MODEL)
+    store.semantic.use_model(MODEL)
     yield store
     store.close()
 
@@ -79,25 +79,25 @@ def vectors(count: int) -> Vectors:
 def put(store: SqliteStore, key: str, rows: Vectors, **fields: Any) -> list[int]:
     """A document with a chunk and a vector for each row; returns the chunks' ids."""
     changed = change(key, *[f"{key} {place} {RANDOM.integers(1 << 60)}" for place in range(len(rows))], **fields)
-    store.put("c", changed)
+    store.catalog.put("c", changed)
     ids = [each.chunk.id for each in changed.chunks]
-    store.put_vectors(ids, [each.hash for each in changed.chunks], rows)
+    store.semantic.put_vectors(ids, [each.hash for each in changed.chunks], rows)
     return ids
 
 
 def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
     """The ranking by the tables alone."""
-    allowed = store._allowed(query)
-    from rifflux.store.sqlite.semantic.vectors import scanned
+    allowed = store.semantic._allowed(query)
+    from rifflux.store.sqlite.semantic.matrix import scanned
 
     vector = query.vector
     assert vector is not None
-    with store._reading() as (connection, owner):
+    with store.view.reading() as (connection, owner):
         return scanned(connection, owner, vector / np.linalg.norm(vector), limit, allowed)
 
 
 def assert_like_exact(store: SqliteStore, query: Query, limit: int, recall: float = 0.9) -> None:
-    found, expected = store.nearest(query, limit), exactly(store, query, limit)
+    found, expected = store.semantic.nearest(query, limit), exactly(store, query, limit)
     assert len(found) == len(expected)
     if len(expected):
         missed = np.count_nonzero(~np.isin(expected.ids, found.ids))
@@ -109,35 +109,35 @@ def assert_like_exact(store: SqliteStore, query: Query, limit: int, recall: floa
         assert (np.diff(found.scores) <= 0).all()
 
 
-def snapshot(store: SqliteStore) -> neighbours.Snapshot | None:
-    with store._reading() as (connection, _):
-        return store._engine.neighbours.at(connection)
+def snapshot(store: SqliteStore) -> vector_index.Snapshot | None:
+    with store.view.reading() as (connection, _):
+        return store.database.vectors.at(connection)
 
 
 class TestPackedContract(StoreContract):
     """The whole contract, where everything is packed at once and followed by its log."""
 
     @pytest.fixture
-    def store(self, path: Path, packing: None, way: str) -> Iterator[SqliteStore]:
+    def store(self, path: Path, packing: None, way: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
         store = SqliteStore.open(str(path), neighbours=way)
-        with store._reading() as (connection, _):
+        with store.view.reading() as (connection, _):
             connection.execute("insert into derived values ('vectors', 0, '')")
-        nearest = store.nearest
+        nearest = SqliteSemantic.nearest
 
-        def packed_first(query: Query, limit: int) -> Ranking:
-            store._engine.neighbours.build()
-            return nearest(query, limit)
+        def packed_first(semantic: SqliteSemantic, query: Query, limit: int) -> Ranking:
+            store.database.vectors.build()
+            return nearest(semantic, query, limit)
 
-        store.__dict__["nearest"] = packed_first
+        monkeypatch.setattr(SqliteSemantic, "nearest", packed_first)
         yield store
         store.close()
 
     def test_nearest_ranks_by_cosine_whatever_the_length(self, store: Store) -> None:
         """As in the contract, but for the last digits: of two components, the quantised one errs by 1e-5."""
-        store.use_model(replace(MODEL, dimension=2))
         assert isinstance(store, SqliteStore)
+        store.semantic.use_model(replace(MODEL, dimension=2))
         ids = put(store, "a", np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))
-        ranking = store.nearest(Query("", vector=np.array([5, 0], np.float32)), 10)
+        ranking = store.semantic.nearest(Query("", vector=np.array([5, 0], np.float32)), 10)
         assert ranking.ids.tolist() == [ids[0], ids[2], ids[1]]
         assert ranking.scores == pytest.approx([1, 0.6, 0], abs=1e-5)
 
@@ -149,7 +149,7 @@ def test_ranks_like_an_exact_search(store: SqliteStore, limit: int) -> None:
     assert snapshot(store) is not None
     found = []
     for query in (Query("", vector=vector) for vector in vectors(20)):
-        exact, ranked = exactly(store, query, limit).ids, store.nearest(query, limit).ids
+        exact, ranked = exactly(store, query, limit).ids, store.semantic.nearest(query, limit).ids
         found.append((np.isin(exact[:100], ranked).mean(), np.isin(exact, ranked).mean()))
     first, every = np.mean(found, axis=0)
     assert first >= 0.98
@@ -160,7 +160,7 @@ def test_ranks_like_an_exact_search(store: SqliteStore, limit: int) -> None:
 def test_what_is_expected_to_be_missed_is_missed(packing: None, path: Path) -> None:
     """On vectors of another make and for any number: recall is what was asked for, not an accident of one model."""
     store = SqliteStore.open(str(path))
-    store.use_model(MODEL)
+    store.semantic.use_model(MODEL)
     put(store, "a", np.abs(vectors(4000)) ** 2)
     store.accelerate()
     packed = snapshot(store).packed
@@ -179,12 +179,12 @@ def test_what_is_enough_is_exact_and_a_small_set_is_ranked_whole(store: SqliteSt
     put(store, "few", vectors(500), kind="note")
     store.accelerate()
     query = Query("", vector=vectors(1)[0], limit=450, enough=100)
-    assert len(store.nearest(query, 450)) == 100
+    assert len(store.semantic.nearest(query, 450)) == 100
     exact = exactly(store, replace(query, enough=0), 100).ids
-    assert len(np.intersect1d(store.nearest(query, 450).ids, exact)) >= 90
+    assert len(np.intersect1d(store.semantic.nearest(query, 450).ids, exact)) >= 90
     narrow = replace(query, filter=Filter(kinds=("note",)))
     # Here the graph is walked however few rows there are.
-    assert len(store.nearest(narrow, 450)) == (450 if snapshot(store).graph is None else 100)
+    assert len(store.semantic.nearest(narrow, 450)) == (450 if snapshot(store).graph is None else 100)
 
 
 def test_rows_that_happen_to_be_sampled_do_not_hide_how_few_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,9 +210,9 @@ def test_changed_dropped_and_new_rows_are_followed(store: SqliteStore) -> None:
     put(store, "kept", kept)
     dropped = put(store, "gone", gone)
     store.accelerate()
-    store.remove("c", ["gone"])
+    store.catalog.remove("c", ["gone"])
     new = put(store, "new", gone[:5])
-    ranking = store.nearest(Query("", vector=gone[0]), 30)
+    ranking = store.semantic.nearest(Query("", vector=gone[0]), 30)
     assert ranking.ids[0] == new[0]
     assert not np.isin(ranking.ids, dropped).any()
     assert snapshot(store).packed.stamp.facts["rows"] == 1000
@@ -223,9 +223,9 @@ def test_what_was_deleted_with_its_user_is_packed_no_more(store: SqliteStore) ->
     put(store, "kept", vectors(300))
     put(ann, "gone", vectors(5))
     store.accelerate()
-    place = store._engine.neighbours.place
+    place = store.database.vectors.place
     before = place.stat().st_size
-    store.register.erase("ann")
+    store.registry.erase("ann")
     assert snapshot(store).packed.stamp.facts["rows"] == 300
     assert place.stat().st_size < before
     put(ann, "again", vectors(2))
@@ -235,7 +235,7 @@ def test_what_was_deleted_with_its_user_is_packed_no_more(store: SqliteStore) ->
 def test_filters_and_words_narrow_the_scan(store: SqliteStore) -> None:
     for number in range(20):
         put(store, f"d{number}", vectors(150), kind="even" if number % 2 == 0 else "odd")
-    store.put("c", change("words", "cache queue", "cache only", kind="odd"))
+    store.catalog.put("c", change("words", "cache queue", "cache only", kind="odd"))
     store.accelerate()
     vector = vectors(1)[0]
     for query in (
@@ -252,13 +252,13 @@ def test_filters_and_words_narrow_the_scan(store: SqliteStore) -> None:
 def test_a_change_of_kind_is_seen_by_the_next_filter(store: SqliteStore) -> None:
     rows = vectors(3)
     changed = change("a", "one", "two", "three", first_id=1, kind="old")
-    store.put("c", changed)
-    store.put_vectors([1, 2, 3], [each.hash for each in changed.chunks], rows)
+    store.catalog.put("c", changed)
+    store.semantic.put_vectors([1, 2, 3], [each.hash for each in changed.chunks], rows)
     store.accelerate()
     query = Query("", vector=rows[0], filter=Filter(kinds=("new",)))
-    assert len(store.nearest(query, 5)) == 0
-    store.put("c", change("a", "one", "two", "three", first_id=1, kind="new"))
-    assert len(store.nearest(query, 5)) == 3
+    assert len(store.semantic.nearest(query, 5)) == 0
+    store.catalog.put("c", change("a", "one", "two", "three", first_id=1, kind="new"))
+    assert len(store.semantic.nearest(query, 5)) == 3
 
 
 def test_owners_see_their_own_slice(store: SqliteStore) -> None:
@@ -268,12 +268,12 @@ def test_owners_see_their_own_slice(store: SqliteStore) -> None:
     put(store, "a", vectors(100))
     store.accelerate()
     late = put(store.of("ben"), "b", shared[:1])
-    ann = store.of("ann").nearest(Query("", vector=shared[0]), 100)
-    ben = store.of("ben").nearest(Query("", vector=shared[0]), 100)
+    ann = store.of("ann").semantic.nearest(Query("", vector=shared[0]), 100)
+    ben = store.of("ben").semantic.nearest(Query("", vector=shared[0]), 100)
     assert sorted(ann.ids.tolist()) == sorted(mine)
     assert sorted(ben.ids.tolist()) == sorted([*theirs, *late])
-    assert store.of("ann").vectors_of(np.array(theirs)) == {}
-    assert len(store.of("nobody").nearest(Query("", vector=shared[0]), 10)) == 0
+    assert store.of("ann").semantic.vectors_of(np.array(theirs)) == {}
+    assert len(store.of("nobody").semantic.nearest(Query("", vector=shared[0]), 10)) == 0
 
 
 def test_vectors_come_from_what_is_packed_and_from_what_is_fresh(store: SqliteStore) -> None:
@@ -281,7 +281,7 @@ def test_vectors_come_from_what_is_packed_and_from_what_is_fresh(store: SqliteSt
     ids = put(store, "a", rows[:5])
     store.accelerate()
     ids += put(store, "b", rows[5:])
-    known = store.vectors_of(np.array([*ids, 12345]))
+    known = store.semantic.vectors_of(np.array([*ids, 12345]))
     assert known.keys() == set(ids)
     for id, row in zip(ids, rows, strict=True):
         assert np.abs(known[id] - row).max() < 1e-5
@@ -291,12 +291,12 @@ def test_a_transaction_sees_its_own_changes_and_leaves_no_trace_when_rolled_back
     put(store, "a", vectors(50))
     store.accelerate()
     vector = vectors(1)[0]
-    before = store.nearest(Query("", vector=vector), 100).ids.tolist()
+    before = store.semantic.nearest(Query("", vector=vector), 100).ids.tolist()
     with pytest.raises(KeyError), store.transaction():  # noqa: PT012
         (inside,) = put(store, "b", vector[None])
-        assert store.nearest(Query("", vector=vector), 100).ids[0] == inside
+        assert store.semantic.nearest(Query("", vector=vector), 100).ids[0] == inside
         raise KeyError
-    assert store.nearest(Query("", vector=vector), 100).ids.tolist() == before
+    assert store.semantic.nearest(Query("", vector=vector), 100).ids.tolist() == before
     put(store, "c", vectors(1))
     assert_like_exact(store, Query("", vector=vector), 100, recall=1)
 
@@ -312,7 +312,7 @@ def test_any_sequence_of_changes_is_found_as_an_exact_search_finds_it(
 ) -> None:
     path = tmp_path_factory.mktemp("changes") / "index.db"
     store, other = SqliteStore.open(str(path)), SqliteStore.open(str(path))
-    store.use_model(MODEL)
+    store.semantic.use_model(MODEL)
     put(store, "start", vectors(30))
     store.accelerate()
     for step, number in steps:
@@ -320,9 +320,9 @@ def test_any_sequence_of_changes_is_found_as_an_exact_search_finds_it(
             case "put":
                 put(store if number % 2 else other, f"d{number}", vectors(1 + number))
             case "remove":
-                store.remove("c", [f"d{number}"])
+                store.catalog.remove("c", [f"d{number}"])
             case "reword":
-                store.put("c", change(f"d{number}", "other words"))
+                store.catalog.put("c", change(f"d{number}", "other words"))
             case "pack":
                 (store if number % 2 else other).accelerate()
             case "look":
@@ -377,7 +377,7 @@ def test_a_damaged_file_is_not_used_and_made_anew(
     other = SqliteStore.open(str(path))
     assert snapshot(other) is None
     assert_like_exact(other, Query("", vector=vectors(1)[0]), 20, recall=1)
-    assert other._engine.neighbours.trouble
+    assert other.database.vectors.trouble
     other.accelerate()
     assert snapshot(other) is not None
     other.close()
@@ -402,7 +402,7 @@ def test_a_file_of_another_database_or_of_its_past_is_not_used(store: SqliteStor
     store.accelerate()
     _replace(place, past)
     stranger = SqliteStore.open(str(tmp_path / "other.db"))
-    stranger.use_model(MODEL)
+    stranger.semantic.use_model(MODEL)
     put(stranger, "a", vectors(50))
     stranger.accelerate()
     _replace(location_of(tmp_path / "other.db", NAME), past)
@@ -417,8 +417,8 @@ def test_a_file_of_another_database_or_of_its_past_is_not_used(store: SqliteStor
 def test_a_copy_of_database_and_file_goes_its_own_way(store: SqliteStore, path: Path, tmp_path: Path) -> None:
     put(store, "a", vectors(50))
     store.accelerate()
-    with store._engine.lock:
-        store._engine.connection.execute("vacuum into ?", (str(tmp_path / "copy.db"),))
+    with store.view.engine.lock:
+        store.view.engine.connection.execute("vacuum into ?", (str(tmp_path / "copy.db"),))
     location_of(tmp_path / "copy.db", NAME).write_bytes(location_of(path, NAME).read_bytes())
     put(store, "b", vectors(50))
     store.accelerate()
@@ -445,9 +445,9 @@ def test_what_is_mapped_stays_while_another_process_packs_anew(store: SqliteStor
 
 
 def test_packing_begins_by_itself_where_it_pays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "LEAST", 100)
+    monkeypatch.setattr(vector_index, "LEAST", 100)
     store = SqliteStore.open(str(path))
-    store.use_model(MODEL)
+    store.semantic.use_model(MODEL)
     put(store, "a", vectors(99))
     store.close()
     assert not location_of(path, NAME).exists()
@@ -472,18 +472,18 @@ def test_few_changes_are_left_to_the_log(store: SqliteStore) -> None:
 
 
 def test_a_search_does_not_wait_for_packing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "LEAST", 1)
+    monkeypatch.setattr(vector_index, "LEAST", 1)
     begun, go_on = threading.Event(), threading.Event()
-    write: Callable[..., None] = getattr(neighbours, "write")  # noqa: B009
+    write = vector_index.write
 
     def slowly(*arguments: Any) -> None:
         begun.set()
         assert go_on.wait(10)
         write(*arguments)
 
-    monkeypatch.setattr(neighbours, "write", slowly)
+    monkeypatch.setattr(vector_index, "write", slowly)
     store = SqliteStore.open(str(path))
-    store.use_model(MODEL)
+    store.semantic.use_model(MODEL)
     put(store, "a", vectors(50))
     assert begun.wait(10)
     assert_like_exact(store, Query("", vector=vectors(1)[0]), 20, recall=1)
@@ -500,9 +500,9 @@ def test_a_search_does_not_wait_for_packing(path: Path, monkeypatch: pytest.Monk
 _BUILD = """
 import sys
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.semantic import neighbours
+from rifflux.store.sqlite.semantic import vector_index
 from rifflux.store.sqlite.semantic import scan
-neighbours.LEAST = 1
+vector_index.LEAST = 1
 store = SqliteStore.open(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -570,5 +570,5 @@ def test_vectors_of_another_model_are_not_used(store: SqliteStore, path: Path) -
     connection.close()
     other = SqliteStore.open(str(path))
     assert snapshot(other) is None
-    assert len(other.nearest(Query("", vector=vectors(1)[0]), 20)) == 0
+    assert len(other.semantic.nearest(Query("", vector=vectors(1)[0]), 20)) == 0
     other.close()

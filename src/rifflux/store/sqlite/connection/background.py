@@ -10,7 +10,7 @@ import apsw
 
 from rifflux.store.sqlite.connection.connect import Translated, connect
 
-__all__ = ["Keeper", "Task"]
+__all__ = ["BackgroundBuilder", "Task"]
 
 #: Seconds without a further change before work begins, and the longest that it waits for such a pause.
 PAUSE, LONGEST_WAIT = 0.3, 60.0
@@ -21,7 +21,7 @@ READER_PAUSE = 2.0
 Task = Callable[[apsw.Connection], bool]
 
 
-class Keeper:
+class BackgroundBuilder:
     """Does a task of one index when there is need, never twice at a time. `trouble` is why it last failed, or None."""
 
     def __init__(self, location: str, task: Task) -> None:
@@ -31,35 +31,35 @@ class Keeper:
         self._connection: apsw.Connection | None = None
         self._due: float | None = None
         self._latest = 0.0
-        self._owed = self._closing = False
+        self._required = self._closing = False
         self.trouble: str | None = None
 
-    def owe(self) -> None:
+    def require(self) -> None:
         """This process changed what the file is derived from: it follows after a pause, at the latest when closing."""
-        self._plan(PAUSE, owed=True)
+        self._plan(PAUSE, required=True)
 
-    def wish(self) -> None:
+    def suggest(self) -> None:
         """A search could do with the file."""
         if self._due is None and not self.trouble:
-            self._plan(READER_PAUSE, owed=False)
+            self._plan(READER_PAUSE, required=False)
 
-    def _plan(self, pause: float, *, owed: bool) -> None:
+    def _plan(self, pause: float, *, required: bool) -> None:
         with self._changed:
             if self._closing:
                 return
             now = time.monotonic()
             if self._due is None:
                 self._latest = now + LONGEST_WAIT
-            self._due, self._owed = min(now + pause, self._latest), self._owed or owed
+            self._due, self._required = min(now + pause, self._latest), self._required or required
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="rifflux-keeper", daemon=True)
+                self._thread = threading.Thread(target=self._work, name="rifflux-builder", daemon=True)
                 self._thread.start()
 
     def close(self) -> None:
         """Do what this process owes, and end; what only searches wished for is broken off."""
         with self._changed:
             self._closing, thread = True, self._thread
-            if self._connection and not self._owed:
+            if self._connection and not self._required:
                 self._connection.interrupt()
             self._changed.notify_all()
         if thread:
@@ -77,14 +77,14 @@ class Keeper:
                 if not done and not self._closing:
                     self._due = time.monotonic() + PAUSE
                 elif self._due is None:
-                    self._owed = False
+                    self._required = False
 
     def _begun(self) -> bool:
         """Wait until work is due; False, and no thread any more, if there is none."""
         with self._changed:
             while self._due is not None and not self._closing and (left := self._due - time.monotonic()) > 0:
                 self._changed.wait(left)
-            if self._due is None or (self._closing and not self._owed):
+            if self._due is None or (self._closing and not self._required):
                 self._thread = None
                 return False
             self._due = None

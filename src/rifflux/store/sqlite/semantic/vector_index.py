@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ import apsw
 import numpy as np
 
 from rifflux.errors import InvalidArgument
+from rifflux.store.sqlite.best import best
+from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
 from rifflux.store.sqlite.connection.derived import (
     Current,
     Unfit,
@@ -23,17 +26,16 @@ from rifflux.store.sqlite.connection.derived import (
     touched,
     unmoved,
 )
-from rifflux.store.sqlite.connection.keeper import PAUSE, Keeper
 from rifflux.store.sqlite.semantic.allowed import Allowed
+from rifflux.store.sqlite.semantic.matrix import Matrix
 from rifflux.store.sqlite.semantic.packed import FORMAT, GRAPH, NAME, Packed, write
 from rifflux.store.sqlite.semantic.scan import nearest_rows
-from rifflux.store.sqlite.semantic.vectors import Matrix, best
 from rifflux.types import Ids, Ranking, Vectors
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.semantic.hnsw import Proximity
 
-__all__ = ["LEAST", "WAYS", "Neighbours", "Snapshot"]
+__all__ = ["LEAST", "WAYS", "Snapshot", "VectorIndex"]
 
 #: How packed vectors are searched: all of them, or along a graph where there are very many.
 WAYS = ("scan", "hnsw")
@@ -131,7 +133,7 @@ class Snapshot:
         return dict(zip(self.packed.ids[rows].tolist(), self.packed.vectors(rows), strict=True))
 
 
-class Neighbours:
+class VectorIndex:
     """Maps the packed vectors of the database at `location`, follows its changes, and has them packed anew in time."""
 
     #: What to forget when it is damaged: the graph over it, too.
@@ -153,7 +155,7 @@ class Neighbours:
         self._open: Snapshot | None = None
         self._refused: tuple[str, str] | None = None
         self._changed_at = -QUIET
-        self._keeper = None if read_only else Keeper(location, self._keep)
+        self._builder = None if read_only else BackgroundBuilder(location, self._keep)
 
     def at(self, connection: apsw.Connection) -> Snapshot | None:
         """What is packed, with what changed since, as a connection sees the database; None where nothing fits."""
@@ -209,40 +211,40 @@ class Neighbours:
         try:
             return hnsw.Proximity.open(self._graphs, packed, self._graph_seen)
         except Unfit:
-            if self._keeper:
-                self._keeper.wish()
+            if self._builder:
+                self._builder.suggest()
             return None
 
-    def wish(self, connection: apsw.Connection) -> bool:
+    def suggest(self, connection: apsw.Connection) -> bool:
         """A search could do with packed vectors: whether there are enough to have some soon."""
-        wanted = self._keeper is not None and _is_worth_it(connection)
-        if self._keeper and wanted:
-            self._keeper.wish()
+        wanted = self._builder is not None and _is_worth_it(connection)
+        if self._builder and wanted:
+            self._builder.suggest()
         return wanted
 
-    def changed(self, connection: apsw.Connection) -> None:
-        """Have what is packed follow what was just committed, once that pays."""
+    def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
+        """Have what is packed, of all owners, follow what was just committed, once that pays."""
         self._changed_at = time.monotonic()
-        if self._keeper and _is_worth_it(connection):
-            self._keeper.owe()
+        if self._builder and _is_worth_it(connection):
+            self._builder.require()
 
     def build(self) -> None:
         """Pack now what is not packed yet, if there is enough of it."""
         self._changed_at = -QUIET
-        while self._keeper and not self._keeper.once():
+        while self._builder and not self._builder.once():
             time.sleep(PAUSE)
 
-    def renew(self) -> None:
-        """Pack anew what there is, so that nothing that was deleted stays in a file beside the database."""
-        if self._keeper and self.place.exists():
+    def erased(self, owners: Collection[int], *, documents: bool) -> None:
+        """Pack again what there is, so that nothing that was deleted stays in a file beside the database."""
+        if documents and self._builder and self.place.exists():
             self._renewing = True
             self.build()
 
     def close(self) -> None:
         """End what goes on in the background; what this process changed is packed first, but no graph is waited for."""
         self._changed_at, self._closing = -QUIET, True
-        if self._keeper:
-            self._keeper.close()
+        if self._builder:
+            self._builder.close()
 
     def check(self, connection: apsw.Connection) -> str | None:
         """What is wrong with the copy that the database knows, told by reading all of it; None if nothing is."""

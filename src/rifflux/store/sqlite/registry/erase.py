@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING, Any
 
-from rifflux.store.base import PART
 from rifflux.store.registry import Erased
-from rifflux.store.sqlite.connection.connect import MEMORY
-from rifflux.store.sqlite.connection.derived import forget, location_of
-from rifflux.store.sqlite.lexical.terms import Terms
+from rifflux.store.sqlite.connection.derived import forget
+from rifflux.store.sqlite.terms import Terms
+from rifflux.store.store import PART
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.connection.engine import Engine
@@ -64,12 +62,10 @@ def erase(engine: Engine, user: str) -> Erased:
             forget(connection, Terms(owner).index)
             connection.execute(_LOG, (Terms(owner).index,))
         deleted(_NAMES)
-    for owner in owners:
-        _sweep(engine, owner)
     if erased.documents:
         _merge(engine)
-        if engine.neighbours:
-            engine.neighbours.renew()
+    for follower in engine.followers:
+        follower.erased(owners, documents=bool(erased.documents))
     return erased
 
 
@@ -89,12 +85,3 @@ def _merge(engine: Engine) -> None:
     with engine.lock:
         # The log of writes holds them too; where somebody reads from it now, it is emptied later.
         engine.connection.pragma("wal_checkpoint", "truncate")
-
-
-def _sweep(engine: Engine, owner: int) -> None:
-    """Remove an owner's word index from beside the database."""
-    engine.drop_words(owner)
-    if engine.location != MEMORY:
-        place = location_of(engine.location, Terms(owner).index)
-        shutil.rmtree(place, ignore_errors=True)
-        place.with_name(f"{place.name}.lock").unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import apsw
 
-__all__ = ["Mover", "Patience", "patiently", "stand_aside"]
+__all__ = ["BusyHandler", "WalCheckpointer", "retry_while_busy", "yield_turn"]
 
 #: How long anything waits for other connections before it fails with `Busy`.
 BUSY_TIMEOUT_MS = 60_000
@@ -23,9 +23,9 @@ READERS_TIMEOUT_MS = 200
 LONG, ASIDE = 0.1, 1.2 * PAUSE
 
 
-def patiently(work: Callable[[], object]) -> None:
+def retry_while_busy(work: Callable[[], object]) -> None:
     """Do what SQLite itself never waits with: changing the journal's mode while others open the same new file."""
-    patience = Patience()
+    patience = BusyHandler()
     for tries in itertools.count():
         try:
             work()
@@ -36,13 +36,13 @@ def patiently(work: Callable[[], object]) -> None:
             return
 
 
-def stand_aside(begun: float) -> None:
+def yield_turn(begun: float) -> None:
     """After a transaction begun at this moment of `time.monotonic()`: give way to those who waited, if it was long."""
     if time.monotonic() - begun > LONG:
         time.sleep(ASIDE)
 
 
-class Patience:
+class BusyHandler:
     """What SQLite asks while another connection is in the way: whether to try again, after a pause.
 
     SQLite's own pauses grow, so that of many writers those who came last are served first. Here all have the same
@@ -60,7 +60,7 @@ class Patience:
         return time.monotonic() < self._until
 
 
-class Mover:
+class WalCheckpointer:
     """Moves the log into the database after a commit, as SQLite does by itself; readers cannot keep it growing.
 
     A log starts anew only in a moment when nobody reads from it. With many readers there may be none, so from
@@ -83,7 +83,7 @@ class Mover:
         try:
             done = _move(connection, name, apsw.SQLITE_CHECKPOINT_RESTART)
         finally:
-            connection.set_busy_handler(Patience())
+            connection.set_busy_handler(BusyHandler())
         self._wait_from = WAIT_FROM if done else pages + WAIT_FROM
 
 
