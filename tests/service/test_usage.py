@@ -10,11 +10,11 @@ import pytest
 from rifflux.errors import InvalidArgument
 from rifflux.service.usage import Ledger, Meter, Prices, read_prices, summed
 from rifflux.store import open_store
-from rifflux.store.registry import Register
+from rifflux.store.registry import Registry
 
 
 @pytest.fixture
-def register() -> Iterator[Register]:
+def register() -> Iterator[Registry]:
     store = open_store(":memory:")
     yield store.registry
     store.close()
@@ -24,7 +24,7 @@ def at(day: str) -> float:
     return datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
 
 
-def test_spendings_are_summed_by_what_is_asked(register: Register) -> None:
+def test_spendings_are_summed_by_what_is_asked(register: Registry) -> None:
     clock = at("2026-03-01")
     ledger = Ledger(register, Prices({"big": 2.0}), now=lambda: clock)
     for user, model, tokens in (("ann", "big", 500_000), ("bob", "big", 1_000_000), ("ann", "small", 10)):
@@ -42,7 +42,7 @@ def test_spendings_are_summed_by_what_is_asked(register: Register) -> None:
         summed(spent, ["colour"])
 
 
-def test_a_spent_budget_refuses_until_the_next_month(register: Register) -> None:
+def test_a_spent_budget_refuses_until_the_next_month(register: Registry) -> None:
     clock = at("2026-03-30")
     ledger = Ledger(register, Prices({"big": 1.0}), budget=1.0, now=lambda: clock)
     ann, bob = Meter(ledger, "ann"), Meter(ledger, "bob")
@@ -57,7 +57,7 @@ def test_a_spent_budget_refuses_until_the_next_month(register: Register) -> None
     assert ann.refusal() is None
 
 
-def test_what_a_model_was_called_for_is_told(register: Register) -> None:
+def test_what_a_model_was_called_for_is_told(register: Registry) -> None:
     ledger = Ledger(register, seconds=0)
     meter = Meter(ledger, "ann")
     meter.note("small", 3, "search")
@@ -67,7 +67,7 @@ def test_what_a_model_was_called_for_is_told(register: Register) -> None:
     assert told == {"search": 3, "store": 40, "rerank": 500}
 
 
-def test_what_waits_is_written_by_the_next_call(register: Register) -> None:
+def test_what_waits_is_written_by_the_next_call(register: Registry) -> None:
     clock = 0.0
     ledger = Ledger(register, seconds=5.0, now=lambda: clock)
     ledger.note("ann", "search", "m", 1)

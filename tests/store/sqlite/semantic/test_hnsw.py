@@ -16,6 +16,7 @@ import pytest
 from rifflux.errors import InvalidArgument, MissingExtra
 from rifflux.store import ModelInfo
 from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.background import BackgroundBuilder
 from rifflux.store.sqlite.connection.derived import location_of
 from rifflux.store.sqlite.semantic import hnsw, vector_index
 from rifflux.store.sqlite.semantic.scan import nearest_rows
@@ -37,7 +38,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(hnsw, "FEW", 1)
     monkeypatch.setattr(hnsw, "FEWEST", 50)
     for name in ("require", "suggest"):
-        monkeypatch.setattr(vector_index.BackgroundBuilder, name, lambda self: None)
+        monkeypatch.setattr(BackgroundBuilder, name, lambda self: None)
     return tmp_path / "index.db"
 
 

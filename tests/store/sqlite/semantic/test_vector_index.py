@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from rifflux.store import ModelInfo, Store
 from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.background import BackgroundBuilder
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.derived import Unfit, location_of
 from rifflux.store.sqlite.semantic import hnsw, scan, vector_index
@@ -45,7 +46,7 @@ def packing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hnsw, "FEWEST", 400)
     monkeypatch.setattr(vector_index, "READER_PAUSE", 3600.0, raising=False)
     for name in ("require", "suggest"):
-        monkeypatch.setattr(vector_index.BackgroundBuilder, name, lambda self: None)
+        monkeypatch.setattr(BackgroundBuilder, name, lambda self: None)
 
 
 @pytest.fixture(params=vector_index.WAYS)
@@ -87,7 +88,9 @@ def put(store: SqliteStore, key: str, rows: Vectors, **fields: Any) -> list[int]
 
 def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
     """The ranking by the tables alone."""
-    allowed = store.semantic._allowed(query)
+    semantic = store.semantic
+    assert isinstance(semantic, SqliteSemantic)
+    allowed = semantic._allowed(query)
     from rifflux.store.sqlite.semantic.matrix import scanned
 
     vector = query.vector
@@ -474,7 +477,7 @@ def test_few_changes_are_left_to_the_log(store: SqliteStore) -> None:
 def test_a_search_does_not_wait_for_packing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_index, "LEAST", 1)
     begun, go_on = threading.Event(), threading.Event()
-    write = vector_index.write
+    write: Callable[..., None] = vars(vector_index)["write"]
 
     def slowly(*arguments: Any) -> None:
         begun.set()
