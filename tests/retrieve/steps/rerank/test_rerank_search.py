@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import rifflux
-from rifflux import Hit, Index
+from rifflux import Index
 from rifflux.errors import InvalidArgument
 from rifflux.models.hashing import HashEmbedder
 from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RERANKERS, Rerank, RerankSettings, Scored
 from rifflux.retrieve.steps.rerank.features import Features
+from rifflux.retrieve.table import Candidates
 from rifflux.types import Document, Query
 
 
@@ -63,8 +64,8 @@ def test_by_value(index: Index) -> None:
     class Backwards:
         name = "backwards"
 
-        def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
-            return Scored(np.arange(len(hits), dtype=np.float64))
+        def __call__(self, query: Query, table: Candidates) -> Scored:
+            return Scored(np.arange(len(table), dtype=np.float64))
 
     plain = index.search("cache", top_k=20)
     turned = index.search("cache", top_k=20, rerank=Rerank(Backwards()))
@@ -123,9 +124,9 @@ def test_a_hanging_reranker_is_left_out(index: Index) -> None:
     class Hanging:
         name = "hanging"
 
-        def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
+        def __call__(self, query: Query, table: Candidates) -> Scored:
             release.wait(60)
-            return Scored(np.zeros(len(hits)))
+            return Scored(np.zeros(len(table)))
 
     stage = Rerank(Hanging())
     plain = index.search("cache entry 7")
