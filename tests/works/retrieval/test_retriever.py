@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -263,6 +263,18 @@ class TestRanking:
         assert index.retrieve(" ".join(words), mode=mode).asked.intent.name in INTENTS
 
 
+@dataclass
+class BrokenCatalog:
+    """A catalog of which one method does something else."""
+
+    catalog: Any
+    method: str
+    does: Callable[[], object]
+
+    def __getattr__(self, name: str) -> Any:
+        return (lambda *_, **__: self.does()) if name == self.method else getattr(self.catalog, name)
+
+
 class TestStages:
     """A stage that hangs or fails costs its own time only, and is named."""
 
@@ -273,14 +285,8 @@ class TestStages:
             index.works.add(*WORKS)
 
             def broken(method: str, does: Callable[[], object]) -> Any:
-                original: Any = type(index.store)
-                broken_store: Any = type("Broken", (original,), {})
-
-                def instead(self: object, *_: Any, **__: Any) -> Any:
-                    return does()
-
-                setattr(broken_store, method, instead)
-                index.store.__class__ = broken_store
+                store: Any = index.store
+                store.catalog = BrokenCatalog(store.catalog, method, does)
                 return index
 
             yield broken
