@@ -92,7 +92,7 @@ def _cases(arguments: argparse.Namespace, name: str, cache: Cache) -> list[Judge
 def _case(index: Index, collection: Collection, question: Question, *, maxsim: bool) -> Judged:
     """A question's candidates, with late interaction as one more component."""
     case, query, hits = judged(index, collection, question)
-    near = spread(MaxSim(index.resources).likeness(query, hits)) if maxsim else np.zeros(len(hits))
+    near = spread(MaxSim(index.admin.view.resources).likeness(query, hits)) if maxsim else np.zeros(len(hits))
     return replace(case, values=np.column_stack([case.values, near]))
 
 

@@ -99,13 +99,13 @@ def _cases(data: Path, name: str, cache: Cache) -> list[Case]:
 
 
 def _case(index: Index, collection: Collection, question: Question) -> Case:
-    query = understand(question.text, index.analyzer, (), collection.filter(question) or Filter())
-    query = replace(query, vector=index.embedder.embed_query(query.semantic_text), limit=DEPTH)
-    lexical = index.store.match(query, DEPTH, index.profile.weights)
-    rankings = {LEXICAL: lexical, SEMANTIC: index.store.nearest(query, DEPTH)}
+    query = understand(question.text, index.profile.analyzer, (), collection.filter(question) or Filter())
+    query = replace(query, vector=index.admin.embedder.embed_query(query.semantic_text), limit=DEPTH)
+    lexical = index.admin.store.match(query, DEPTH, index.profile.weights)
+    rankings = {LEXICAL: lexical, SEMANTIC: index.admin.store.nearest(query, DEPTH)}
     first = pool_of(rankings, LOOKED_AT)
-    kinds = dict(zip(first.tolist(), StoreEvidence(index.store, query).kinds(first), strict=True))
-    pool = index.store.hydrate(Ranking(*(2 * [pool_of(rankings, POOL)])))  # type: ignore[arg-type]
+    kinds = dict(zip(first.tolist(), StoreEvidence(index.admin.store, query).kinds(first), strict=True))
+    pool = index.admin.store.hydrate(Ranking(*(2 * [pool_of(rankings, POOL)])))  # type: ignore[arg-type]
     documents = {int(hit.chunk_id, 16): hit.document for hit in pool}
     sense = index.classify(question.text)
     alone = len(sense.identifiers) == 1 and sense.specificity == 1

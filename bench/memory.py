@@ -44,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         copy = shutil.copy(arguments.index, Path(folder) / "index.db")
         with rifflux.open(copy) as index:
-            index.accelerate()  # what is beside the file is there before it is searched
+            index.admin.accelerate()  # what is beside the file is there before it is searched
         for job in ("index", "search"):
             _run(job, Path(copy), arguments)
 

@@ -68,18 +68,18 @@ def _fusing(index: Index, question: str, fusion: str, pool: int, page: int) -> t
     found = {name: source(plan.query) for name, source in plan.pipeline.sources.items()}
     fusing, candidates = _timed(lambda: plan.pipeline.ordered(plan.query, found, Stopwatch()))
     survivors = candidates.lifted.head(page)
-    rows = index.store.hydrate(survivors)
+    rows = index.admin.store.hydrate(survivors)
     explaining = replace(plan.pipeline, hydrate=lambda ranking, trails: rows)
     return fusing, _timed(lambda: explaining.explained(candidates, survivors))[0]
 
 
 def _plan(index: Index, question: str, fusion: str, pool: int) -> Plan:
     """A hybrid search for a question with a fusion and a pool, without what comes after them."""
-    plan = index.plan(question)
+    plan = index.admin.searcher.plan(question)
     fuse = FUSIONS[fusion]()
     query = reaching(plan.query, fuse, pool)
     # Evidence remembers what it was asked: each fusion starts anew.
-    evidence = StoreEvidence(index.store, query)
+    evidence = StoreEvidence(index.admin.store, query)
     return replace(
         plan, query=query, pipeline=replace(plan.pipeline, fuse=fuse, pool=pool, evidence=evidence, lift=None)
     )

@@ -36,7 +36,7 @@ def main() -> None:
         db = Path(shutil.copy(arguments.index, Path(folder) / "index.db"))
         model = arguments.model or str(_other_model(Path(folder) / "other"))
         with rifflux.open(db) as index:
-            index.accelerate()
+            index.admin.accelerate()
             questions = _questions(index, arguments.questions)
             _times(index, questions)
             alone, beside = [], []

@@ -54,10 +54,12 @@ def main() -> None:
         _copy(arguments.index, path)
         with rifflux.open(path, create=False) as index:
             print(f"{index.status().chunks:,} chunks")
-            questions = [understand(text, index.analyzer) for text in _questions(arguments.data, arguments.questions)]
+            questions = [
+                understand(text, index.profile.analyzer) for text in _questions(arguments.data, arguments.questions)
+            ]
             _build(index)
-            _searching(index.store, [query for query in questions if query.clauses])
-            _following(index.store, [query for query in questions if query.clauses])
+            _searching(index.admin.store, [query for query in questions if query.clauses])
+            _following(index.admin.store, [query for query in questions if query.clauses])
         _tell("size of the index, MB", path.stat().st_size / 1e6)
         _tell("of the word index, MB", sum(each.stat().st_size for each in location_of(path, "words").iterdir()) / 1e6)
 
@@ -81,7 +83,7 @@ def _questions(data: Path, count: int) -> Iterator[str]:
 
 def _build(index: rifflux.Index) -> None:
     start = time.perf_counter()
-    index.accelerate()
+    index.admin.accelerate()
     _tell("build, s", time.perf_counter() - start)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.index import open_index
+from rifflux.index import Index, open_index
 from rifflux.memories import Memories, Rules
+from rifflux.memories.profile import MEMORIES
 from rifflux.types import Scope
 
 DAY = 86_400.0
@@ -33,12 +34,11 @@ def index():
 
 @pytest.fixture
 def memories(index, clock):
-    return at(index.memories, clock)
+    return at(index, clock)
 
 
-def at(memories: Memories, clock) -> Memories:
-    memories._now = clock
-    return memories
+def at(index: Index, clock, rules=None) -> Memories:
+    return Memories(index.admin.view.part(MEMORIES.name, MEMORIES), rules, clock)
 
 
 def contents(recalled):
@@ -125,12 +125,11 @@ class TestTime:
 
 class TestRecalling:
     def test_confidence_is_judged_before_ranking(self, index, clock):
-        lenient = at(index.memories, clock)
-        lenient.rules = Rules(least_confidence=0.0, least_importance=1)
+        lenient = at(index, clock, Rules(least_confidence=0.0, least_importance=1))
         for number in range(50):
             lenient.add(f"tea tea number {number} {'abcdefghij'[number % 10] * 9}", confidence=0.69)
         lenient.add("Ann likes tea", confidence=0.7)
-        assert contents(at(index.memories, clock).search("tea", limit=5)) == ["Ann likes tea"]
+        assert contents(at(index, clock).search("tea", limit=5)) == ["Ann likes tea"]
 
     def test_recalling_counts_as_use(self, memories, clock):
         memories.add("Ann likes tea")

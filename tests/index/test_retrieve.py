@@ -258,14 +258,14 @@ class TestStages:
             index.works.add(*WORKS)
 
             def broken(method, does):
-                class Broken(type(index.store)):
+                class Broken(type(index.admin.store)):
                     pass
 
                 def instead(self, *_, **__):
                     return does()
 
                 setattr(Broken, method, instead)
-                index.store.__class__ = Broken
+                index.admin.store.__class__ = Broken
                 return index
 
             yield broken
@@ -320,12 +320,12 @@ def test_a_question_is_read_as_the_index_was(profile):
 class TestEvidence:
     def test_every_passage_can_be_checked(self, index):
         pack = index.retrieve("etale cohomology").evidence
-        assert verify(pack, index.store) == []
+        assert verify(pack, index.admin.store) == []
         assert read_pack(json.dumps(pack_json(pack))) == pack
         item = next(item for item in pack.items if item.text)
         for wrong in (replace(item, text=item.text + "x"), replace(item, hash="0" * 64), replace(item, key="none")):
             broken = replace(pack, items=tuple(wrong if each is item else each for each in pack.items))
-            assert verify(broken, index.store)
+            assert verify(broken, index.admin.store)
 
     def test_what_is_named_exactly_is_in_the_pack(self, index):
         pack = index.retrieve("Sorting by heaps").evidence
@@ -363,7 +363,7 @@ class TestEvidence:
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(work("bare", "A lonely title", ""), work("full", "Another title", "With a text."))
             found = index.retrieve("lonely title")
-            assert verify(found.evidence, index.store) == []
+            assert verify(found.evidence, index.admin.store) == []
             assert found.evidence.items[0].text == ""
 
     @pytest.mark.parametrize("style", ["bibtex", "csl"])
@@ -386,10 +386,10 @@ class TestEvidence:
     )
     def test_what_was_changed_is_told(self, index, style, change, offline, told):
         pack = index.retrieve("Etale cohomology", cite=style).evidence
-        assert verify(pack, index.store) == verify(pack) == []
+        assert verify(pack, index.admin.store) == verify(pack) == []
         changed = replace(pack, items=(replace(pack.items[0], **change), *pack.items[1:]))
         changed = read_pack(json.dumps(pack_json(changed)))
-        assert any(told in problem for problem in verify(changed, index.store))
+        assert any(told in problem for problem in verify(changed, index.admin.store))
         assert any(told in problem for problem in verify(changed)) == offline
 
     @pytest.mark.parametrize("style", ["bibtex", "csl"])
@@ -401,10 +401,10 @@ class TestEvidence:
             ({key: forged}, f"the entry of {key} in the bibliography"),
             ({"forged": entry}, "the bibliography holds forged, which nothing cites"),
         ):
-            assert problem in verify(replace(pack, bibliography=entries), index.store)[0]
+            assert problem in verify(replace(pack, bibliography=entries), index.admin.store)[0]
         assert "items are missing" in verify(replace(pack, items=(), bibliography={}))[0]
         empty = index.retrieve("cohomology", sources=["nowhere"]).evidence
-        assert verify(empty, index.store) == []
+        assert verify(empty, index.admin.store) == []
 
     @pytest.mark.parametrize(
         ("name", "value"),

@@ -56,7 +56,7 @@ class Judged:
 
 def judged(index: Index, collection: Collection, question: Question) -> tuple[Judged, Query, Sequence[Hit]]:
     """A question's candidates with their judgements, the question as it was understood, and the candidates' hits."""
-    plan = index.plan(question.text, top_k=DEPTH, filter=collection.filter(question))
+    plan = index.admin.searcher.plan(question.text, top_k=DEPTH, filter=collection.filter(question))
     hits = plan(DEPTH).hits
     names = [collection.identify(hit) for hit in hits]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -72,7 +72,7 @@ def judged(index: Index, collection: Collection, question: Question) -> tuple[Ju
 
 def components(index: Index, query: Query, hits: Sequence[Hit]) -> Scores:
     """The components of some hits, (hits, components)."""
-    candidates = Candidates(query, hits, index.resources)
+    candidates = Candidates(query, hits, index.admin.view.resources)
     return np.stack([COMPONENTS[name](candidates) for name in ORDER], axis=1)
 
 

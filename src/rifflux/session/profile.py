@@ -10,6 +10,7 @@ from rifflux.ingest.chunking.chunker import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.store.base import FieldWeights
+from rifflux.text.analyzer import Analyzer, analyzer
 
 __all__ = ["Profile", "wide_pool"]
 
@@ -57,3 +58,8 @@ class Profile:
     features: Mapping[str, float] = field(default_factory=dict)
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     command: str = "rifflux index"
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer of the language and the mathematics."""
+        return analyzer(self.language, self.mathematics)
