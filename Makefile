@@ -1,5 +1,6 @@
 # make demo    install into .venv, index this repository's own documents, run three searches
 # make test    install what tests need, run them all
+# make fuzz    run the property tests with many random examples
 # make check   format, lint, types, import layers
 # make bench   ranking quality and speed; DATA=folder of BEIR collections
 # make model   build the bundled embedder anew from its original weights
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= ../shared/data
 
-.PHONY: demo test check format bench model clean
+.PHONY: demo test fuzz check format bench model clean
 .DELETE_ON_ERROR:
 
 # A Debian without python3-venv can make an environment, only not put pip in it; the outer pip installs into it then.
@@ -35,6 +36,10 @@ demo: $(VENV)/.user
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
+
+# What it finds is kept in .hypothesis and tried first the next time; as an @example of the test it is tried always.
+fuzz: $(VENV)/.dev
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -m hypothesis
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ import pytest
 
 import rifflux
 
-pytest.register_assert_rewrite("rifflux.testing")
+pytest.register_assert_rewrite("rifflux.testing", "tests.support")
+import tests.support.exploring  # noqa: E402, F401 - how property tests are run is settled before any is made
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,15 @@ class CommandLine:
         done = self(*arguments, "--json", **more)
         assert done.returncode == status, done.stderr
         return json.loads(done.stdout)
+
+    @staticmethod
+    def hears_ctrl_c() -> None:
+        """Have a new process end at Ctrl-C: its `preexec_fn`.
+
+        A shell starts what runs in the background deaf to it, and so it may have started these tests. What is deaf
+        stays so, as with any other program: Ctrl-C is meant for what runs in front.
+        """
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def refusal(self, *arguments: object, **more: Any) -> str:
         """The message of a command that must be refused before anything is done."""

@@ -55,6 +55,13 @@ LONGEST_USER = 256
 Clause = tuple[str, ...]
 #: Where a chunk stands in its document's text: first character, and one past the last.
 Span = tuple[int, int]
+#: Collections whose names begin so hold works, which without a license record are shown by title and identifiers only.
+LICENSED = "works/"
+
+
+def is_withheld(collection: str, license: str | None) -> bool:
+    """Return whether only title and identifiers of a document may be shown, for want of a license record."""
+    return license is None and collection.startswith(LICENSED)
 
 
 # Journey one: what is indexed
@@ -339,6 +346,16 @@ class Hit:
     collection: str = ""
     relevance: float | None = None
     quality: str | None = None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Return the collection and the key of its document."""
+        return self.collection, self.document
+
+    @property
+    def withheld(self) -> bool:
+        """Return whether only title and identifiers may be shown, for want of a license record."""
+        return is_withheld(self.collection, self.license)
 
     def moved(self, stage: str, score: float, *, rank: int | None = None, **detail: Any) -> Hit:
         """The hit with a new score, and the reason added to its trail."""

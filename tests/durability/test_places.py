@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from places import as_somebody_else, make_read_only, read_only_view, small_disk
 
 import rifflux
 from rifflux import Document, UnusableIndex
+from tests.support.places import as_somebody_else, make_read_only, read_only_view, small_disk
 
 QUESTION = "heron in the river"
 LEFT_OPEN = """

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import word
 
 import rifflux
 from rifflux import Document, Index, InvalidArgument, ModelMismatch
 from rifflux.models.hashing import HashEmbedder
 from rifflux.store.generations import State
 from rifflux.types import Vectors
+from tests.support.places import word
 
 CHUNKS = 300
 

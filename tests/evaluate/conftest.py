@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small import write_collection
+
+from tests.support.collection import write_collection
 
 
 @pytest.fixture

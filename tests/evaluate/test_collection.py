@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small import DOCUMENTS, JUDGEMENTS, QUERIES, write_collection
 
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.evaluate import read_beir
 from rifflux.types import Filter
+from tests.support.collection import DOCUMENTS, JUDGEMENTS, QUERIES, write_collection
 
 
 def test_a_collection_is_read_with_its_judgements(folder: Path) -> None:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small import DOCUMENTS, write_collection
 
 import rifflux
 from rifflux.errors import InvalidArgument, UnusableIndex
 from rifflux.evaluate import STANDARD, Cache, Collection, Outcome, Run, ablation, compare, parse_run, read_beir
 from rifflux.evaluate import build as building
 from rifflux.models import load_embedder
+from tests.support.collection import DOCUMENTS, write_collection
 
 LEXICAL = Run("lexical", {"mode": "lexical"})
 KEYS = ["collection", "qrels", "run", "queries", "ndcg@10", "recall@20", "mrr@10", "p@5", "p50_ms", "p95_ms", "p_value"]

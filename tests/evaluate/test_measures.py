@@ -7,12 +7,13 @@ from math import log2
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import MissingExtra
 from rifflux.evaluate import Bootstrap, Question
 from rifflux.evaluate.measures import measured
+from tests.support.exploring import examples
 
 QUESTIONS = [
     Question("q1", "first", {"a": 2, "b": 1, "c": 0}),
@@ -92,7 +93,7 @@ def test_the_same_values_give_the_same_answer() -> None:
     assert Bootstrap().p_value(differences) == Bootstrap().p_value(differences)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
 def test_p_is_a_probability_and_ignores_the_sign(values: list[float]) -> None:
     bootstrap, differences = Bootstrap(resamples=200), np.array(values)

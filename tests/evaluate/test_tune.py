@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small import write_collection
 
 import rifflux
 from rifflux import Document, Index, InvalidArgument
@@ -19,6 +18,7 @@ from rifflux.retrieve.fuse import Adaptive, Balanced, Linear, ReciprocalRank
 from rifflux.retrieve.fuse.stored import dump_fusion, load_fusion
 from rifflux.retrieve.steps.rerank.features import Weights
 from rifflux.retrieve.steps.rerank.stored import dump_weights, load_weights
+from tests.support.collection import write_collection
 
 COUNT = 40
 DOCUMENTS = [

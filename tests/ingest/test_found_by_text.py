@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from making import make_docx, make_mail, make_notebook, make_pdf, make_pptx, make_xlsx
 
 import rifflux
 from rifflux import Index
+from tests.support.files import make_docx, make_mail, make_notebook, make_pdf, make_pptx, make_xlsx
 
 #: File name, what is asked, and words of the passage that must come first.
 QUESTIONS = [

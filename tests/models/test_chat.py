@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from chatting import chat_server
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.chat import ChatModel
+from tests.support.chat_server import chat_server
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from tiny_model import WORDS, tiny_tokenizer
 from tokenizers.processors import TemplateProcessing
 
 from rifflux.errors import MissingExtra, ModelError
 from rifflux.models.cross_encoder import OnnxCrossEncoder, load_cross_encoder
+from tests.support.tiny_model import WORDS, tiny_tokenizer
 
 #: What each word of the tiny model adds to the logit.
 VALUES = {"red": 1.0, "blue": -2.0}

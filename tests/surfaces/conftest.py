@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from agents import Agent, over_http, over_stdio, write_files
+
+from tests.support.agents import Agent, over_http, over_stdio, write_files
 
 
 @pytest.fixture

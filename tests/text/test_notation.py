@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
@@ -124,27 +124,23 @@ formulas = st.builds(lambda first, rest: first + "".join(a + b for a, b in rest)
                      st.lists(st.tuples(between, atoms), max_size=4))  # fmt: skip
 
 
-@settings(deadline=None)
 @given(formulas, st.booleans())
 def test_what_is_in_one_notation_stays_as_it_is(formula: str, marked: bool) -> None:
     once = one_notation(f"${formula}$" if marked else formula)
     assert one_notation(once).split() == once.split()
 
 
-@settings(deadline=None)
 @given(formulas)
 def test_blanks_and_delimiters_make_no_difference_to_a_formula(formula: str) -> None:
     read = analyzer("english", "notation").terms
     assert read(f"${formula}$") == read(rf"\({formula}\)") == read(rf"\[ {formula} \]")
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_read(text: str) -> None:
     assert all(" " not in term for term in analyzer("english", "notation").terms(text))
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("\\{}_^$*ab1 ()-"), max_size=40))
 def test_unbalanced_latex_is_read(text: str) -> None:
     assert not any(mark in one_notation(text) for mark in "\x01\x02")
@@ -153,7 +149,6 @@ def test_unbalanced_latex_is_read(text: str) -> None:
 dollars = st.sampled_from(["$", "$$", "5", "x_1", "sheaf", "\\", "-", "\\(", "\\)", "`", "star ", " ", "\n\n"])
 
 
-@settings(deadline=None)
 @given(st.lists(dollars).map("".join))
 def test_dollars_of_any_sort_are_read(text: str) -> None:
     once = one_notation(text)

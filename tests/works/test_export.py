@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
@@ -16,6 +16,7 @@ from rifflux.works import Work
 from rifflux.works.export import bibtex, cite_keys, csl
 from rifflux.works.importers.base import Source
 from rifflux.works.importers.bibtex import read
+from tests.support.exploring import examples
 
 WORK = Work(
     title="Sheaves & schemes: 100% of $\\mathcal{O}_X$",
@@ -50,7 +51,7 @@ def test_what_is_exported_can_be_imported(index: Index, write: Any, format: str)
 text = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=20)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(title=text, author=text, venue=text)
 def test_no_title_breaks_a_bibliography(write: Any, title: str, author: str, venue: str) -> None:
     works = [Work(title, authors=(author,), venue=venue, year=2000), Work("The next", year=2001)]

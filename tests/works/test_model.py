@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
@@ -28,7 +28,6 @@ works = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(works)
 def test_a_work_comes_back_from_its_document(work: Work) -> None:
     back = work_of(document_of(work, "key"))
@@ -39,14 +38,12 @@ def test_a_work_comes_back_from_its_document(work: Work) -> None:
     assert {link.key for link in back.citations} == {link.key for link in work.citations}
 
 
-@settings(deadline=None)
 @given(works)
 def test_storing_what_was_stored_changes_nothing(work: Work) -> None:
     document = document_of(work, "key")
     assert document_of(work_of(document), "key") == document
 
 
-@settings(deadline=None)
 @given(works)
 def test_parts_are_the_passages_of_the_text(work: Work) -> None:
     document = document_of(work, "key")
@@ -83,7 +80,6 @@ def test_an_identifier_has_one_spelling(text: str, name: str | None) -> None:
         assert parse_identifier(str(found)) == found
 
 
-@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_a_parsed_identifier_is_parsed_to_itself(text: str) -> None:
     found = parse_identifier(text)

@@ -1,33 +1,34 @@
-"""Checking evidence: whether a pack agrees with itself, and whether it tells of each work what the index does."""
+"""Verify evidence: that a pack agrees with itself, and with the documents of an index."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
-from rifflux.evidence.pack import EvidencePack, Item, bibliography, digest, keys_of
+from rifflux.evidence.pack import EvidencePack, Item, digest
+from rifflux.evidence.reference import Citing, Reference
+from rifflux.session.visible import closed_document
 from rifflux.store.base import Store
-from rifflux.types import Document
-from rifflux.works.model import Work, names_of, work_of
-from rifflux.works.visible import is_withheld, shown_document
+from rifflux.types import Document, is_withheld
 
 __all__ = ["verify"]
 
 _Place = tuple[str, str]
 
 
-def verify(pack: EvidencePack, store: Store | None = None) -> list[str]:
-    """What is wrong with a pack, each problem a line; none where it is as it was.
+def verify(pack: EvidencePack, citing: Citing, store: Store | None = None) -> list[str]:
+    """Return the problems of a pack, a line each; none if it is as it was packed.
 
-    By itself a pack shows whether each text has its hash and its span, and whether its items are numbered and cited as
-    they tell. With a store, each text must be what its work says there, and everything that is told of the work what
-    the index tells of it. Of a work without a license record that is its title and its identifiers.
+    Each text must have its hash and its span; items must be numbered, and cited by the keys that `citing` gives them.
+    With a store, each text must stand at its span in the document, and every fact of the item must be the document's.
+    Without a license record, these are title and identifiers.
     """
     problems = [problem for item in pack.items for problem in _within(item)]
     if [item.number for item in pack.items] != list(range(1, len(pack.items) + 1)):
         problems.append("the items are not numbered from 1 on")
-    problems += _miscited(pack)
+    problems += _miscited(pack, citing)
     if pack.tokens > pack.budget:
         problems.append(f"it has {pack.tokens} tokens, more than its budget of {pack.budget}")
     if not pack.items and (pack.tokens or not pack.uncertain):
@@ -35,12 +36,12 @@ def verify(pack: EvidencePack, store: Store | None = None) -> list[str]:
     if store is None:
         return problems
     documents = {place: store.document(*place) for place in dict.fromkeys(map(_place, pack.items))}
-    problems += [problem for item in pack.items for problem in _against(item, documents[_place(item)], store)]
-    return [*problems, *_miswritten(pack, documents)]
+    problems += [problem for item in pack.items for problem in _against(item, documents[_place(item)], citing, store)]
+    return [*problems, *_miswritten(pack, citing, documents)]
 
 
 def _within(item: Item) -> Iterator[str]:
-    """What is wrong with an item in itself."""
+    """Yield the problems of an item in itself."""
     start, end = item.span
     if item.withheld and (item.text or item.hash):
         yield f"{_name(item)}: no license is recorded, and there is a text"
@@ -50,10 +51,10 @@ def _within(item: Item) -> Iterator[str]:
         yield f"{_name(item)}: the span {start}-{end} is not that of its {len(item.text)} characters"
 
 
-def _miscited(pack: EvidencePack) -> Iterator[str]:
-    """Items whose citation key does not follow from what they tell of their works."""
-    works = {_place(item): Work(item.title, authors=item.authors, year=item.year) for item in pack.items}
-    keys = dict(zip(works, keys_of(list(works.values())), strict=True))
+def _miscited(pack: EvidencePack, citing: Citing) -> Iterator[str]:
+    """Yield the items whose citation keys do not follow from their references."""
+    references = {_place(item): Reference(item.title, item.authors, item.year) for item in pack.items}
+    keys = dict(zip(references, citing.keys(list(references.values())), strict=True))
     for item in pack.items:
         if item.citation_key != keys[_place(item)]:
             yield f"{_name(item)}: its citation key should be {keys[_place(item)]}"
@@ -61,8 +62,8 @@ def _miscited(pack: EvidencePack) -> Iterator[str]:
         yield f"the bibliography holds {unknown[0]}, which nothing cites"
 
 
-def _against(item: Item, document: Document | None, store: Store) -> Iterator[str]:
-    """What is wrong with an item beside what the index holds."""
+def _against(item: Item, document: Document | None, citing: Citing, store: Store) -> Iterator[str]:
+    """Yield the problems of an item beside the index's document."""
     if document is None:
         yield f"{_name(item)}: the work {item.key!r} is not in the index"
         return
@@ -76,7 +77,7 @@ def _against(item: Item, document: Document | None, store: Store) -> Iterator[st
         yield f"{_name(item)}: it is withheld, and a license is recorded"
     elif not withheld and document.text[item.span[0] : item.span[1]] != item.text:
         yield f"{_name(item)}: the work says something else at {item.span[0]}-{item.span[1]}"
-    known = _told_of(shown_document(item.collection, document))
+    known = _facts_of(citing, closed_document(item.collection, document))
     if wrong := [name for name, value in known.items() if getattr(item, name) != value]:
         yield f"{_name(item)}: the index tells otherwise of the work's {', '.join(wrong)}"
     chunk = store.chunk(item.chunk_id)
@@ -86,34 +87,27 @@ def _against(item: Item, document: Document | None, store: Store) -> Iterator[st
         yield f"{_name(item)}: it stands elsewhere in the work: not at {item.span[0]}-{item.span[1]} under its headings"
 
 
-def _told_of(document: Document) -> Mapping[str, Any]:
-    """What an item tells of a document."""
-    work = work_of(document)
-    names = tuple(map(str, names_of(document.identifiers)))
-    return {
-        "title": document.title,
-        "authors": tuple(map(str, work.authors)),
-        "year": work.year,
-        "venue": work.venue,
-        "identifiers": names,
-        "license": document.license,
-    }
+def _facts_of(citing: Citing, document: Document) -> Mapping[str, Any]:
+    """Return the fields of an item that must be the document's."""
+    reference = citing.refer(document)
+    facts = {each.name: getattr(reference, each.name) for each in fields(Reference)}
+    return {**facts, "license": document.license}
 
 
 def _holds(outer: Sequence[int], inner: Sequence[int]) -> bool:
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-def _miswritten(pack: EvidencePack, documents: Mapping[_Place, Document | None]) -> Iterator[str]:
-    """Entries of the bibliography that are not what the index makes of the works."""
-    works = {
-        item.citation_key: work_of(shown_document(item.collection, document))
+def _miswritten(pack: EvidencePack, citing: Citing, documents: Mapping[_Place, Document | None]) -> Iterator[str]:
+    """Yield the entries of the bibliography that are not those of the index's documents."""
+    cited = {
+        item.citation_key: closed_document(item.collection, document)
         for item in pack.items
         if (document := documents[_place(item)])
     }
     for key, entry in pack.bibliography.items():
         style = "bibtex" if isinstance(entry, str) else "csl"
-        if key in works and entry != json.loads(json.dumps(bibliography({key: works[key]}, style)[key])):
+        if key in cited and entry != json.loads(json.dumps(citing.entry(cited[key], key, style))):
             yield f"the entry of {key} in the bibliography is not what the index tells of the work"
 
 

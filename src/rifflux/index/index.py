@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rifflux.ingest.walk.find import Finder
     from rifflux.memories import Memories
     from rifflux.models.guarded import Guard
-    from rifflux.works.catalog import Library
+    from rifflux.works.catalog import WorksCatalog
     from rifflux.works.retrieval.retriever import Scholar
 
 __all__ = ["Index"]
@@ -128,7 +128,7 @@ class Index:
         return self._made("memories", self._memories)
 
     @property
-    def works(self) -> Library:
+    def works(self) -> WorksCatalog:
         """The research works of the index: importing them, looking them up, and likely duplicates."""
         return self._made("works", self._works)
 
@@ -156,10 +156,10 @@ class Index:
 
         return Memories(self._view.part(MEMORIES.name, MEMORIES))
 
-    def _works(self) -> Library:
-        from rifflux.works.catalog import Library
+    def _works(self) -> WorksCatalog:
+        from rifflux.works.catalog import WorksCatalog
 
-        return Library(self._view)
+        return WorksCatalog(self._view)
 
     def _retriever(self) -> Scholar:
         from rifflux.works.profile import WORKS

@@ -9,6 +9,7 @@ from typing import Any
 from rifflux.ingest.chunking.chunker import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.steps.diversity import Diversity
+from rifflux.session.visible import Visibility
 from rifflux.store.base import FieldWeights
 from rifflux.text.analyzer import Analyzer, analyzer
 
@@ -37,7 +38,8 @@ class Profile:
     page from repeating itself; with `relevance`, each hit of a page gets its own. With `exact`, scores by
     words are SQLite's own to the last digit, however large the index is. `features` are weights of the reranker of that
     name by component, `intents` what is changed of how works are retrieved (see
-    `rifflux.works.retrieval.settings`); what is not named has its default. `command` is what brings such content in on
+    `rifflux.works.retrieval.settings`); what is not named has its default. `visible` closes what licenses
+    withhold. `command` is what brings such content in on
     the command line, vectors and all.
     """
 
@@ -57,6 +59,7 @@ class Profile:
     exact: bool = False
     features: Mapping[str, float] = field(default_factory=dict)
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    visible: Visibility = field(default_factory=Visibility)
     command: str = "rifflux index"
 
     @property

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.session.identified import identified
 from rifflux.session.session import IndexView
 from rifflux.types import Document, Hit
-from rifflux.works.visible import shown, shown_document
 
 __all__ = ["Reader"]
 
@@ -21,7 +21,7 @@ class Reader:
     def get(self, id: str) -> Hit | Document:
         """Return a chunk by its id, or a document by its key, path, absolute path or identifier. Raises `NotFound`."""
         hit = self.chunk(id)
-        return shown([hit])[0] if hit else self.document(id)
+        return self.view.profile.visible.hit(hit) if hit else self.document(id)
 
     def chunk(self, id: str) -> Hit | None:
         """Return a chunk by its id; of a user's messages and memories too, which a search of everything finds."""
@@ -34,16 +34,14 @@ class Reader:
         document = self.view.store.document(collection, key)
         if document is None:
             raise NotFound(f"{key!r} was removed meanwhile: search again")
-        return shown_document(collection, document)
+        return self.view.profile.visible.document(collection, document)
 
     def chunks(self, key: str) -> list[Hit]:
         """Return the chunks of a document in reading order. Raises `NotFound`."""
-        return shown(self.view.store.chunks_of(*self.place_of(key)))
+        return list(self.view.profile.visible.hits(self.view.store.chunks_of(*self.place_of(key))))
 
     def place_of(self, key: str) -> tuple[str, str]:
         """Return the collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
-        from rifflux.works.retrieval.identified import identified
-
         found = self.view.store.find_documents(key) or identified(self.view.store, key)
         if not found:
             raise NotFound(f"no chunk or document {key!r}: take an id or path from the results of a search")

@@ -40,7 +40,6 @@ from rifflux.types import (
     Vectors,
     Verdict,
 )
-from rifflux.works.visible import shown
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -115,7 +114,7 @@ class Searcher:
         if troubles := self.store.troubles():
             trace = results.trace
             results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))
-        results = replace(results, hits=tuple(shown(results.hits)))
+        results = replace(results, hits=self.profile.visible.hits(results.hits))
         return results if min_score is None else at_least(min_score, results)
 
     def rated(self, query: Query, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -300,4 +299,4 @@ class Searcher:
         typed = as_typed(query, self.analyzer)
         plan = deep(plan, self.store.counts()["chunks"])
         verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
-        return replace(verdict, hit=shown([verdict.hit])[0]) if verdict.hit else verdict
+        return replace(verdict, hit=self.profile.visible.hit(verdict.hit)) if verdict.hit else verdict

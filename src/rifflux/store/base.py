@@ -304,6 +304,17 @@ class Store(Protocol):
         """One document with its whole text."""
         ...
 
+    def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
+        """Return several documents, with their whole texts, by (collection, key); what is gone is left out."""
+        ...
+
+    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
+        """Return the documents of the collections whose names begin so, by collection and key.
+
+        Only title, metadata, license and identifiers are read.
+        """
+        ...
+
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
         """All chunks of a document in reading order."""
         ...

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rifflux.errors import InvalidArgument
+from rifflux.evidence.reference import Reference
 from rifflux.text.titles import plain
 from rifflux.works.model import Work
 
@@ -33,7 +34,7 @@ _SPECIAL = re.compile(r"(?<!\\)[&%#_]")
 _MATH = re.compile(r"(\$[^$]*\$)")
 
 
-def cite_keys(works: Iterable[Work]) -> Iterator[str]:
+def cite_keys(works: Iterable[Work | Reference]) -> Iterator[str]:
     """A key for each work to be cited by, `serre1955faisceaux`: family name, year, first long word; each unlike all."""
     seen: dict[str, int] = {}
     for work in works:

@@ -32,6 +32,10 @@ _POSIX_CLASSES = {
     "xdigit": "0-9a-fA-F",
 }
 
+#: What may stand before stars that stand for folders, and after them.
+_BEFORE_FOLDERS = re.compile(r"[^*?\[\\]*|.*/", re.DOTALL)
+_AFTER_FOLDERS = re.compile(r"\\?/|\Z")
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -106,76 +110,72 @@ def _rule(line: str) -> Rule | None:
 
 
 def _translate(pattern: str) -> str:
-    """A glob as a regular expression for a full match. Raises `ValueError` where the glob is broken."""
-    segments = pattern.split("/")
-    last = len(segments) - 1
-    out = []
-    for i, segment in enumerate(segments):
-        if segment == "**":
-            out.append(".+" if i == last else "(?:.+/)?")
-        else:
-            out.append(_translate_segment(segment) + ("" if i == last else "/"))
-    return "".join(out)
-
-
-def _translate_segment(segment: str) -> str:
+    """Return a glob as a regular expression for a full match. Raises `ValueError` where the glob is broken."""
     out: list[str] = []
     i = 0
-    while i < len(segment):
-        char = segment[i]
-        i += 1
+    while i < len(pattern):
+        char = pattern[i]
         if char == "*":
-            if not out or out[-1] != "[^/]*":
-                out.append("[^/]*")
-        elif char == "?":
-            out.append("[^/]")
+            piece, i = _translate_stars(pattern, i)
         elif char == "[":
-            piece, i = _translate_class(segment, i)
-            out.append(piece)
+            piece, i = _translate_class(pattern, i + 1)
         elif char == "\\":
-            if i == len(segment):
+            if i + 1 == len(pattern):
                 raise ValueError("nothing to escape")
-            out.append(re.escape(segment[i]))
-            i += 1
+            piece, i = re.escape(pattern[i + 1]), i + 2
         else:
-            out.append(re.escape(char))
+            piece, i = "[^/]" if char == "?" else re.escape(char), i + 1
+        out.append(piece)
     return "".join(out)
 
 
-def _translate_class(segment: str, i: int) -> tuple[str, int]:
+def _translate_stars(pattern: str, start: int) -> tuple[str, int]:
+    """Return what a run of stars matches, and where the rest begins.
+
+    Two or more stand for folders where they are all that is between two slashes, or the ends. Git compares what is
+    before the first wildcard apart, so to it the stars of `a**/b` too are at the beginning.
+    """
+    end = len(pattern) - len(pattern[start:].lstrip("*"))
+    crosses = end - start > 1 and _BEFORE_FOLDERS.fullmatch(pattern, 0, start) and _AFTER_FOLDERS.match(pattern, end)
+    if not crosses:
+        return "[^/]*", end
+    return ("(?:.*/)?", end + 1) if pattern.startswith("/", end) else (".*", end)
+
+
+def _translate_class(pattern: str, i: int) -> tuple[str, int]:
     """The character class that opens before `i`, and where it ends."""
-    negated = segment[i : i + 1] in ("!", "^")
+    negated = pattern[i : i + 1] in ("!", "^")
     i += negated
     first, out = i, []
-    while i == first or segment[i : i + 1] != "]":
-        if i >= len(segment):
+    while i == first or pattern[i : i + 1] != "]":
+        if i >= len(pattern):
             raise ValueError("a character class without end")
-        posix = re.compile(r"\[:(\w*):\]").match(segment, i)
+        posix = re.compile(r"\[:(\w*):\]").match(pattern, i)
         if posix:
             if posix[1] not in _POSIX_CLASSES:
                 raise ValueError("an unknown character class")
             out.append(_POSIX_CLASSES[posix[1]])
             i = posix.end()
             continue
-        piece, i = _class_item(segment, i)
+        piece, i = _class_item(pattern, i)
         out.append(piece)
     if not any(out):  # only a range that runs backwards
         return "[^/]" if negated else "(?!)", i + 1
     return f"(?!/)[{'^' if negated else ''}{''.join(out)}]", i + 1
 
 
-def _class_item(segment: str, i: int) -> tuple[str, int]:
+def _class_item(pattern: str, i: int) -> tuple[str, int]:
     """A character or a range at `i` of a class, and where the next begins."""
-    low, i = _class_char(segment, i)
-    if segment[i : i + 1] == "-" and segment[i + 1 : i + 2] not in ("", "]"):
-        high, i = _class_char(segment, i + 1)
+    low, i = _class_char(pattern, i)
+    if pattern[i : i + 1] == "-" and pattern[i + 1 : i + 2] not in ("", "]"):
+        high, i = _class_char(pattern, i + 1)
         return (f"{re.escape(low)}-{re.escape(high)}" if low <= high else ""), i
     return re.escape(low), i
 
 
-def _class_char(segment: str, i: int) -> tuple[str, int]:
-    if segment[i] == "\\":
+def _class_char(pattern: str, i: int) -> tuple[str, int]:
+    if pattern[i] == "\\":
         i += 1
-    if i >= len(segment):
+    if i >= len(pattern):
         raise ValueError("a character class without end")
-    return segment[i], i + 1
+    return pattern[i], i + 1

@@ -12,7 +12,6 @@ import numpy as np
 from rifflux.retrieve.query.words import shown
 from rifflux.store.base import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
-from rifflux.works.visible import is_withheld
 
 __all__ = ["Obstacle", "obstacles"]
 
@@ -48,7 +47,7 @@ def obstacles(
         blocked = np.setdiff1d(ids, store.passing(part, ids))
         if len(blocked):
             name, reason = _of_filter(part, hit)
-            if is_withheld(hit.collection, hit.license) and not any(getattr(part, each) for each in _NAMES):
+            if hit.withheld and not any(getattr(part, each) for each in _NAMES):
                 what = "date" if part.since or part.until else name
                 reason = f"its {what} does not pass, and is not told, for no license is recorded"
             without = partial(_without_filter, part)

@@ -64,8 +64,8 @@ def verify(
 
     Exit status 1 if something is not as it was.
     """
-    from rifflux.evidence.verify import verify as check
     from rifflux.surfaces.shared.packs import read_pack
+    from rifflux.works.citing import verify as check
 
     if not pack.is_file():
         raise NotFound(f"no file at {pack}: save a pack with 'rifflux retrieve --json'")

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rifflux.evidence.pack import TITLE_ONLY, Item
+from rifflux.session.visible import WITHHELD
 from rifflux.surfaces.cli.show import EXCERPT, _console, _json, _safe
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.highlight import matches, stretch
 from rifflux.text.schemes import STRONG
 from rifflux.types import Hit
-from rifflux.works.visible import WITHHELD, is_withheld
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,7 +64,7 @@ def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
         _hanging(console, Text(f"    {_safe(published)}"))
     if names:
         _hanging(console, Text(f"    {_safe(_few(_telling(names), MOST_IDENTIFIERS))}"))
-    if is_withheld(hit.collection, hit.license):
+    if hit.withheld:
         _hanging(console, Text(f"    {WITHHELD}", "dim"))
     _hanging(console, Text("    " + _score(hit), "dim"))
 

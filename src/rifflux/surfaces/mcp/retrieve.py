@@ -9,13 +9,13 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux.evidence.pack import TITLE_ONLY
-from rifflux.evidence.verify import verify
+from rifflux.session.visible import WITHHELD
 from rifflux.surfaces.mcp.replies import fenced, quoted, reply
 from rifflux.surfaces.mcp.shapes import UNTRUSTED, Notes, Shape
 from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.surfaces.shared.packs import read_pack, retrieval_json
 from rifflux.surfaces.shared.works_shapes import Evidence, RankedWork, RetrievalDiagnostics, WorkCandidate
-from rifflux.works.visible import WITHHELD
+from rifflux.works.citing import verify
 
 __all__ = ["WorkTools"]
 

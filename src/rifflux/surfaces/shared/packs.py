@@ -12,7 +12,6 @@ from rifflux.evidence.pack import EvidencePack, Item
 from rifflux.types import Hit
 from rifflux.works.retrieval.intent import described
 from rifflux.works.retrieval.retriever import Retrieval
-from rifflux.works.visible import is_withheld
 
 __all__ = ["pack_json", "read_pack", "retrieval_json"]
 
@@ -158,5 +157,5 @@ def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         "year": facts.get("year"),
         "venue": facts.get("venue"),
         "license": hit.license,
-        "withheld": is_withheld(hit.collection, hit.license),
+        "withheld": hit.withheld,
     }

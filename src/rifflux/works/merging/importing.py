@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read.plain import plain_blocks
 from rifflux.store.base import Store
-from rifflux.types import Block, Document, Failure, Identifier, Tag
+from rifflux.types import LICENSED, Block, Document, Failure, Identifier, Tag
 from rifflux.works import Work, document_of
 from rifflux.works.importers.base import Entry
 from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
 from rifflux.works.licenses import license_of
 from rifflux.works.merging.citations import Citations
 from rifflux.works.merging.doubts import Doubts
-from rifflux.works.merging.matching import COLLECTION, Matcher, Place, records_of
+from rifflux.works.merging.matching import Matcher, Place, records_of
 from rifflux.works.merging.merge import merged
 from rifflux.works.merging.stored import dump
 from rifflux.works.report import Doubt
@@ -90,7 +90,7 @@ class Bring:
         same, doubtful = matcher(name, work)
         self.tally.doubts += matcher.doubts.add(doubtful)
         records = {each: record for place in same for each, record in records_of(self.store, place).items()}
-        self.put(same[0] if same else (COLLECTION + source, entry.key), {**records, name: work}, same)
+        self.put(same[0] if same else (LICENSED + source, entry.key), {**records, name: work}, same)
 
     def _own(self, source: str, entry: Entry) -> Work:
         """The work with the source's name among its identifiers, what it defines, and no citation of itself."""
@@ -121,7 +121,7 @@ class Bring:
         if former == [place] and document == self.store.document(*place):
             self.tally.unchanged += 1
         else:
-            path = f"{collection.removeprefix(COLLECTION)}/{key}"
+            path = f"{collection.removeprefix(LICENSED)}/{key}"
             change = self.prepare(collection, document, blocks_of_parts(document), path)
             self.store.put(collection, change)
             self.tally.chunks += len(change.chunks)

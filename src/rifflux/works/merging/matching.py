@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from rifflux.store.base import Store
 from rifflux.text.schemes import STRONG
 from rifflux.text.titles import TITLE, title_keys
+from rifflux.types import LICENSED
 from rifflux.works import Work, work_of
 from rifflux.works.merging.doubts import Doubts
 from rifflux.works.merging.match import Likeness, Verdict, compare
 from rifflux.works.merging.stored import load
 from rifflux.works.report import Doubt
 
-__all__ = ["COLLECTION", "Matcher", "Place", "records_of"]
+__all__ = ["Matcher", "Place", "records_of"]
 
 #: Of works whose titles begin or end alike, more than this are a series, and not one work many times.
 MOST_CANDIDATES = 12
-
-#: Works live in collections of this name and their source's.
-COLLECTION = "works/"
 
 #: The collection and key of a document.
 Place = tuple[str, str]
@@ -61,7 +59,7 @@ class Matcher:
         alike = {place for key in titles for place in _few(found.get(key, []))}
         if not work.authors:
             # Without authors, equal titles say nothing within one source: many statements are called alike.
-            source = COLLECTION + name.partition(":")[0]
+            source = LICENSED + name.partition(":")[0]
             alike = {place for place in alike if place[0] != source}
         own = found.get(name, [])
         return own, sorted({place for each in strong for place in found.get(each, ())}.union(alike).difference(own))
@@ -79,7 +77,7 @@ def records_of(store: Store, place: Place) -> Mapping[str, Work]:
     if document is None:
         return {}
     collection, key = place
-    return {f"{collection.removeprefix(COLLECTION)}:{key}": work_of(document)}
+    return {f"{collection.removeprefix(LICENSED)}:{key}": work_of(document)}
 
 
 def _is(likeness: Likeness, verdicts: Mapping[str, Verdict]) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rifflux.errors import InvalidArgument
+from rifflux.types import LICENSED
 from rifflux.works import Work, parse_identifier
 from rifflux.works.merging.doubts import Doubts
 from rifflux.works.merging.importing import Bring
 from rifflux.works.merging.match import Likeness, compare
-from rifflux.works.merging.matching import COLLECTION, Place, records_of
+from rifflux.works.merging.matching import Place, records_of
 
 __all__ = ["named_records", "part"]
 
@@ -65,4 +66,4 @@ def _side(name: str, records: Records, leads: tuple[str, str], doubts: Doubts) -
 
 def _own_place(name: str) -> Place:
     source, _, key = name.partition(":")
-    return COLLECTION + source, key
+    return LICENSED + source, key

@@ -12,7 +12,6 @@ from rifflux.store.base import Store
 from rifflux.text.titles import TITLE, plain, title_keys
 from rifflux.types import Hit, Tag
 from rifflux.works import parse_identifier
-from rifflux.works.visible import is_withheld
 
 __all__ = ["Meant", "meant_in"]
 
@@ -49,12 +48,12 @@ class Meant:
     @property
     def place(self) -> tuple[str, str]:
         """Its collection and key."""
-        return self.hit.collection, self.hit.document
+        return self.hit.place
 
     @property
     def withheld(self) -> bool:
         """Whether only title and identifiers may be told of it."""
-        return is_withheld(self.hit.collection, self.hit.license)
+        return self.hit.withheld
 
     @property
     def told(self) -> str:

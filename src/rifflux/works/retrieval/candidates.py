@@ -23,7 +23,7 @@ from rifflux.works.retrieval.cited import allowed
 from rifflux.works.retrieval.intent import ABOUT, FIRST, Asked, Intent, Weights, asked_for
 from rifflux.works.retrieval.rescore import Exactly, settled
 
-__all__ = ["POOL", "SIDES", "Finding", "Found", "Question", "place_of", "unknown"]
+__all__ = ["POOL", "SIDES", "Finding", "Found", "Question", "unknown"]
 
 #: Candidates of each search.
 POOL = 60
@@ -109,7 +109,7 @@ class Finding:
     def _with(self, named: Meant, found: Found, weights: Weights) -> Found:
         """What is named is a candidate, whatever the channels say, unless the question leaves it out."""
         found = replace(found, named=named.place)
-        if named.place in map(place_of, found.hits):
+        if named.place in [each.place for each in found.hits]:
             return found
         store, id = self.asking.store, int(named.hit.chunk_id, 16)
         ranking = allowed(store, found.query, Ranking(np.array([id], np.int64), np.zeros(1)))
@@ -144,7 +144,7 @@ class Finding:
         query = replace(asked, clauses=self._telling(named), variants=(), beside=(), prefixes=())
         plan = replace(plan, query=query, pipeline=replace(plan.pipeline, evidence=StoreEvidence(store, query)))
         results = plan(POOL)
-        hits = self._settled(query, [hit for hit in results if place_of(hit) != named.place], weights)
+        hits = self._settled(query, [hit for hit in results if hit.place != named.place], weights)
         # How well a work answers is judged by what the other is called: none holds all of the other's words.
         return Found(hits, query, {"": asked}, results.trace)
 
@@ -159,7 +159,7 @@ class Finding:
             why = hit.because(SIDES)
             sides = [why.detail["side"]] if why else list(ratings)
             best = max((ratings[side][number] for side in sides), key=lambda each: each.relevance or 0.0)
-            rated.append(best.rated(1.0, quality(1.0)) if place_of(hit) == found.named else best)
+            rated.append(best.rated(1.0, quality(1.0)) if hit.place == found.named else best)
         return rated
 
     def _settled(self, query: Query, hits: Iterable[Hit], weights: Weights) -> list[Hit]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from rifflux.errors import InvalidArgument
+from rifflux.evidence.choose import Limits
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.analyzer import analyzer as analyzer_of
 from rifflux.types import Understanding
@@ -86,6 +87,12 @@ class Packing:
     per_author: int = 3
     per_venue: int = 5
     spread: bool = False
+
+    @property
+    def limits(self) -> Limits:
+        """Return the limits that evidence is chosen by."""
+        caps = {"authors": self.per_author, "venues": self.per_venue}
+        return Limits(self.per_work, self.least_works, caps, self.spread, noun="works")
 
 
 @dataclass(frozen=True, slots=True)

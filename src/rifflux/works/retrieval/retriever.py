@@ -11,22 +11,25 @@ from functools import partial
 import numpy as np
 
 from rifflux.errors import RiffluxError
-from rifflux.evidence.choose import Candidate
+from rifflux.evidence.choose import Citable
 from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
 from rifflux.session.searching import Searcher
+from rifflux.session.visible import closed_hit
 from rifflux.store.base import Store
 from rifflux.types import Document, Hit, Identifier, Ids, Query, Ranking, Trace, Why
+from rifflux.works.citing import CITING
 from rifflux.works.export import style_of
 from rifflux.works.model import names_of
 from rifflux.works.retrieval.about import Meant
-from rifflux.works.retrieval.candidates import POOL, SIDES, Finding, Found, Question, place_of, unknown
+from rifflux.works.retrieval.candidates import POOL, SIDES, Finding, Found, Question, unknown
+from rifflux.works.retrieval.citable import citable
 from rifflux.works.retrieval.cited import Cited, allowed
+from rifflux.works.retrieval.exact import named_in
 from rifflux.works.retrieval.intent import INTENTS, Asked, Expanding, Intent
 from rifflux.works.retrieval.score import SCORED, WorkScore
-from rifflux.works.visible import shown
 
 __all__ = ["Retrieval", "Scholar", "ScholarSettings"]
 
@@ -115,7 +118,7 @@ class Scholar:
         names = self.asking.store.identifiers_of(np.unique(_ids(candidates)))
         with clock("pack"):
             packer = self._packer(asked, rate, rated, budget, top_k, cite, degraded)
-            pack = packer(query, asked.intent.name, self._citable(ranked[:POOL], candidates, names))
+            pack = packer(query, asked.intent.name, self._citable(query, ranked[:POOL], candidates, names))
         dropped = {"kind": len(found.hits) - len(hits)} if len(hits) < len(found.hits) else {}
         left_out = [f"left out for their kind: {dropped['kind']} passages of notices and the like"] if dropped else []
         told = (*question.notes, *left_out, *around.notes, *unknown(filter, works, self.asking.store))
@@ -130,8 +133,8 @@ class Scholar:
             understanding=question.understanding,
         )
         identifiers = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()}
-        shown_candidates = shown(_with_nearness(candidates, around.near))
-        return Retrieval(query, asked, tuple(shown_candidates), tuple(shown(rated)), pack, trace, identifiers)
+        listed = tuple(map(closed_hit, _with_nearness(candidates, around.near)))
+        return Retrieval(query, asked, listed, tuple(map(closed_hit, rated)), pack, trace, identifiers)
 
     # What is around the best candidates, and the order of all
 
@@ -149,15 +152,15 @@ class Scholar:
         except Exception as error:  # whatever is wrong with them, words and meaning still answer
             degraded.append(f"citations were not followed: {_said(error)}")
             return _Around()
-        kept = [hit for hit in _kept(neighbours, intent) if not about or place_of(hit) != about.place]
-        known = {place_of(hit) for hit in hits}
+        kept = [hit for hit in _kept(neighbours, intent) if not about or hit.place != about.place]
+        known = {hit.place for hit in hits}
         new = [
             hit.retold(hit.score, (Why(CITED, rank, hit.score),))
             for rank, hit in enumerate(kept, 1)
-            if place_of(hit) not in known
+            if hit.place not in known
         ]
         new = found.settled(self.asking, new[: intent.expansion.neighbours], intent.weights)
-        return _Around(new, {place_of(hit): hit.score for hit in kept}, notes)
+        return _Around(new, {hit.place: hit.score for hit in kept}, notes)
 
     def _neighbours(
         self, works: Sequence[Hit], about: Meant | None, expansion: Expanding, limits: Query
@@ -222,23 +225,23 @@ class Scholar:
             told = [*(known[hit.chunk_id] for hit in hits if hit.chunk_id in known), *others]
             return max((hit.relevance or 0.0 for hit in told), default=0.0)
 
-        return Packer(
-            asked.intent.packing, self.asking.embedder.count_tokens, relevance, budget, listed, cite, tuple(degraded)
-        )
+        limits, count = asked.intent.packing.limits, self.asking.embedder.count_tokens
+        return Packer(limits, CITING, count, relevance, budget, listed, cite, tuple(degraded))
 
     def _citable(
-        self, ranked: Sequence[Hit], hits: Sequence[Hit], names: Mapping[int, Sequence[Identifier]]
-    ) -> list[Candidate]:
+        self, query: str, ranked: Sequence[Hit], hits: Sequence[Hit], names: Mapping[int, Sequence[Identifier]]
+    ) -> list[Citable]:
         """The ranked works with all of their passages that were found."""
-        store = self.asking.store
+        store, named = self.asking.store, named_in(query)
         passages: dict[tuple[str, str], list[Hit]] = {}
         for hit in hits:
-            passages.setdefault(place_of(hit), []).append(hit)
+            passages.setdefault(hit.place, []).append(hit)
         tags = store.tags_of(_ids(ranked))
 
-        def candidate(hit: Hit) -> Candidate:
-            place, id = place_of(hit), int(hit.chunk_id, 16)
-            return Candidate(hit, passages[place], _reader(store, place), tags.get(id, ()), names.get(id, ()))
+        def candidate(hit: Hit) -> Citable:
+            place, id = hit.place, int(hit.chunk_id, 16)
+            parts, read = _components(hit), _reader(store, place)
+            return citable(hit, passages[place], read, parts, named, names.get(id, ()), tags.get(id, ()))
 
         return [candidate(hit) for hit in ranked]
 
@@ -278,8 +281,8 @@ def _alternating(hits: Sequence[Hit]) -> list[Hit]:
 def _with_nearness(hits: Sequence[Hit], near: Mapping[tuple[str, str], float]) -> list[Hit]:
     """The hits, each with how near its work is to the best in the graph of citations where that is known."""
     return [
-        hit.retold(hit.score, (*hit.why, Why(CITED, None, near[place_of(hit)])))
-        if place_of(hit) in near and not hit.because(CITED)
+        hit.retold(hit.score, (*hit.why, Why(CITED, None, near[hit.place])))
+        if hit.place in near and not hit.because(CITED)
         else hit
         for hit in hits
     ]
@@ -289,12 +292,17 @@ def _one_a_work(hits: Sequence[Hit]) -> list[Hit]:
     """The best hit of each work, in their order."""
     best: dict[tuple[str, str], Hit] = {}
     for hit in hits:
-        best.setdefault(place_of(hit), hit)
+        best.setdefault(hit.place, hit)
     return list(best.values())
 
 
 def _ids(hits: Sequence[Hit]) -> Ids:
     return np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
+
+
+def _components(hit: Hit) -> dict[str, float]:
+    why = hit.because(SCORED)
+    return {name: value for name, value in why.detail.items() if isinstance(value, float)} if why else {}
 
 
 def _reader(store: Store, place: tuple[str, str]) -> Callable[[], Document | None]:

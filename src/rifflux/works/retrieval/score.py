@@ -33,7 +33,6 @@ from rifflux.text.schemes import WORDED
 from rifflux.types import Hit, Ids, Scores, Tag
 from rifflux.works.retrieval.intent import Weights
 from rifflux.works.retrieval.rescore import share
-from rifflux.works.visible import is_withheld
 
 __all__ = ["SCORED", "WorkScore"]
 
@@ -86,9 +85,9 @@ class WorkScore:
 
     def components(self, hits: Sequence[Hit], ids: Ids) -> dict[str, Scores]:
         """The six components of each hit, in [0, 1]."""
-        places = [(hit.collection, hit.document) for hit in hits]
+        places = [hit.place for hit in hits]
         named = np.array([place in self.named for place in places])
-        told = np.array([not is_withheld(hit.collection, hit.license) for hit in hits])
+        told = np.array([not hit.withheld for hit in hits])
         return {
             "lexical": np.maximum(self._lexical(hits), named),
             "semantic": np.maximum(share(np.array([_score(hit, SEMANTIC) for hit in hits])), named),

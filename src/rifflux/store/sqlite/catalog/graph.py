@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
 from rifflux.store.base import Edge
 from rifflux.store.sqlite.connection.view import View
-from rifflux.types import Document, Identifier, Ids, Part, Tag
+from rifflux.types import Document, Identifier, Ids, Tag
 
-__all__ = ["Graph", "drop_names", "names_of", "put_names"]
+__all__ = ["Graph", "drop_names", "put_names"]
 
 Value = TypeVar("Value")
 
@@ -111,9 +111,6 @@ select id, ?, ? from document where owner = ? and collection = ? and key = ?"""
 PUT_IDENTIFIER = "insert or ignore into identifier values (?, ?, ?)"
 PUT_TAG = "insert or ignore into tag values (?, ?, ?)"
 PUT_PART = "insert into part values (?, ?, ?, ?, ?, ?, ?)"
-IDENTIFIERS = "select scheme, value from identifier where document = ? order by scheme, value"
-TAGS = "select scheme, value from tag where document = ? order by scheme, value"
-PARTS = "select kind, span_start, span_end, headings, label from part where document = ? order by position"
 
 
 class Graph(View):
@@ -159,21 +156,6 @@ class Graph(View):
         with self._writing(content=False) as (connection, owner):
             connection.execute(DROP_RECORDS, (owner, collection, key))
             connection.executemany(PUT_RECORD, [(*each, owner, collection, key) for each in records.items()])
-
-
-Names = tuple[tuple[Identifier, ...], tuple[Tag, ...], tuple[Part, ...]]
-
-
-def names_of(connection: apsw.Connection, document: int) -> Names:
-    """The identifiers, tags and parts of a document."""
-    identifiers: list[Any] = connection.execute(IDENTIFIERS, (document,)).fetchall()
-    tags: list[Any] = connection.execute(TAGS, (document,)).fetchall()
-    parts: list[Any] = connection.execute(PARTS, (document,)).fetchall()
-    return (
-        tuple(Identifier(*row) for row in identifiers),
-        tuple(Tag(*row) for row in tags),
-        tuple(Part(kind, (start, end), tuple(json.loads(heads)), label) for kind, start, end, heads, label in parts),
-    )
 
 
 def put_names(connection: apsw.Connection, documents: Sequence[tuple[int, Document]]) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import apsw
 import numpy as np
@@ -12,12 +12,13 @@ import numpy as np
 from rifflux.store.base import Event, FileState, ModelInfo, Pending
 from rifflux.store.sqlite.catalog import sql
 from rifflux.store.sqlite.catalog.filters import where
-from rifflux.store.sqlite.catalog.graph import names_of
 from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.lexical.terms import Terms
-from rifflux.types import Clause, Document, Filter, Hit, Ids, Link, Ranking, Vectors, Why
+from rifflux.types import Clause, Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Vectors, Why
 
 __all__ = ["Reading"]
+
+Value = TypeVar("Value")
 
 # What json.loads does around it takes longer than the decoding of a few words.
 _decoded = json.JSONDecoder().raw_decode
@@ -57,26 +58,29 @@ class Reading(View):
         return self._rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
 
     def document(self, collection: str, key: str) -> Document | None:
-        """One document with its whole text."""
-        found = self._rows(sql.DOCUMENT, {"collection": collection, "key": key})
-        if not found:
-            return None
-        id, key, text, title, kind, created, updated, metadata, license = found[0]
-        links = self._rows(sql.LINKS, {"document": id})
-        with self._engine.reading() as connection:
-            names = names_of(connection, id)
-        return Document(
-            key,
-            text,
-            title,
-            kind,
-            created,
-            updated,
-            json.loads(metadata),
-            tuple(Link(*link) for link in links),
-            license,
-            *names,
-        )
+        """Return one document with its whole text."""
+        return self.documents_at([(collection, key)]).get((collection, key))
+
+    def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
+        """Return several documents, with their whole texts, by (collection, key); what is gone is left out."""
+        rows = self._rows(sql.DOCUMENTS_AT, {"places": json.dumps(places)}) if places else []
+        return {(collection, key): _document(key, *row) for collection, key, *row in rows}
+
+    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
+        """Return the documents of the collections whose names begin so, by collection and key.
+
+        Only title, metadata, license and identifiers are read.
+        """
+        rows = self._rows(sql.OUTLINES, {"prefix": prefix, "end": prefix + chr(0x10FFFF)})
+        return [
+            (
+                collection,
+                Document(
+                    key, "", title, metadata=json.loads(facts), license=license, identifiers=_each(Identifier, names)
+                ),
+            )
+            for collection, key, title, facts, license, names in rows
+        ]
 
     def documents(self, collection: str, filter: Filter) -> list[Document]:
         """The documents of a collection that a filter lets through, with their whole text, by key."""
@@ -237,6 +241,32 @@ class Reading(View):
     def events(self, kind: str | None = None) -> list[Event]:
         """The recorded events of a kind, or all, in the order of recording."""
         return [Event(*row) for row in self._rows(sql.EVENTS, {"kind": kind})]
+
+
+def _document(key: str, *row: Any) -> Document:
+    """Return a document of a row of `DOCUMENTS_AT`."""
+    text, title, kind, created, updated, metadata, license, links, identifiers, tags, parts = row
+    return Document(
+        key,
+        text,
+        title,
+        kind,
+        created,
+        updated,
+        json.loads(metadata),
+        _each(Link, links),
+        license,
+        _each(Identifier, identifiers),
+        _each(Tag, tags),
+        tuple(
+            Part(kind, (start, end), tuple(json.loads(headings)), label)
+            for kind, start, end, headings, label in json.loads(parts)
+        ),
+    )
+
+
+def _each(noun: Callable[..., Value], rows: str) -> tuple[Value, ...]:
+    return tuple(noun(*row) for row in json.loads(rows))
 
 
 def _count(connection: apsw.Connection, owner: int) -> Mapping[str, int]:

@@ -81,11 +81,29 @@ select collection, key from document where id in (
 )
 order by collection, key"""
 
-DOCUMENT = """
-select document.id, document.key, document_text.text, document.title, document.kind, document.created_at,
-    document.updated_at, document.metadata, document.licence
-from document join document_text on document_text.document = document.id
-where document.owner = :owner and collection = :collection and key = :key"""
+# Documents whole, in one statement: what hangs on each comes as JSON.
+DOCUMENTS_AT = """
+select document.collection, document.key, document_text.text, document.title, document.kind, document.created_at,
+    document.updated_at, document.metadata, document.licence,
+    (select json_group_array(json_array(link.key, link.kind, link.confidence) order by link.key, link.kind)
+        from link where link.document = document.id),
+    (select json_group_array(json_array(scheme, value) order by scheme, value)
+        from identifier where identifier.document = document.id),
+    (select json_group_array(json_array(scheme, value) order by scheme, value)
+        from tag where tag.document = document.id),
+    (select json_group_array(json_array(part.kind, span_start, span_end, headings, label) order by position)
+        from part where part.document = document.id)
+from json_each(:places) as wanted
+    cross join document on document.owner = :owner
+        and document.collection = wanted.value ->> 0 and document.key = wanted.value ->> 1
+    join document_text on document_text.document = document.id"""
+
+OUTLINES = """
+select document.collection, document.key, document.title, document.metadata, document.licence,
+    (select json_group_array(json_array(scheme, value) order by scheme, value)
+        from identifier where identifier.document = document.id)
+from document where document.owner = :owner and document.collection >= :prefix and document.collection < :end
+order by document.collection, document.key"""
 
 DOCUMENTS = """
 select document.key, document_text.text, document.title, document.kind, document.created_at, document.updated_at,
@@ -105,8 +123,6 @@ from json_each(:keys) as wanted
     join document_use on document_use.document = document.id"""
 
 # Rows by the number of a document or chunk that was found with its owner need no owner besides.
-LINKS = "select key, kind, confidence from link where document = :document order by key, kind"
-
 DOCUMENT_ID = "select id from document where owner = ? and collection = ? and key = ?"
 LAST_DOCUMENT = "select coalesce(max(id), 0) from document"
 

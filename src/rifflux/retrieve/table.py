@@ -1,0 +1,268 @@
+"""The candidate table: rows are chunks that some channel named, columns are what the steps found out about them.
+
+A column is named `STAGE/PART`: `lexical/score` and `lexical/rank` come from a channel, `adaptive/semantic` is an addend
+of a fused score, `rerank:features/coverage` one of a reranked score. Explanations are written from these columns at the
+end. A name without a stage, such as `score`, serves the steps alone and is never shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rifflux.types import Hit, Ids, Ranking, Scores
+
+__all__ = [
+    "COUNT",
+    "LIFT",
+    "OTHERS",
+    "PLACE",
+    "RANK",
+    "RELEVANCE",
+    "SCORE",
+    "Candidates",
+    "Column",
+    "columns",
+    "declare",
+    "declared",
+    "joined",
+    "placed",
+    "places_in",
+    "ranks_of",
+]
+
+#: Units of columns whose values are whole numbers.
+COUNT, PLACE = "count", "place from 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, or a family of them: a `*` in the name stands for any stage or part."""
+
+    name: str
+    unit: str
+    about: str
+
+
+_COLUMNS: dict[str, Column] = {}
+
+
+def declare(name: str, unit: str, about: str) -> str:
+    """Declare a column, and return its name."""
+    _COLUMNS[name] = Column(name, unit, about)
+    declared.cache_clear()
+    return name
+
+
+@lru_cache(maxsize=1024)
+def declared(name: str) -> Column:
+    """Return the declaration of a column; of several families that fit, the one declared last. Raises `KeyError`."""
+    if name in _COLUMNS:
+        return _COLUMNS[name]
+    for column in reversed(_COLUMNS.values()):
+        if fnmatchcase(name, column.name):
+            return column
+    raise KeyError(f"no column {name!r} is declared")
+
+
+def columns() -> tuple[Column, ...]:
+    """Return all columns that are declared, by name."""
+    return tuple(sorted(_COLUMNS.values(), key=lambda column: column.name))
+
+
+SCORE = declare("score", "of the last step", "the score that the rows are ordered by")
+LIFT = declare("lift", "factor", "the product of all that an anchor lifted the candidate by, not capped")
+RELEVANCE = declare("relevance", "probability", "the calibrated probability that the passage answers the question")
+RANK = "rank"
+OTHERS = "others"
+declare("*/score", "of the stage", "the score that a channel or step gave; BM25 of lexical, cosine of semantic")
+declare("*/rank", PLACE, "the place that a channel or step gave")
+declare("*/others", COUNT, "the candidates that a step dropped in favor of this one")
+declare("*/read", COUNT, "the candidates that a channel was read for, where the rank is further down")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Candidates by chunk id, in their order, with columns by name; an absent value is NaN.
+
+    `rankings` are the channels' own, which reach further down than the candidates. `passages` are the stored chunks of
+    the rows once they were read: one for each row, or none.
+    """
+
+    ids: Ids
+    columns: Mapping[str, Scores] = field(default_factory=dict)
+    rankings: Mapping[str, Ranking] = field(default_factory=dict)
+    passages: tuple[Hit, ...] = ()
+
+    @classmethod
+    def of(cls, ranking: Ranking) -> Candidates:
+        """Return the candidates of a ranking in its order, by their scores."""
+        return cls(ranking.ids, {SCORE: ranking.scores})
+
+    @classmethod
+    def of_hits(cls, hits: Sequence[Hit], scores: Scores | None = None) -> Candidates:
+        """Return stored chunks as candidates in their order, by the given scores or their own."""
+        ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
+        own = np.fromiter((hit.score for hit in hits), np.float64, len(hits)) if scores is None else scores
+        return cls(ids, {SCORE: own}, passages=tuple(hits))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def __getitem__(self, name: str) -> Scores:
+        """Return a column; all NaN if no step made it."""
+        return self.columns[name] if name in self.columns else np.full(len(self.ids), np.nan)
+
+    def with_column(self, name: str, values: Scores) -> Candidates:
+        """Return the table with a column more; values for the first rows only are completed with NaN.
+
+        Raises `KeyError` for a column that is not declared.
+        """
+        declared(name)
+        if len(values) < len(self.ids):
+            values = np.concatenate([values, np.full(len(self.ids) - len(values), np.nan)])
+        return replace(self, columns={**self.columns, name: np.asarray(values, np.float64)})
+
+    def with_stage(self, stage: str, parts: Mapping[str, Scores]) -> Candidates:
+        """Return the table with the columns of a stage by their parts: `score`, `rank` and what else it tells."""
+        table = self
+        for part, values in parts.items():
+            table = table.with_column(f"{stage}/{part}", values)
+        return table
+
+    def parts(self, stage: str) -> Mapping[str, Scores]:
+        """Return the columns of a stage by part, but for `score` and `rank`."""
+        own = {name[len(stage) + 1 :]: values for name, values in self.columns.items() if name.startswith(f"{stage}/")}
+        return {part: values for part, values in own.items() if part not in ("score", RANK)}
+
+    def take(self, places: Ids | Sequence[int]) -> Candidates:
+        """Return the rows at some places, in that order."""
+        places = np.asarray(places, np.int64)
+        passages = tuple(self.passages[place] for place in places.tolist()) if self.passages else ()
+        return replace(
+            self,
+            ids=self.ids[places],
+            columns={name: values[places] for name, values in self.columns.items()},
+            passages=passages,
+        )
+
+    def head(self, limit: int) -> Candidates:
+        """Return the first rows."""
+        if limit >= len(self.ids):
+            return self
+        return replace(
+            self,
+            ids=self.ids[:limit],
+            columns={name: values[:limit] for name, values in self.columns.items()},
+            passages=self.passages[:limit],
+        )
+
+    def ordered_by(self, name: str, ties: Scores | None = None) -> Candidates:
+        """Return the rows by a column, the greatest first; equal ones by the least of `ties`, then by id.
+
+        Values that differ in the last bits only are equal: they differ by rounding. NaN comes last.
+        """
+        falling = -np.round(self[name], 12)
+        keys = (self.ids, falling) if ties is None else (self.ids, ties, falling)
+        return self.take(np.lexsort(keys))
+
+    def scored(self, scores: Scores, ties: Scores | None = None) -> Candidates:
+        """Return the rows with another score, in its order."""
+        return self.with_column(SCORE, scores).ordered_by(SCORE, ties)
+
+    def place(self, id: int) -> int | None:
+        """Return the place of a chunk, counted from 0; None if it is no candidate."""
+        places = np.flatnonzero(self.ids == id)
+        return int(places[0]) if len(places) else None
+
+    def ranks(self) -> Scores:
+        """Return the place of each row, counted from 1."""
+        return np.arange(1, len(self.ids) + 1, dtype=np.float64)
+
+
+def joined(rankings: Mapping[str, Ranking], pool: int | None = None) -> Candidates:
+    """Return the ids among the first `pool` of any ranking (None: all), ascending, with rank and score in each."""
+    heads = [ranking.ids[:pool] for ranking in rankings.values()]
+    ids = _distinct(np.concatenate(heads)) if heads else np.empty(0, np.int64)
+    return placed(ids, rankings)
+
+
+def placed(ids: Ids, rankings: Mapping[str, Ranking]) -> Candidates:
+    """Return some ids, each once, with their rank and score in each ranking."""
+    columns = {}
+    for name, ranking in rankings.items():
+        columns[f"{name}/rank"], columns[f"{name}/score"] = places_in(ranking, ids)
+    return Candidates(ids, columns, rankings)
+
+
+def _distinct(ids: Ids) -> Ids:
+    ids = np.sort(ids)
+    first = np.ones(len(ids), bool)
+    np.not_equal(ids[1:], ids[:-1], out=first[1:])
+    return ids[first]
+
+
+# Looking up ids in rankings
+
+#: Ids are looked up by so many comparisons of all with all at most, and up to an eighth of the buckets in a table.
+COMPARISONS, BUCKETS = 1 << 13, 4096
+
+
+def places_in(ranking: Ranking, ids: Ids) -> tuple[Scores, Scores]:
+    """Return the best rank, from 1, and the score of each id in a ranking; NaN where it is missing."""
+    ranks, scores = ranks_of(ranking, ids), np.full(len(ids), np.nan)
+    known = np.isfinite(ranks)
+    scores[known] = ranking.scores[ranks[known].astype(np.int64) - 1]
+    ranks[~known] = np.nan
+    return ranks, scores
+
+
+def ranks_of(ranking: Ranking, ids: Ids) -> Scores:
+    """Return the best rank, from 1, of each id in a ranking; infinity where it is missing. `ids` holds each once."""
+    if not len(ranking) or not len(ids):
+        return np.full(len(ids), np.inf)
+    if len(ids) * len(ranking) <= COMPARISONS:
+        return _compared(ranking.ids, ids)
+    return _hashed(ranking.ids, ids) if len(ids) <= BUCKETS // 8 else _searched(ranking.ids, ids)
+
+
+def _compared(ranked: Ids, ids: Ids) -> Scores:
+    """Look up a few ids by comparing all with all."""
+    same = ranked == ids[:, None]
+    first = same.argmax(1)
+    return np.where(same[np.arange(len(ids)), first], first + 1.0, np.inf)
+
+
+def _hashed(ranked: Ids, ids: Ids) -> Scores:
+    """Look up a pool of ids by a table of their last bits, which are as good as random."""
+    ranks, places, buckets = np.full(len(ids), np.inf), np.arange(len(ids)), ids & (BUCKETS - 1)
+    table = np.full(BUCKETS, -1)
+    table[buckets] = places
+    place = table[ranked & (BUCKETS - 1)]
+    maybe = np.flatnonzero(place >= 0)
+    _write(ranks, place[maybe], maybe, ids[place[maybe]] == ranked[maybe])
+    # Of several ids in one bucket the last has it.
+    lost = np.flatnonzero(table[buckets] != places)
+    ranks[lost] = _compared(ranked, ids[lost])
+    return ranks
+
+
+def _searched(ranked: Ids, ids: Ids) -> Scores:
+    """Look up any number of ids by binary search."""
+    ranks, order = np.full(len(ids), np.inf), np.argsort(ids)
+    place = order[np.minimum(np.searchsorted(ids, ranked, sorter=order), len(ids) - 1)]
+    _write(ranks, place, np.arange(len(ranked)), ids[place] == ranked)
+    return ranks
+
+
+def _write(ranks: Scores, place: Ids, rank: Ids, known: NDArray[np.bool_]) -> None:
+    """Put the known ranks in their places, backwards, so that of several ranks of one id the best stays."""
+    ranks[place[known][::-1]] = rank[known][::-1] + 1.0

@@ -1,0 +1,250 @@
+"""Nothing of one user ever shows to another: every public method is tried, by all that it tells and by its errors.
+
+Ann makes the same calls in two worlds. In one she is alone; in the other there are bob, ann2 and what is nobody's,
+with keys, titles and words like hers, and with some that she does not have. What she is told must be the same in both,
+to the last digit of a score, and nothing that she does may change what they are told.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rifflux
+from rifflux import Document, Hit, Index, OutOfScope, RiffluxError, Scope
+from rifflux.conversations import Conversation, Conversations, Message, Thread
+from rifflux.index.admin import Admin
+from rifflux.ingest.walk.find import Finder
+from rifflux.retrieve.steps.rerank import Resources
+from rifflux.session.policies import HYBRID_SEARCH
+from rifflux.session.searching import Searcher
+from rifflux.session.writing import Writer
+from rifflux.testing import everything
+from tests.support.exploring import examples
+from tests.support.users import CANARY, KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
+
+
+@dataclass
+class World:
+    """An index, and the ids of chunks that somebody may have told ann, her own among them."""
+
+    index: Index
+    ids: list[str]
+
+    @property
+    def ann(self) -> Index:
+        return self.index.scoped(Scope("ann"))
+
+    @property
+    def talks(self) -> Conversations:
+        return self.ann.conversations
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a call may be given."""
+
+    question: str
+    key: str
+    id: str
+    narrow: Mapping[str, Any]
+
+
+@pytest.fixture(scope="module")
+def worlds() -> Iterator[tuple[World, World]]:
+    """Ann alone, and ann among others; some of their rows are older than hers, and some younger."""
+    with rifflux.open(":memory:", model="hash:64") as alone, rifflux.open(":memory:", model="hash:64") as crowded:
+        for index in (alone, crowded):
+            index.admin.policies.set(HYBRID_SEARCH, True)
+        for user in ("bob", "ann2", ""):
+            fill(crowded, user, SECRETS, "bobs-")
+        for index in (alone, crowded):
+            fill(index, "ann", TEXTS)
+        fill(crowded, "bob", (*SECRETS, *TEXTS), "bobs-")
+        ids = ids_of(crowded)
+        yield World(alone, ids), World(crowded, ids)
+
+
+def rated(searcher: Searcher, question: str, hits: list[Hit]) -> Sequence[Hit]:
+    return searcher.rated(searcher.plan(question).query, hits)
+
+
+def counted(resources: Resources, question: str) -> tuple[dict[str, int], int]:
+    return dict(resources.frequencies(question.split())), resources.chunks()
+
+
+READ: Mapping[str, Callable[[World, Asked], Any]] = {
+    "index.search": lambda w, a: w.ann.search(a.question, filter=dict(a.narrow)),
+    "index.search lexical": lambda w, a: w.ann.search(a.question, mode="lexical", rerank="features"),
+    "index.search semantic": lambda w, a: w.ann.search(a.question, mode="semantic", diversify=True, collapse=True),
+    "index.search linear": lambda w, a: w.ann.search(a.question, fusion="linear", rerank="maxsim"),
+    "index.why": lambda w, a: [w.ann.why(a.question, each) for each in (a.key, a.id)],
+    "searcher.plan": lambda w, a: w.ann.admin.searcher.plan(a.question)(5),
+    "searcher.rated": lambda w, a: rated(w.ann.admin.searcher, a.question, w.ann.chunks("n0")),
+    "index.retrieve": lambda w, a: w.ann.retrieve(a.question),
+    "index.classify": lambda w, a: w.ann.classify(a.question),
+    "index.everything": lambda w, a: w.ann.everything(a.question),
+    "index.get": lambda w, a: w.ann.get(a.id),
+    "index.get key": lambda w, a: w.ann.get(a.key),
+    "index.document": lambda w, a: w.ann.document(a.key),
+    "index.chunks": lambda w, a: w.ann.chunks(a.key),
+    "index.status": lambda w, a: w.ann.status(),
+    "admin.outdated": lambda w, a: w.ann.admin.outdated,
+    "view.scope": lambda w, a: w.ann.admin.view.scope,
+    "admin.policies": lambda w, a: (w.ann.admin.policies.all(), w.ann.admin.policies.get(HYBRID_SEARCH)),
+    "view.part": lambda w, a: Searcher(w.ann.admin.view.part(a.key, w.ann.profile)).search(a.question),
+    "index.using": lambda w, a: w.ann.using(w.ann.profile).search(a.question),
+    "index.works": lambda w, a: [w.ann.works.doubts(), w.ann.works.all()],
+    "index.works get": lambda w, a: w.ann.works.get(a.key),
+    "index.memories": lambda w, a: [w.ann.memories.search(a.question).memories, w.ann.memories.all(everything=True)],
+    "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
+    "admin.store": lambda w, a: everything(w.ann.admin.store, [int(id, 16) for id in w.ids]),
+    "view.resources": lambda w, a: counted(w.ann.admin.view.resources, a.question),
+    "talks.search": lambda w, a: w.talks.search(a.question, neighbours=2),
+    "talks.search in": lambda w, a: w.talks.search(a.question, conversation_id=a.key, project="", archived=False),
+    "talks.list": lambda w, a: [w.talks.list(), w.talks.list(project="bobs-")],
+    "talks.get": lambda w, a: w.talks.get(a.key),
+    "talks.messages": lambda w, a: w.talks.messages(a.key),
+    "talks.message": lambda w, a: [w.talks.message("talk", a.key), w.talks.message("bobs-talk", a.key)],
+    "talks.hybrid": lambda w, a: w.talks.hybrid,
+}
+
+#: What changes something; `test_nothing_that_ann_does_reaches_others` tries them with other people's keys and ids.
+WRITTEN: Mapping[str, Callable[[World, Asked], Any]] = {
+    "index.add": lambda w, a: w.ann.add(Document(a.key, a.question)).chunks,
+    "index.remove": lambda w, a: w.ann.remove(a.key),
+    "index.judge": lambda w, a: w.ann.judge(a.question, a.key, 1).user,
+    "index.judge as": lambda w, a: w.ann.judge(a.question, a.key, 1, user="bob"),
+    "index.judge id": lambda w, a: w.ann.judge(a.question, a.id, 1).key,
+    "index.note": lambda w, a: w.ann.note("click", a.question, a.id).key,
+    "admin.declare_facets": lambda w, a: w.ann.admin.declare_facets("tags"),
+    "index.embed": lambda w, a: w.ann.embed(),
+    "writer.embed_changes": lambda w, a: Writer(w.ann.admin.view).embed_changes([]),
+    "admin.policies": lambda w, a: w.ann.admin.policies.set(HYBRID_SEARCH, False),
+    "index.works": lambda w, a: w.ann.works.import_text(a.question, source="own", format="latex").added,
+    "index.update": lambda w, a: w.ann.update().deleted_files,
+    "writer.sync": lambda w, a: Writer(w.ann.admin.view).sync((), finder=Finder()).indexed_files,
+    "index.close": lambda w, a: w.ann.close(),
+    "talks.add": lambda w, a: w.talks.add("new", id=a.key, created_at="2024-05-05"),
+    "talks.add_message": lambda w, a: w.talks.add_message("bobs-talk", a.question, id=a.key, created_at="2024-05-05"),
+    "talks.edit": lambda w, a: w.talks.edit(a.key, title=a.question, archived=True),
+    "talks.edit_message": lambda w, a: w.talks.edit_message("talk", a.key, text=a.question),
+    "talks.put": lambda w, a: w.talks.put(Thread(Conversation(a.key), (Message("m0", a.key, a.question),))).added,
+    "talks.import_files": lambda w, a: w.talks.import_files(*sorted(Path(__file__).parent.glob("none.json"))).added,
+    "talks.delete_message": lambda w, a: [w.talks.delete_message(talk, a.key) for talk in ("talk", "bobs-talk")],
+    "talks.delete": lambda w, a: w.talks.delete(a.key),
+    "memories.forget": lambda w, a: w.ann.memories.forget(a.key),
+    "memories.purge": lambda w, a: w.ann.memories.purge(),
+}
+#: What concerns everybody is refused.
+REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
+    "admin.check": lambda w, a: w.ann.admin.check(),
+    "admin.repair": lambda w, a: w.ann.admin.repair(),
+    "admin.backup": lambda w, a: w.ann.admin.backup("nowhere.db"),
+    "admin.models": lambda w, a: w.ann.admin.models(),
+    "admin.switch": lambda w, a: w.ann.admin.switch("hash:32"),
+    "admin.switching": lambda w, a: w.ann.admin.switching(),
+    "admin.abort_switch": lambda w, a: w.ann.admin.abort_switch(),
+    "admin.accelerate": lambda w, a: w.ann.admin.accelerate(),
+    "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
+    "admin.store": lambda w, a: w.ann.admin.store.of("bob"),
+    "admin.delete_user": lambda w, a: w.ann.admin.delete_user("bob"),
+}
+#: These hold no rows: what is called through them is tried above.
+OTHERWISE = frozenset(
+    (
+        *("index.watch", "index.conversations", "index.profile", "index.admin"),
+        *("admin.embedder", "admin.path", "admin.searcher", "admin.view"),
+    )
+)
+
+
+def told(call: Callable[[World, Asked], Any], world: World, asked: Asked) -> str:
+    """All that a call says: its answer, or its error, without what tells only the time."""
+    try:
+        answer = repr(call(world, asked))
+    except RiffluxError as error:
+        answer = f"{type(error).__name__}: {error}"
+    answer = re.sub(
+        r"milliseconds=mappingproxy\([^)]*\)|milliseconds=\{[^}]*\}|(\b\w*seconds|time)=[\d.e-]+", "", answer
+    )
+    return re.sub(r"0x[0-9a-f]+", "", answer)
+
+
+def without(answer: str, asked: Asked) -> str:
+    """An answer without what was asked: an echo tells nothing."""
+    given = sorted({*asked.question.replace('"', " ").split(), asked.question, asked.id, *KEYS}, key=len)
+    for text in reversed(given):
+        answer = answer.replace(text, "")
+    return answer
+
+
+ASKED = st.builds(
+    Asked,
+    st.sampled_from(QUESTIONS),
+    st.sampled_from(KEYS),
+    st.integers(0, 10_000).map(str),
+    st.sampled_from(
+        ({}, {"documents": ["n0"]}, {"metadata": {"tags": "bobs-"}}, {"kinds": ["note"]}, {"until": "2024"})
+    ),
+)
+
+
+def given_id(world: World, asked: Asked) -> Asked:
+    return Asked(asked.question, asked.key, world.ids[int(asked.id) % len(world.ids)], asked.narrow)
+
+
+def test_every_public_method_is_tried() -> None:
+    tried = {name.split()[0] for name in (*READ, *WRITTEN, *REFUSED)} | OTHERWISE
+    public = {f"index.{name}" for name in dir(Index) if not name.startswith("_")}
+    public |= {f"admin.{name}" for name in (*dir(Admin), "view") if not name.startswith("_")}
+    public |= {f"talks.{name}" for name in dir(Conversations) if not name.startswith("_")}
+    assert public <= tried
+
+
+@pytest.mark.parametrize("name", READ)
+@examples(12)
+@given(asked=ASKED)
+def test_what_ann_is_told_does_not_depend_on_others(name: str, asked: Asked, worlds: tuple[World, World]) -> None:
+    asked = given_id(worlds[0], asked)
+    alone, crowded = (told(READ[name], world, asked) for world in worlds)
+    assert crowded == alone
+    assert not CANARY.search(without(crowded, asked))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_concerns_everybody_is_refused_in_a_scope(name: str, worlds: tuple[World, World]) -> None:
+    for world in worlds:
+        with pytest.raises(OutOfScope):
+            REFUSED[name](world, Asked("", "", "", {}))
+
+
+def test_nothing_that_ann_does_reaches_others(worlds: tuple[World, World]) -> None:
+    alone, crowded = worlds
+    ids = [int(id, 16) for id in crowded.ids]
+    others = [
+        view
+        for view in crowded.index.admin.store.views()
+        if not view.owner.startswith("ann\x1f") and view.owner != "ann"
+    ]
+    before = [everything(view, ids) for view in others]
+    tries = itertools.product(WRITTEN.values(), KEYS, itertools.islice(crowded.ids, 0, None, 17))
+    for number, (call, key, id) in enumerate(tries):
+        asked = Asked(QUESTIONS[number % len(QUESTIONS)], key, id, {})
+        assert told(call, crowded, asked) == told(call, alone, asked)
+    assert [everything(view, ids) for view in others] == before
+
+
+def test_the_canaries_are_there_to_be_seen(worlds: tuple[World, World]) -> None:
+    bob = worlds[1].index.scoped(Scope("bob"))
+    assert CANARY.search(repr(bob.search("kestrel")))
+    assert CANARY.search(repr(bob.conversations.search("kestrel")))
+    assert CANARY.search(repr(bob.memories.all()))

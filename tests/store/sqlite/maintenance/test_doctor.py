@@ -1,0 +1,391 @@
+"""Doctor finds every fault that is put in, mends what can be made anew, and loses nothing that cannot."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+import rifflux
+from rifflux import Document, Index
+from rifflux.index.salvage import diagnose
+from rifflux.session.visible import WITHHELD
+from rifflux.store.sqlite.lexical import word_index as words
+from rifflux.store.sqlite.semantic import neighbours
+from rifflux.works import Work
+from tests.support.places import word
+
+DOCUMENTS = 40
+
+NAN = np.full(64, np.nan, np.float32).tobytes()
+ZERO = np.zeros(64, np.float32).tobytes()
+LONG = np.full(64, 3, np.float32).tobytes()
+
+#: What is done to the database behind everybody's back, and what doctor calls it.
+FAULTS = {
+    "vectors missing": ("delete from vector where chunk % 3 = 0", "have no vector"),
+    "vector of another text": ("update vector set hash = hash + 1 where chunk = 3", "older text"),
+    "vector of a strange model": ("update vector set model = 77 where chunk = 3", "another model"),
+    "vector without a chunk": ("update vector set chunk = 777 where chunk = 3", "no chunk"),
+    "vector too short": ("update vector set data = zeroblob(8) where chunk = 3", "older text of it, or to another"),
+    "vector not a number": ("update vector set data = ?1 where chunk = 3", "hold no numbers", NAN),
+    "vector of no length": ("update vector set data = ?1 where chunk = 3", "no length", ZERO),
+    "vector too long": ("update vector set data = ?1 where chunk = 3", "hold no numbers", LONG),
+    "vector of another owner": ("update vector set owner = 5 where chunk = 3", "another owner"),
+    "chunk of another owner": ("update chunk set owner = 5 where id = 3", "another owner"),
+    "model of another dimension": ("update model set dimension = 32", "another model"),
+    "two models in use": ("insert into model values (9, 'x', 'hash', 64, 'f', 'x', 'active')", "in use besides"),
+    "model in a strange state": (
+        "insert into model values (9, 'x', 'hash', 64, 'f', 'x', 'odd')",
+        "a state that nobody",
+    ),
+    "chunks without document": ("delete from document where id = 3", "lost their document"),
+    "documents without text": ("delete from document_text where document = 3", "lost their text"),
+    "documents without file": ("update document set file = 99 where id = 3", "lost their file"),
+    "documents of nobody": ("update document set owner = 5 where id = 3", "owner that nobody knows"),
+    "text without document": ("update document_text set document = 99 where document = 3", "document_text have lost"),
+    "links from nowhere": ("insert into link values (99, 'a', 'cites', 1.0)", "link have lost"),
+    "tags of nothing": ("insert into tag values (99, 's', 'v')", "tag have lost"),
+    "terms missing": ("delete from chunk_terms where rowid in (3, 4)", "missing from the word index"),
+    "terms left over": ("insert into chunk_terms (rowid, body) values (999, 'stray')", "belong to no chunk"),
+    "terms damaged": ("update chunk_terms_data set block = zeroblob(30) where id > 10", "word index is damaged"),
+    "terms torn out": ("delete from chunk_terms_data where id > 10", "word index is damaged"),
+    "another analyzer": ("insert or replace into setting values ('analysis', '0')", "another version of the analyzer"),
+    "text changed": ("update chunk set text = 'The osprey dives.' where id = 3", "another text than was indexed"),
+    "chunks missing": ("delete from chunk where id = 2", "lacks some of its chunks"),
+    "no JSON": ("update document set metadata = '{' where id = 3", "other than JSON"),
+    "no generation": ("delete from setting where name = 'generation'", "does not count its changes"),
+    "owner zero gone": ("delete from owner where id = 0", "owner without a name"),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed index of documents; the second one has several chunks."""
+    path = tmp_path_factory.mktemp("made") / "index.db"
+    long = "\n\n".join(f"# Part {part}\n\n" + f"The long heron {part} stands in the river. " * 60 for part in range(3))
+    with rifflux.open(path, model="hash") as index:
+        index.add(
+            Document("d0", "The first heron."),
+            Document("d1", long),
+            *(Document(f"d{number}", f"The heron {word(number)} stands.") for number in range(2, DOCUMENTS)),
+        )
+    return path
+
+
+@pytest.fixture
+def db(made: Path, tmp_path: Path) -> Path:
+    """A copy of that index, to be damaged."""
+    return Path(shutil.copy(made, tmp_path / "index.db"))
+
+
+def inject(db: Path, statement: str, *bound: Any) -> None:
+    """Change the database as only a fault could."""
+    connection = apsw.Connection(str(db))
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    connection.execute("pragma foreign_keys = off")
+    connection.execute(statement, bound)
+    connection.close()
+
+
+def found(index: Index) -> dict[str, str]:
+    """What the first words of each document find first."""
+    return {
+        f"d{number}": index.search(word(number), mode="lexical", top_k=1)[0].content
+        for number in (2, 4, 9, DOCUMENTS - 1)
+    }
+
+
+class TestFaults:
+    def test_a_new_index_is_sound(self, db: Path) -> None:
+        assert diagnose(db) == []
+        assert rifflux.repair(db).done == ()
+
+    @pytest.mark.parametrize("name", FAULTS)
+    def test_each_fault_is_found_and_mended(self, db: Path, name: str) -> None:
+        statement, sign, *bound = FAULTS[name]
+        with rifflux.open(db) as index:
+            before = found(index)
+        inject(db, statement, *bound)
+        problems = diagnose(db)
+        assert any(sign in problem.what for problem in problems), problems
+        assert all("doctor --repair" in problem.cure for problem in problems)
+        assert not any(problem.unreadable for problem in problems)
+        repaired = rifflux.repair(db)
+        assert (repaired.problems, repaired.kept) == ((), None)
+        assert repaired.done
+        assert diagnose(db) == []
+        with rifflux.open(db) as index:
+            assert found(index) == before
+            status = index.status()
+            assert status.embedded_chunks == status.chunks
+            assert index.search(f"heron {word(9)}", mode="semantic")
+
+    def test_chunks_that_lost_their_document_are_kept_and_found(self, db: Path) -> None:
+        inject(db, "delete from document where id = 3")
+        rifflux.repair(db)
+        with rifflux.open(db) as index:
+            (hit,) = index.search(word(2), mode="lexical")
+            assert (hit.collection, hit.content) == ("recovered", f"The heron {word(2)} stands.")
+            assert index.document(hit.document).text == hit.content
+            index.add(Document("d2", f"The heron {word(2)} stands."))
+            assert index.admin.check() == []
+
+    def test_what_is_recovered_stays_its_owners_and_as_closed_as_it_was(self, db: Path) -> None:
+        with rifflux.open(db) as index:
+            ann = index.scoped(rifflux.Scope("ann"))
+            ann.add(Document("mine", "A secret kingfisher."))
+            index.works.add(Work("Closed", "A zyzzyva without a license."))
+        inject(db, "delete from document where key in ('mine', 'Closed')")
+        rifflux.repair(db)
+        with rifflux.open(db) as index:
+            assert index.search("kingfisher", mode="lexical").hits == ()
+            ann = index.scoped(rifflux.Scope("ann"))
+            assert ann.search("kingfisher", mode="lexical")[0].content == "A secret kingfisher."
+            (hit,) = index.search("zyzzyva", mode="lexical")
+            assert (hit.collection, hit.content) == ("works/recovered", WITHHELD)
+            assert index.admin.check() == []
+
+    def test_named_owners_keep_what_is_theirs(self, db: Path) -> None:
+        with rifflux.open(db) as index:
+            ann = index.scoped(rifflux.Scope("ann"))
+            ann.add(Document("mine", "A secret kingfisher."))
+        inject(db, "update owned_terms_data set block = zeroblob(30) where id > 10")
+        assert diagnose(db)
+        rifflux.repair(db)
+        with rifflux.open(db) as index:
+            assert index.search("kingfisher", mode="lexical").hits == ()
+            assert index.scoped(rifflux.Scope("ann")).search("kingfisher", mode="lexical")[0].document == "mine"
+            assert index.admin.check() == []
+
+    def test_a_model_that_became_another_is_told(self, db: Path) -> None:
+        inject(db, "update model set fingerprint = 'other'")
+        (problem,) = diagnose(db)
+        assert "another model now" in problem.what
+        assert "models switch" in problem.cure
+        inject(db, "update model set spec = 'gone', name = 'gone'")
+        assert "cannot be loaded" in diagnose(db)[0].what
+
+    def test_files_with_incomplete_documents_are_read_again(self, tmp_path: Path) -> None:
+        folder, db = tmp_path / "notes", tmp_path / "index.db"
+        folder.mkdir()
+        (folder / "a.md").write_text("\n\n".join(f"# Part {n}\n\n" + f"Heron {n} stands. " * 90 for n in range(3)))
+        with rifflux.open(db, model="hash") as index:
+            index.add(folder)
+        inject(db, "delete from chunk where id = 2")
+        assert "read by the next 'rifflux index'" in " ".join(rifflux.repair(db).done)
+        with rifflux.open(db) as index:
+            index.update()
+            assert index.admin.check() == []
+
+
+class TestDamage:
+    @pytest.fixture
+    def pages(self, db: Path) -> Iterator[int]:
+        """How many pages the index has; it is in one file."""
+        connection = apsw.Connection(str(db))
+        connection.pragma("journal_mode", "delete")
+        yield connection.pragma("page_count")
+        connection.close()
+
+    def page_of(self, db: Path, table: str, *, leaf: bool = True) -> int:
+        connection = apsw.Connection(str(db))
+        kind = "leaf" if leaf else "internal"
+        place = connection.execute(
+            "select pageno from dbstat where name = ? and pagetype = ? order by path limit 1 offset 1", (table, kind)
+        ).get
+        connection.close()
+        assert isinstance(place, int)
+        return place
+
+    def overwrite(self, db: Path, page: int, content: bytes = b"\xa5" * 8192) -> None:
+        with db.open("r+b") as file:
+            file.seek((page - 1) * 8192)
+            file.write(content)
+
+    def test_a_damaged_page_costs_no_more_than_what_was_on_it(self, db: Path, pages: int) -> None:
+        self.overwrite(db, self.page_of(db, "chunk"))
+        assert any(problem.unreadable for problem in diagnose(db))
+        damaged = db.read_bytes()
+        repaired = rifflux.repair(db)
+        assert repaired.kept is not None
+        assert Path(repaired.kept).read_bytes() == damaged
+        assert repaired.problems == ()
+        with rifflux.open(db) as index:
+            assert index.status().documents == DOCUMENTS
+            assert len(index.search("heron", top_k=100, mode="lexical", collapse=False)) > DOCUMENTS // 3
+            assert index.admin.check() == []
+
+    @pytest.mark.parametrize("table", ["document", "document_text", "vector", "chunk_terms_data", "setting", "model"])
+    def test_whichever_page_is_damaged_the_rest_is_saved(self, db: Path, pages: int, table: str) -> None:
+        connection = apsw.Connection(str(db))
+        (page,) = connection.execute("select rootpage from sqlite_master where name = ?", (table,)).fetchone()
+        connection.close()
+        self.overwrite(db, page)
+        repaired = rifflux.repair(db)
+        assert repaired.problems == ()
+        with rifflux.open(db, model="hash") as index:
+            index.add(Document("new", "A kingfisher."))
+            assert index.search(word(9), mode="lexical")[0].content == f"The heron {word(9)} stands."
+            assert index.admin.check() == []
+
+    @pytest.mark.parametrize("header", [bytes(100), b"\xff" * 100, b"SQLite format 3\0" + b"\xff" * 84])
+    def test_a_damaged_header_is_made_anew(self, db: Path, pages: int, header: bytes) -> None:
+        self.overwrite(db, 1, header)
+        with pytest.raises(rifflux.UnusableIndex, match="doctor --repair"):
+            rifflux.open(db)
+        assert rifflux.repair(db).problems == ()
+        with rifflux.open(db) as index:
+            assert index.status().documents == DOCUMENTS
+
+    def test_a_file_that_was_cut_off_gives_what_is_left(self, db: Path, pages: int) -> None:
+        with db.open("r+b") as file:
+            file.truncate((pages * 2 // 3) * 8192)
+        assert rifflux.repair(db).kept
+        with rifflux.open(db, model="hash") as index:
+            assert index.admin.check() == []
+
+    @pytest.mark.parametrize("content", [b"hello", b"hello " * 9000, b""])
+    def test_what_is_no_index_is_left_alone(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "notes.txt"
+        path.write_bytes(content)
+        with pytest.raises(rifflux.UnusableIndex):
+            rifflux.repair(path)
+        assert path.read_bytes() == content
+        assert [each.name for each in tmp_path.iterdir() if not each.name.endswith(".lock")] == ["notes.txt"]
+
+    def test_a_database_of_another_program_is_left_alone(self, tmp_path: Path) -> None:
+        path = tmp_path / "other.db"
+        connection = apsw.Connection(str(path))
+        connection.execute("create table document (x); insert into document values (1)").fetchall()
+        connection.close()
+        before = path.read_bytes()
+        with pytest.raises(rifflux.NotAnIndex):
+            rifflux.repair(path)
+        assert path.read_bytes() == before
+
+    @pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+    def test_garbage_in_the_log_or_beside_it_loses_nothing_that_was_moved(self, db: Path, suffix: str) -> None:
+        db.with_name(db.name + suffix).write_bytes(b"garbage" * 10_000)
+        with rifflux.open(db) as index:
+            assert index.status().documents == DOCUMENTS
+            assert index.admin.check() == []
+
+    def test_a_log_that_was_cut_off_loses_only_its_end(self, db: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "copy.db"
+        with rifflux.open(db, model="hash") as index:
+            index.add(Document("late", "A kingfisher."))
+            copy.write_bytes(db.read_bytes())
+            log = db.with_name(db.name + "-wal").read_bytes()
+        copy.with_name("copy.db-wal").write_bytes(log[: len(log) - 5000])
+        with rifflux.open(copy, model="hash") as index:
+            assert index.status().documents >= DOCUMENTS
+            assert [problem for problem in index.admin.check() if "no vector" not in problem.what] == []
+
+    def test_a_damaged_index_is_not_backed_up_as_if_it_were_sound(self, db: Path, pages: int, tmp_path: Path) -> None:
+        self.overwrite(db, self.page_of(db, "chunk"))
+        with rifflux.open(db) as index, pytest.raises(rifflux.DamagedIndex, match="doctor"):
+            index.admin.backup(tmp_path / "copy.db")
+        assert not (tmp_path / "copy.db").exists()
+        assert not list(tmp_path.glob("*.partial*"))
+
+
+class TestDerived:
+    @pytest.fixture
+    def built(self, db: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """That index with its word index and its matrix of packed vectors beside it, as large ones have them."""
+        monkeypatch.setattr(words, "LEAST_CHUNKS", 1)
+        monkeypatch.setattr(neighbours, "LEAST", 1)
+        with rifflux.open(db) as index:
+            index.admin.accelerate()
+        assert diagnose(db) == []
+        return db
+
+    def spoil(self, place: Path) -> None:
+        """Turn every byte round of the largest file."""
+        path = max(
+            (each for each in [place, *place.rglob("*")] if each.is_file()), key=lambda each: each.stat().st_size
+        )
+        path.write_bytes(bytes(255 - byte for byte in path.read_bytes()))
+
+    @pytest.mark.parametrize("name", ["words", "vectors"])
+    @pytest.mark.parametrize("fault", ["damaged", "gone", "older"])
+    def test_what_cannot_be_used_is_found_and_built_anew(self, built: Path, name: str, fault: str) -> None:
+        place = built.with_name(f"{built.name}.{name}")
+        if fault == "damaged":
+            self.spoil(place)
+        elif fault == "gone":
+            place.rename(place.with_name("elsewhere"))
+        else:
+            keep = shutil.copytree if place.is_dir() else shutil.copy
+            keep(place, place.with_name("older"))
+            inject(built, f"update derived set token = '' where name = '{name}'")
+            with rifflux.open(built) as index:
+                index.admin.accelerate()
+            place.rename(place.with_name("newer"))
+            place.with_name("older").rename(place)
+        (problem,) = diagnose(built)
+        assert "cannot be used" in problem.what
+        assert "doctor --repair" in problem.cure
+        with rifflux.open(built) as index:
+            assert index.search(word(9))[0].content == f"The heron {word(9)} stands."
+        repaired = rifflux.repair(built)
+        assert repaired.problems == ()
+        assert diagnose(built) == []
+
+
+class TestBackup:
+    def test_a_copy_holds_what_was_committed_when_it_was_made(self, db: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "copies" / "copy.db"
+        seen = []
+        with rifflux.open(db, model="hash") as index, rifflux.open(db, model="hash") as writer:
+            done = index.admin.backup(
+                copy, progress=lambda *told: seen.append(writer.add(Document("late", "A kingfisher.")))
+            )
+            assert (done.path, done.bytes) == (str(copy), copy.stat().st_size)
+        assert seen
+        assert [each.name for each in copy.parent.iterdir()] == ["copy.db"]
+        with rifflux.open(copy, model="hash") as index:
+            assert index.status().documents == DOCUMENTS
+            assert index.admin.check() == []
+            assert index.search(word(9))[0].content == f"The heron {word(9)} stands."
+
+    def test_what_is_there_is_replaced_only_by_force(self, db: Path, tmp_path: Path) -> None:
+        target = tmp_path / "copy.db"
+        target.write_text("precious")
+        with rifflux.open(db, model="hash") as index:
+            with pytest.raises(rifflux.InvalidArgument, match="--force"):
+                index.admin.backup(target)
+            assert target.read_text() == "precious"
+            index.admin.backup(target, force=True)
+            with pytest.raises(rifflux.InvalidArgument, match="itself"):
+                index.admin.backup(db, force=True)
+            with pytest.raises(rifflux.InvalidArgument, match="folder"):
+                index.admin.backup(tmp_path, force=True)
+            with rifflux.open(target, model="hash") as other:
+                other.add(Document("x", "y"))
+                with pytest.raises(rifflux.InvalidArgument, match="in use"):
+                    index.admin.backup(target, force=True)
+        assert diagnose(target) == []
+
+    def test_an_index_in_memory_can_be_kept(self, tmp_path: Path) -> None:
+        with rifflux.open(":memory:", model="hash") as index:
+            index.add(Document("a", "The heron stands in the river."))
+            index.admin.backup(tmp_path / "kept.db")
+        with rifflux.open(tmp_path / "kept.db") as index:
+            assert index.search("heron")[0].document == "a"
+
+    def test_the_commands_copy_and_mend(self, run: Any, db: Path, tmp_path: Path) -> None:
+        assert run.json("backup", "copy.db", "--db", db)["bytes"] > 0
+        assert "--force" in run.refusal("backup", "copy.db", "--db", db)
+        inject(db, FAULTS["terms missing"][0])
+        report = run.json("doctor", "--db", db, status=1)
+        assert report["problems"][0]["what"] == "2 chunks are missing from the word index"
+        mended = run.json("doctor", "--repair", "--db", db)
+        assert (mended["sound"], mended["kept"]) == (True, None)
+        assert mended["done"] == ["2 chunks are missing from the word index: put them in"]

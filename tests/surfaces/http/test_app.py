@@ -1,0 +1,444 @@
+"""The service as its clients know it: a real process, real tokens, real requests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from rifflux.index import open_index
+from tests.support.server import Running, serving
+
+NOTES = {"cache.md": "# Caching\n\nCache entries live for ten minutes.\n", "fruit.md": "# Fruit\n\nApples ripen.\n"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Any:
+    """The command line in a folder with notes that are indexed."""
+    run = command_line(tmp_path_factory.mktemp("service"))
+    for name, text in NOTES.items():
+        (run.folder / name).write_text(text)
+    run.json("index", run.folder, "--db", "index.db")
+    return run
+
+
+@pytest.fixture(scope="module")
+def tokens(run: Any) -> dict[str, str]:
+    """A token of each sort."""
+    roles = {"ann": "user", "bob": "user", "root": "admin"}
+    return {
+        user: run.json("tokens", "create", "--user", user, "--role", role, "--db", "index.db")["token"]
+        for user, role in roles.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def service(run: Any, tokens: dict[str, str]) -> Iterator[Running]:
+    """A service with tokens."""
+    with serving(run, "--db", "index.db", "--rate", 100_000) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def open_service(run: Any) -> Iterator[Running]:
+    """A service that asks for no token."""
+    with serving(run, "--db", "index.db", "--open", "--rate", 100_000, "--max-body-kb", 4) as service:
+        yield service
+
+
+def ask(service: Running, **asked: Any) -> Any:
+    with service.client() as client:
+        return client.post("/search", json={"query": "how long do cache entries live", **asked})
+
+
+class TestSearch:
+    def test_finds_the_best_passage_first(self, open_service):
+        reply = ask(open_service).json()
+        assert reply["results"][0]["path"] == "cache.md"
+        assert reply["diagnostics"]["effective_mode"] == "hybrid"
+        assert reply["results"][0]["why"] is None
+
+    def test_explains_where_asked(self, open_service):
+        stages = [step["stage"] for step in ask(open_service, explain=True).json()["results"][0]["why"]]
+        assert stages[:2] == ["lexical", "semantic"]
+
+    def test_reads_what_it_found(self, open_service):
+        hit = ask(open_service).json()["results"][0]
+        with open_service.client() as client:
+            assert client.get(f"/chunks/{hit['chunk_id']}").json()["content"] == hit["content"]
+            assert client.get(f"/documents/{hit['document']}").json()["text"] == NOTES["cache.md"]
+
+    def test_feedback_is_kept(self, open_service, run):
+        with open_service.client() as client:
+            told = {"kind": "click", "query": "cache", "document": "cache.md"}
+            assert client.post("/feedback", json=told).status_code == 204
+            assert 'rifflux_feedback_events_total{kind="click"} 1.0' in client.get("/metrics").text
+
+    @pytest.mark.parametrize(
+        ("asked", "told"),
+        [
+            ({"query": ""}, "query"),
+            ({"query": "x" * 2001}, "query"),
+            ({"top_k": 0}, "top_k"),
+            ({"mode": "psychic"}, "mode"),
+            ({"wrong": 1}, "wrong"),
+            ({"filter": {"since": "yesterday"}}, "yesterday"),
+            ({"user": "bob"}, "user"),
+        ],
+    )
+    def test_what_cannot_be_meant_is_refused(self, open_service, asked, told):
+        reply = ask(open_service, **asked)
+        assert reply.status_code == 422
+        assert told in reply.json()["error"]["message"]
+
+    def test_what_is_not_there_is_not_found(self, open_service):
+        with open_service.client() as client:
+            for path in ("/chunks/0000000000000000", "/chunks/x", "/documents/none.md"):
+                assert client.get(path).status_code == 404
+
+
+class TestTokens:
+    def test_without_a_valid_token_nothing_is_told(self, service, tokens):
+        for token in ("", "rfx_0_0", tokens["ann"][:-1]):
+            with service.client(token) as client:
+                for reply in (
+                    client.post("/search", json={"query": "cache"}),
+                    client.get("/stats"),
+                    client.get("/documents/cache.md"),
+                    client.get("/metrics"),
+                ):
+                    assert reply.status_code == 401
+                    assert "rifflux tokens create" in reply.json()["error"]["message"]
+
+    def test_a_revoked_token_is_refused_at_once(self, service, run):
+        made = run.json("tokens", "create", "--user", "eve", "--db", "index.db")
+        with service.client(made["token"]) as client:
+            assert client.get("/stats").status_code == 200
+            assert run("tokens", "revoke", made["id"], "--db", "index.db").returncode == 0
+            assert client.get("/stats").status_code == 401
+
+    def test_metrics_are_the_administrators(self, service, tokens):
+        with service.client(tokens["ann"]) as client:
+            assert client.get("/metrics").status_code == 403
+        with service.client(tokens["root"]) as client:
+            assert "rifflux_request_seconds" in client.get("/metrics").text
+
+    def test_secrets_are_neither_listed_nor_logged(self, service, run, tokens):
+        listed = run("tokens", "list", "--db", "index.db").stdout
+        assert "ann" in listed
+        with service.client(tokens["ann"]) as client:
+            client.post("/search", json={"query": "a very private question"})
+        for text in (listed, service.log.read_text()):
+            assert not any(token in text or token.split("_", 2)[2] in text for token in tokens.values())
+            assert "private" not in text
+
+
+class TestUsers:
+    def test_each_sees_their_own(self, service, tokens, run):
+        with service.client(tokens["ann"]) as ann, service.client(tokens["root"]) as root:
+            for client in (ann, root):
+                assert client.post("/search", json={"query": "cache"}).json()["results"] == []
+                assert client.get("/documents/cache.md").status_code == 404
+                assert client.get("/stats").json() == {"documents": 0, "chunks": 0, "embedded_chunks": 0, "files": 0}
+
+    def test_usage_is_summed_and_private(self, open_service, service, tokens):
+        ask(open_service)
+        with open_service.client() as client:
+            (row,) = client.get("/usage", params={"by": "model"}).json()["rows"]
+        assert row["model"] == "hash"
+        assert row["tokens"] >= 6
+        with service.client(tokens["ann"]) as client:
+            assert client.get("/usage").json()["rows"] == []
+            for asked in ({"user": "bob"}, {"everybody": True}):
+                assert client.get("/usage", params=asked).status_code == 403
+            assert client.get("/usage", params={"by": "colour"}).status_code == 422
+
+    def test_a_spent_budget_leaves_the_words(self, run):
+        costly = run.__class__(run.folder, {"RIFFLUX_PRICES": "hash=1000000", "RIFFLUX_BUDGET": "1"})
+        with serving(costly, "--db", "index.db", "--open") as service:
+            first, second = ask(service).json(), ask(service).json()
+            with service.client() as client:
+                assert 'rifflux_embedder_failures_total{cause="refused"} 1.0' in client.get("/metrics").text
+            ask(service)
+        assert first["diagnostics"]["effective_mode"] == "hybrid"
+        assert second["diagnostics"]["effective_mode"] == "lexical"
+        assert any("budget" in reason for reason in second["diagnostics"]["degraded"])
+        assert second["results"][0]["path"] == "cache.md"
+        assert [line["sort"] for line in service.lines if line["event"] == "embedder"] == ["refused"]
+        assert "hash" in run("usage", "--by", "model", "--db", "index.db").stdout
+
+
+class TestConversations:
+    def test_written_read_searched_changed_deleted(self, service, tokens):
+        with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:
+            made = ann.post("/conversations", json={"title": "Caching", "project": "web"})
+            assert made.status_code == 201
+            id = made.json()["id"]
+            for number, text in enumerate(("how long do entries live", "ten minutes, kingfisher")):
+                asked = {"text": text, "role": ("user", "assistant")[number], "created_at": f"2026-01-0{number + 1}"}
+                assert ann.post(f"/conversations/{id}/messages", json=asked).status_code == 201
+            more = ann.post("/messages", json={"conversation_id": id, "text": "thank you", "created_at": "2026-01-03"})
+            asked = {"query": "kingfisher", "neighbours": 1, "date_from": "2026-01-02", "explain": True}
+            (first, *_) = ann.post("/conversations/search", json=asked).json()["results"]
+            assert first["message"]["text"] == "ten minutes, kingfisher"
+            assert (first["title"], first["before"][0]["text"]) == ("Caching", "how long do entries live")
+            grouped = ann.post("/conversations/search", json=asked | {"grouped": True}).json()["groups"]
+            assert [group["conversation_id"] for group in grouped] == [id]
+            assert ann.post("/conversations/search", json=asked | {"role": "user"}).json()["results"] == []
+            assert ann.get(f"/conversations/{id}").json()["messages"] == 3
+            changed = ann.patch(f"/conversations/{id}", json={"archived": True}).json()
+            assert (changed["archived"], changed["title"]) == (True, "Caching")
+            message = f"/conversations/{id}/messages/{more.json()['id']}"
+            assert ann.patch(message, json={"text": "thanks"}).json()["text"] == "thanks"
+            for path in (f"/conversations/{id}", f"/conversations/{id}/messages", message):
+                assert bob.get(path).status_code == 404
+            assert bob.post("/messages", json={"conversation_id": id, "text": "x"}).status_code == 404
+            assert bob.post("/conversations/search", json={"query": "kingfisher"}).json()["results"] == []
+            (found,) = ann.post("/everything", json={"query": "kingfisher"}).json()["results"]
+            assert ann.get(f"/chunks/{found['chunk_id']}").json()["content"] == found["content"]
+            assert bob.get(f"/chunks/{found['chunk_id']}").status_code == 404
+            clicked = {"kind": "click", "query": "kingfisher", "document": found["chunk_id"]}
+            assert (
+                ann.post("/feedback", json=clicked).status_code,
+                bob.post("/feedback", json=clicked).status_code,
+            ) == (
+                204,
+                404,
+            )
+            assert bob.delete(f"/conversations/{id}").status_code == 404
+            assert ann.delete(message).status_code == 204
+            assert ann.delete(f"/conversations/{id}").status_code == 204
+            assert ann.get("/conversations").json() == []
+
+    def test_the_administrator_decides_whether_meaning_is_searched(self, service, tokens):
+        with service.client(tokens["ann"]) as ann, service.client(tokens["root"]) as root:
+            assert ann.get("/admin/settings").json() == {"hybrid_search": False}
+            assert ann.put("/admin/settings", json={"hybrid_search": True}).status_code == 403
+            assert root.put("/admin/settings", json={"hybrid_search": True}).json() == {"hybrid_search": True}
+            id = ann.post("/conversations", json={}).json()["id"]
+            ann.post("/messages", json={"conversation_id": id, "text": "cache entries"})
+            found = ann.post("/conversations/search", json={"query": "cache"}).json()
+            assert found["diagnostics"]["effective_mode"] == "hybrid"
+            root.put("/admin/settings", json={"hybrid_search": False})
+            found = ann.post("/conversations/search", json={"query": "cache"}).json()
+            assert found["diagnostics"]["effective_mode"] == "lexical"
+            ann.delete(f"/conversations/{id}")
+
+
+class TestMemories:
+    def test_remembered_recalled_superseded_forgotten(self, service, tokens):
+        with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:
+            saved = ann.post("/memories", json={"content": "Ann lives in Oslo"}).json()["memory"]
+            moved = {"content": "Ann lives in Bergen", "supersedes": saved["id"]}
+            assert ann.post("/memories", json=moved).json()["outcome"] == "saved"
+            asked = {"query": "where does Ann live", "explain": True}
+            (found,) = ann.post("/memories/search", json=asked).json()["memories"]
+            assert found["memory"]["content"] == "Ann lives in Bergen"
+            assert found["why"][-1]["stage"] == "rerank:recall"
+            assert bob.post("/memories/search", json=asked).json()["memories"] == []
+            for path in (f"/memories/{saved['id']}/history", "/memories/none/history"):
+                assert bob.get(path).status_code == 404
+            assert bob.delete(f"/memories/{saved['id']}").status_code == 404
+            assert bob.post("/memories", json=moved).status_code == 404
+            id = found["memory"]["id"]
+            assert [each["version"] for each in ann.get(f"/memories/{id}/history").json()] == [2, 1]
+            assert ann.delete(f"/memories/{id}").status_code == 204
+            assert ann.get("/memories").json() == []
+
+
+class TestDeletingAUser:
+    def test_an_administrator_deletes_all_that_is_kept(self, service, tokens, run):
+        gone = run.json("tokens", "create", "--user", "gone/by", "--db", "index.db")["token"]
+        with service.client(gone) as user, service.client(tokens["root"]) as root, service.client(tokens["ann"]) as ann:
+            id = user.post("/conversations", json={"title": "talk"}).json()["id"]
+            assert user.post("/messages", json={"conversation_id": id, "text": "kingfisher"}).status_code == 201
+            assert user.post("/memories", json={"content": "Watches kingfishers"}).json()["outcome"] == "saved"
+            assert ann.delete("/admin/users/gone/by").status_code == 403
+            told = root.delete("/admin/users/gone%2Fby").json()
+            assert (told["documents"], told["tokens"]) == ({"conversation": 1, "memory": 1, "message": 1}, 1)
+            assert user.get("/conversations").status_code == 401
+            assert root.delete("/admin/users/gone/by").status_code == 404
+
+    def test_so_does_the_command_line_if_it_is_meant(self, run):
+        run.json("tokens", "create", "--user", "leaving", "--db", "index.db")
+        assert run("users", "delete", "leaving", "--db", "index.db", cwd=run.folder).returncode != 0
+        assert run.json("users", "delete", "leaving", "--yes", "--db", "index.db") == {"user": "leaving", "tokens": 1}
+        assert "nothing is kept" in run.refusal("users", "delete", "leaving", "--yes", "--db", "index.db")
+
+
+def test_all_sources_are_asked_at_once(open_service):
+    with open_service.client() as client:
+        reply = client.post("/everything", json={"query": "cache entries", "explain": True}).json()
+    assert reply["results"][0]["path"] == "cache.md"
+    assert reply["results"][0]["why"][-1]["stage"] == "sources"
+    assert set(reply["diagnostics"]["counts"]) == {"knowledge", "files", "notes", "tasks", "conversations"}
+
+
+class TestLimits:
+    def test_other_hosts_and_pages_are_refused(self, open_service):
+        with open_service.client() as client:
+            assert client.get("/health", headers={"Host": "evil.example"}).status_code == 421
+            assert client.get("/stats", headers={"Origin": "https://evil.example"}).status_code == 403
+            assert client.get("/stats", headers={"Origin": open_service.url}).status_code == 200
+
+    def test_large_requests_are_refused(self, open_service):
+        def pieces() -> Iterator[bytes]:
+            yield b'{"query": "'
+            for _ in range(100):
+                yield b"x" * 100
+            yield b'"}'
+
+        with open_service.client() as client:
+            assert client.post("/search", content=b"x" * 4001).status_code == 413
+            assert client.post("/search", content=pieces()).status_code == 413
+            assert client.get("/documents/" + "x" * 9000).status_code == 414
+
+    def test_too_many_requests_wait(self, run, tokens):
+        with serving(run, "--db", "index.db", "--rate", 1) as service, service.client(tokens["bob"]) as client:
+            replies = [client.get("/stats") for _ in range(62)]
+        assert [reply.status_code for reply in replies[:60]] == [200] * 60
+        assert replies[-1].status_code == 429
+        assert 1 <= int(replies[-1].headers["Retry-After"]) <= 60
+
+    def test_open_services_stay_on_this_machine(self, run):
+        assert "this machine only" in run.refusal("serve", "--open", "--host", "0.0.0.0", "--db", "index.db")
+
+
+def test_a_refused_request_is_no_question(service, tokens):
+    def questions(client: httpx.Client) -> int:
+        return sum(row["questions"] for row in client.get("/online").json()["rows"])
+
+    with service.client(tokens["root"]) as client:
+        before = questions(client)
+        refused = {"filters": {"date_range": {"start": "yesterday"}}}
+        assert client.post("/retrieve", json={"query": "a refused one", **refused}).status_code == 422
+        for path in ("/search", "/everything"):
+            asked = {"query": f"refused by {path}", "filter": {"since": "yesterday"}}
+            assert client.post(path, json=asked).status_code == 422
+        assert questions(client) == before
+        assert client.post("/search", json={"query": "one that is answered"}).status_code == 200
+        assert questions(client) == before + 1
+
+
+def test_every_request_is_logged_by_its_route(open_service):
+    with open_service.client() as client:
+        reply = client.get("/documents/cache.md")
+    (line,) = [line for line in open_service.lines if line.get("id") == reply.headers["X-Request-Id"]]
+    assert (line["route"], line["status"], line["event"]) == ("/documents/{key:path}", 200, "request")
+    assert "cache.md" not in str(line)
+
+
+def test_no_acknowledged_message_is_lost_with_a_worker(run, tokens):
+    with serving(run, "--db", "index.db", "--workers", 2, "--rate", 100_000) as service:
+        kept = []
+        with service.client(tokens["bob"]) as bob:
+            talk = bob.post("/conversations", json={}).json()["id"]
+            for number in range(40):
+                if number == 20:
+                    os.kill(service.workers[0], signal.SIGKILL)
+                with suppress(httpx.TransportError):
+                    reply = bob.post(f"/conversations/{talk}/messages", json={"text": f"number {number}"})
+                    kept += [reply.json()["id"]] * (reply.status_code == 201)
+            there = {message["id"] for message in bob.get(f"/conversations/{talk}/messages").json()}
+    assert len(kept) >= 38
+    assert there >= set(kept)
+
+
+def test_a_service_ends_when_it_is_told_to(run):
+    with serving(run, "--db", "index.db", "--open", "--workers", 2) as service:
+        assert ask(service).status_code == 200
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(30) in (0, -signal.SIGTERM)
+
+
+class TestWorks:
+    def test_a_caller_brings_works_reads_and_cites_them(self, service, tokens):
+        record = {"_id": "a", "title": "Open cohomology", "text": "Of things.", "doi": "10.1000/A", "cites": ["b"]}
+        with service.client(tokens["ann"]) as ann:
+            told = ann.post("/works", json={"records": [record, {}], "source": "mine", "license": "CC0-1.0"}).json()
+            assert (told["added"], told["dangling"], told["sources"], told["doubts"]) == (1, 1, ["mine"], [])
+            assert told["failed"] == [{"place": "mine.jsonl:2", "reason": "it has neither a title nor a text"}]
+            bib = "@book{b, title={Closed cohomology}, author={Able, Ann}, year={2001}}"
+            told = ann.post("/works", json={"content": bib, "format": "bibtex", "source": "mine"}).json()
+            assert (told["added"], told["unlicensed"]) == (1, 1)
+            work = ann.get("/works/doi:10.1000/a").json()
+            assert (work["abstract"], work["license"], work["withheld"]) == ("Of things.", "CC0-1.0", False)
+            assert work["cites"] == [{"collection": "works/mine", "key": "b", "title": "Closed cohomology"}]
+            closed = ann.get("/works/mine:b").json()
+            assert (closed["title"], closed["withheld"], closed["year"]) == ("Closed cohomology", True, None)
+            asked = {"works": ["mine:b", "doi:10.1000/a"], "format": "csl"}
+            assert [item["DOI"] for item in ann.post("/works/export", json=asked).json()["bibliography"][1:]] == [
+                "10.1000/a"
+            ]
+            found = ann.post("/retrieve", json={"query": "open cohomology"}).json()
+            for name in found["reranked"][0]["identifiers"]:
+                event = {"kind": "click", "query": "open cohomology", "document": name}
+                assert ann.post("/feedback", json=event).status_code == 204, name
+                assert ann.get(f"/documents/{name}").json()["text"] == "Of things."
+        with service.client(tokens["bob"]) as bob:
+            assert bob.get("/works/mine:a").status_code == bob.get("/documents/doi:10.1000/a").status_code == 404
+
+    @pytest.mark.parametrize(
+        ("body", "told"),
+        [
+            ({}, "either as records, or as content"),
+            ({"records": [{"title": "x"}], "content": "x"}, "either as records, or as content"),
+            ({"records": [{"title": "x"}], "format": "csl"}, "as content"),
+            ({"records": [{"title": "x"}], "source": "doi"}, "scheme of identifiers"),
+            ({"records": [{"title": "x"}], "source": "../x"}, "cannot be a source's name"),
+            ({"records": [{"title": "x"}] * 1001}, "records"),
+            ({"content": "x", "format": "pdf"}, "format"),
+        ],
+    )
+    def test_works_that_cannot_be_meant_are_refused(self, service, tokens, body, told):
+        with service.client(tokens["ann"]) as ann:
+            reply = ann.post("/works", json={"source": "mine"} | body)
+        assert reply.status_code == 422
+        assert told in reply.json()["error"]["message"]
+
+    def test_too_many_works_at_once_are_refused(self, open_service):
+        with open_service.client() as client:
+            reply = client.post("/works", json={"source": "mine", "content": "x" * 5000})
+            assert (reply.status_code, reply.json()["error"]["code"]) == (413, "too_large")
+
+    def test_retrieve_has_its_four_parts_and_withholds_what_has_no_license(self, run, tokens):
+        lines = [
+            {
+                "_id": "a",
+                "title": "Open cohomology",
+                "text": "Cohomology of open things.",
+                "license": "CC-BY-4.0",
+                "year": 2001,
+            },
+            {"_id": "b", "title": "Closed cohomology", "text": "Cohomology of zyzzyva things.", "year": 2002},
+        ]
+        (run.folder / "works.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        with open_index(run.folder / "works.db", model="hash") as index:
+            assert index.works.import_files(run.folder / "works.jsonl").added == 2
+        with serving(run, "--db", "works.db", "--open") as service, service.client() as client:
+            asked = {"query": "cohomology of things", "filters": {"date_range": {"end": "2030"}}, "mode": "survey"}
+            reply = client.post("/retrieve", json=asked)
+            found = reply.json()
+            assert set(found) == {"query", "mode", "candidates", "reranked", "evidence_pack", "diagnostics"}
+            assert found["candidates"][0]["scores"]
+            assert {"latency_ms", "hits", "confidence", "degraded"} <= set(found["diagnostics"])
+            withheld = {item["title"]: item["withheld"] for item in found["evidence_pack"]["items"]}
+            assert withheld == {"Open cohomology": False, "Closed cohomology": True}
+            assert client.post("/retrieve", json=asked | {"mode": "psychic"}).status_code == 422
+            cited = client.post("/retrieve", json=asked | {"cite": "csl"})
+            assert {item["title"] for item in cited.json()["evidence_pack"]["bibliography"].values()} == set(withheld)
+        pack = run("retrieve", "cohomology of things", "--json", "--db", "works.db")
+        (run.folder / "pack.json").write_text(pack.stdout)
+        assert run.json("verify", "pack.json", "--db", "works.db")["sound"]
+        (run.folder / "pack.json").write_text(
+            pack.stdout.replace("Cohomology of open things.", "Cohomology of shut things.")
+        )
+        assert run("verify", "pack.json", "--offline").returncode == 1
+        cited = run("retrieve", "cohomology of things", "--cite", "bibtex", "--db", "works.db").stdout
+        assert "@misc{2001open," in cited
