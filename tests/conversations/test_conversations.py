@@ -242,7 +242,7 @@ def test_only_who_opened_the_index_changes_a_policy(index: rifflux.Index) -> Non
         index.admin.policies.set("hybrid", True)
     with pytest.raises(InvalidArgument, match="on or off"):
         index.admin.policies.set(HYBRID_SEARCH, "maybe")
-    index.admin.store.set("policy hybrid_search", "what a later version wrote")
+    index.admin.store.registry.set("policy hybrid_search", "what a later version wrote")
     assert scoped.admin.policies.get(HYBRID_SEARCH) is False
 
 

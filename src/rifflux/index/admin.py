@@ -10,7 +10,7 @@ from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.store.base import Store
+from rifflux.store import Store
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -41,14 +41,14 @@ class Admin:
         """Delete all that is kept of a user and return the counts; see `Accounts.delete`. Raises `NotFound`."""
         from rifflux.service.accounts import Accounts
 
-        return Accounts(self.store.register).delete(user)
+        return Accounts(self.store.registry).delete(user)
 
     def declare_facets(self, *names: str) -> None:
         """Let queries name these metadata fields as `field:value`, in every view of the index; kept in the index."""
         for name in names:
             if not name.isidentifier():
                 raise InvalidArgument(f"{name!r} cannot be a facet: use letters, digits and underscores")
-        self.store.set("facets", ",".join(names))
+        self.store.registry.set("facets", ",".join(names))
         self.view.session.declare_facets(self.view.profile, names)
 
     @property

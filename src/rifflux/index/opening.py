@@ -14,9 +14,7 @@ from rifflux.session.embedding import CurrentEmbedder
 from rifflux.session.profiles import Profile
 from rifflux.session.profiles import profile as find_profile
 from rifflux.session.session import IndexView, Session
-from rifflux.store import open_store
-from rifflux.store.base import Store
-from rifflux.store.mending import REVISION
+from rifflux.store import REVISION, Store, open_store
 from rifflux.text.analyzer import REVISIONS
 
 if TYPE_CHECKING:
@@ -71,25 +69,25 @@ _ANALYSIS = {"language": "english", "mathematics": "latex"}
 
 def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
     """The profile with the analysis that the index was built with: its terms were made so."""
-    if store.setting("language") is None:
+    if store.registry.setting("language") is None:
         if not store.read_only:
             for name in _ANALYSIS:
-                store.set(name, getattr(profile, name))
-            store.set(REVISION, str(REVISIONS[profile.mathematics]))
+                store.registry.set(name, getattr(profile, name))
+            store.registry.set(REVISION, str(REVISIONS[profile.mathematics]))
         return profile
-    known = {name: store.setting(name) or former for name, former in _ANALYSIS.items()}
+    known = {name: store.registry.setting(name) or former for name, former in _ANALYSIS.items()}
     for name, value in known.items():
         if explicit and getattr(profile, name) != value:
             raise InvalidArgument(
                 f"the index was built with {name}={value!r}, not {getattr(profile, name)!r}: open it with that, "
                 "or make a new one"
             )
-    facets, fusion = store.setting("facets"), store.setting("fusion")
+    facets, fusion = store.registry.setting("facets"), store.registry.setting("fusion")
     if fusion and not explicit:
         from rifflux.retrieve.fuse.stored import load_fusion
 
         profile = replace(profile, fusion=load_fusion(fusion))
-    if (weights := store.setting("features")) and not explicit:
+    if (weights := store.registry.setting("features")) and not explicit:
         from rifflux.retrieve.steps.rerank.stored import load_weights
 
         profile = replace(profile, features=load_weights(weights))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.session import IndexView
-from rifflux.store.generations import Generation
+from rifflux.store import Generation
 from rifflux.types import Failure, Freshness
 
 __all__ = ["Status", "status_of"]
@@ -45,8 +45,8 @@ class Status:
 def status_of(view: IndexView) -> Status:
     """Return the status of a view."""
     store, scope = view.store, view.scope
-    counts, model, freshness, roots = store.counts(), store.model(), view.sampler.now(), store.roots()
-    states = [(root, state) for root in roots for state in store.files(root).values() if state.problem]
+    counts, model, freshness, roots = store.counts(), store.semantic.model(), view.sampler.now(), store.catalog.roots()
+    states = [(root, state) for root in roots for state in store.catalog.files(root).values() if state.problem]
     embedder = model or view.embedder
     return Status(
         path=view.session.path,

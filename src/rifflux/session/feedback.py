@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.store.base import JUDGEMENT, Event
+from rifflux.store import JUDGEMENT, Event
 
 __all__ = ["Feedback"]
 
@@ -48,5 +48,5 @@ class Feedback:
         collection, key = (hit.collection, hit.document) if hit else reader.place_of(document)
         who = user or (scope.user_id if scope else "")
         event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, who, self.view.session.now())
-        self.view.store.record(event)
+        self.view.store.registry.record(event)
         return event

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.session.session import IndexView
-from rifflux.store.base import ModelInfo, Problem, Store
-from rifflux.store.generations import Generation, State
+from rifflux.store import Generation, ModelInfo, Problem, State, Store
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class Maintenance:
 
     def _model_problems(self) -> list[Problem]:
         """Whether questions can be embedded as the chunks were."""
-        known = self._store.model()
+        known = self._store.semantic.model()
         if known is None:
             return []
         from rifflux.models import load_embedder
@@ -111,17 +110,17 @@ class Maintenance:
 
         for owner, collection, key in documents:
             view = self._store.of(owner)
-            document = view.document(collection, key)
+            document = view.catalog.document(collection, key)
             if document:
                 prepare = preparer(replace(self.view, store=view))
-                view.put(collection, prepare(collection, document, blocks_of(document), document.key))
+                view.catalog.put(collection, prepare(collection, document, blocks_of(document), document.key))
         return [f"{len(documents)} documents lacked chunks: made them of their text"] if documents else []
 
     def _make_vectors(self, progress: Progress | None) -> list[str]:
         """Embed what has no vector, where there are vectors at all and their model can be had."""
         from rifflux.ingest.embed import embed_pending
 
-        if self._store.model() is None:
+        if self._store.semantic.model() is None:
             return []
         try:
             embedded = sum(embed_pending(view, self.view.embedder, progress) for view in self._store.views())
@@ -142,7 +141,7 @@ class Maintenance:
 
     def models(self) -> list[Generation]:
         """The models whose vectors the index holds: the one in use first, then one that is built, then former ones."""
-        return self._store.generations.all()
+        return self._store.semantic.generations.all()
 
     def switching(self) -> Generation | None:
         """The generation that is built at the moment, or whose building was interrupted."""
@@ -163,10 +162,10 @@ class Maintenance:
 
         start = time.perf_counter()
         embedder, turns = load_embedder(model, threads=threads), Turns(self._store)
-        generations = self._store.generations
+        generations = self._store.semantic.generations
         embedded = 0
         with turns(SWITCH):
-            former = self._store.model()
+            former = self._store.semantic.model()
             if former is None or former.fingerprint != embedder.fingerprint:
                 generations.begin(info_of(embedder))
                 # What is added between the last vector and the switch needs another round.
@@ -184,7 +183,7 @@ class Maintenance:
 
     def abort_switch(self) -> ModelInfo | None:
         """Give up building vectors of another model and drop those there are; returns the model, None if none was."""
-        ended = self._store.generations.abort()
+        ended = self._store.semantic.generations.abort()
         self._drop(None)
         return ended
 
@@ -195,13 +194,13 @@ class Maintenance:
 
     def _tidy(self) -> bool:
         """Whether an interrupted switch to the model in use left something to do."""
-        self._store.generations.abort()
+        self._store.semantic.generations.abort()
         return any(each.state == State.RETIRED for each in self.models())
 
     def _drop(self, progress: Progress | None) -> int:
         total = sum(each.vectors for each in self.models() if each.state == State.RETIRED)
         dropped = 0
-        while some := self._store.generations.drop(DROPPED_AT_ONCE):
+        while some := self._store.semantic.generations.drop(DROPPED_AT_ONCE):
             dropped += some
             if progress:
                 progress("drop", dropped, total)

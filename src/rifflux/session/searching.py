@@ -27,7 +27,7 @@ from rifflux.session.arguments import (
 from rifflux.session.profile import Profile
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import (
     Clause,
@@ -170,7 +170,7 @@ class Searcher:
             {name: available[name] for name in channels},
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
             fuse,
-            self.store.hydrate,
+            self.store.catalog.hydrate,
             pool,
             StoreEvidence(self.store, asked),
             Anchors(self.store, self.analyzer) if self.profile.anchors and fuse and fuse.anchored else None,
@@ -194,7 +194,7 @@ class Searcher:
     def classify(self, query: str) -> Understanding:
         """What sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
-        return classify(query, self.analyzer, self.store.document_frequencies, self.store.counts()["chunks"])
+        return classify(query, self.analyzer, self.store.lexical.document_frequencies, self.store.counts()["chunks"])
 
     def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding, list[str]]:
         """The query with what else to search for, what sort of question it is, and notes of what else."""
@@ -204,7 +204,9 @@ class Searcher:
             return asked, understanding, []
         store = self.store
         synonyms = self.view.session.synonyms
-        asked, notes = expand(asked, self.analyzer, store.document_frequencies, store.vocabulary, synonyms)
+        asked, notes = expand(
+            asked, self.analyzer, store.lexical.document_frequencies, store.lexical.vocabulary, synonyms
+        )
         return asked, understanding, notes
 
     def _anchors(self, understanding: Understanding) -> tuple[Clause, ...]:
@@ -238,7 +240,7 @@ class Searcher:
         if len(query.anchors) != 1 or query.specificity < 1:
             return False
         (anchor,) = query.anchors
-        return len(self.store.document_frequencies(anchor)) == len(set(anchor))
+        return len(self.store.lexical.document_frequencies(anchor)) == len(set(anchor))
 
     def _with_vector(self, query: Query, clock: Stopwatch) -> tuple[Query, list[str]]:
         """The query with its vector, and why there is none or not one for every chunk."""
@@ -262,7 +264,7 @@ class Searcher:
 
     def _embed(self, text: str) -> tuple[Vectors | None, str]:
         """The vector of a text, and the fingerprint of the model it is by."""
-        known, embedder = self.store.model(), self.embedder
+        known, embedder = self.store.semantic.model(), self.embedder
         if known and known.fingerprint != embedder.fingerprint:
             raise ModelMismatch(
                 f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "
@@ -290,9 +292,9 @@ class Searcher:
         from rifflux.retrieve.query.words import as_typed
 
         checked_search(query, top_k, None)
-        hit = self.store.chunk(document)
+        hit = self.store.catalog.chunk(document)
         name = (hit.collection, hit.document) if hit else Reader(self.view).place_of(document)
-        chunks = self.store.chunks_of(*name)
+        chunks = self.store.catalog.chunks_of(*name)
         plan = self._plan(query, top_k, mode, fusion, rerank, filter)
         stages = [*plan.pipeline.stages, *self.profile.diversity.stages(self.store)]
         plan = replace(plan, pipeline=replace(plan.pipeline, stages=stages))

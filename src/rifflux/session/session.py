@@ -15,8 +15,7 @@ from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
 from rifflux.session.freshness import Sampler
 from rifflux.session.kept import Kept
 from rifflux.session.profile import Profile
-from rifflux.store.base import PART, Store
-from rifflux.store.mending import REVISION
+from rifflux.store import PART, REVISION, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Scope
 
@@ -149,7 +148,7 @@ class IndexView:
     def outdated(self) -> list[str]:
         """A notice if another revision of the analyzer made the stored terms."""
         revision = self.analyzer.revision
-        if revision == 1 or int(self.store.policy(REVISION) or 1) == revision:
+        if revision == 1 or int(self.store.registry.policy(REVISION) or 1) == revision:
             return []
         return ["the index was made by another version of the analyzer: run 'rifflux doctor --repair'"]
 
@@ -177,9 +176,9 @@ class IndexView:
         return Resources(
             self.analyzer,
             lambda: self.embedder,
-            self.store.document_frequencies,
+            self.store.lexical.document_frequencies,
             lambda: self.store.counts()["chunks"],
-            self.store.vectors_of,
+            self.store.semantic.vectors_of,
             replace(settings, guard=self.guard) if self.guard else settings,
             self.profile.features,
             self.session.models,

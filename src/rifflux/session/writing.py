@@ -16,7 +16,7 @@ from rifflux.session.freshness import note_synced
 from rifflux.session.maintenance import info_of, preparer
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.store.base import DocumentChange, Placed, Store
+from rifflux.store import DocumentChange, Placed, Store
 from rifflux.types import Document, Failure, IndexReport, Progress
 
 if TYPE_CHECKING:
@@ -219,10 +219,10 @@ class Writer:
 
         store = self._store
         wanted = {document.key: document for document in documents}.values()
-        changed = [each for each in wanted if force or not is_same(each, store.document(collection, each.key))]
+        changed = [each for each in wanted if force or not is_same(each, store.catalog.document(collection, each.key))]
         changes, prepared = list[DocumentChange](), self._prepared(collection, changed, processes)
         while group := list(islice(prepared, TOGETHER)):
-            store.put_all(Placed(collection, change) for change in group)
+            store.catalog.put_all(Placed(collection, change) for change in group)
             changes += group
         return changes
 
@@ -249,16 +249,16 @@ class Writer:
         from rifflux.ingest.claims import EMBED
         from rifflux.ingest.embed import embed_changes, embed_pending
 
-        with turns(EMBED) if wait else self._store.claim(EMBED) as mine:
+        with turns(EMBED) if wait else self._store.registry.claim(EMBED) as mine:
             if mine:
                 return sum(embed_pending(view, self.view.embedder, progress) for view in self._store.views())
             return embed_changes(self._store, self.view.embedder, changes)
 
     def _use_model(self) -> None:
-        self.view.again_if_switched(lambda: self._store.use_model(info_of(self.view.embedder)))
+        self.view.again_if_switched(lambda: self._store.semantic.use_model(info_of(self.view.embedder)))
 
     def remove(self, *keys: str) -> int:
         """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
         found = [Reader(self.view).place_of(key) for key in keys]
         with self._store.transaction():
-            return sum(self._store.remove(collection, [key]) for collection, key in found)
+            return sum(self._store.catalog.remove(collection, [key]) for collection, key in found)

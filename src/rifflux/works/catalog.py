@@ -196,15 +196,17 @@ class WorksCatalog:
         Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
         """
         collection, key = self._place(identifier)
-        document = self._store.document(collection, key)
-        chunks = self._store.chunks_of(collection, key)
+        document = self._store.catalog.document(collection, key)
+        chunks = self._store.catalog.chunks_of(collection, key)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
         work = work_of(closed_document(collection, document))
         if is_withheld(collection, document.license):
             return WorkRecord(collection, key, work)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
-        cites, cited_by = ([edge.chunk for edge in self._store.linked(ids, incoming=way)] for way in (False, True))
+        cites, cited_by = (
+            [edge.chunk for edge in self._store.catalog.linked(ids, incoming=way)] for way in (False, True)
+        )
         # That a work without a license cites this one is told by that work, and not to be told.
         citing = tuple(hit for hit in self._hits(cited_by) if not hit.withheld)
         return WorkRecord(collection, key, work, self._hits(cites), citing)
@@ -214,7 +216,7 @@ class WorksCatalog:
 
         Raises `NotFound` if no work is of the source.
         """
-        outlines = self._store.outlines(LICENSED)
+        outlines = self._store.catalog.outlines(LICENSED)
         found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
@@ -234,10 +236,12 @@ class WorksCatalog:
 
     def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
         unique = list(dict.fromkeys(ids))
-        return tuple(map(closed_hit, self._store.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))))
+        return tuple(
+            map(closed_hit, self._store.catalog.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique)))))
+        )
 
     def _place(self, identifier: str) -> tuple[str, str]:
-        named = identified(self._store, identifier) or self._store.find_documents(identifier)
+        named = identified(self._store, identifier) or self._store.catalog.find_documents(identifier)
         places = [place for place in named if place[0].startswith(LICENSED)]
         if not places:
             raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
@@ -257,8 +261,8 @@ class WorksCatalog:
 
     def _told(self, doubts: Collection[Doubt]) -> Iterator[Doubt]:
         """Those of two works that are there; the reason is not told of a work without a license record."""
-        places = self._store.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
-        documents = self._store.documents_at([place for found in places.values() for place in found])
+        places = self._store.catalog.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
+        documents = self._store.catalog.documents_at([place for found in places.values() for place in found])
         closed = {place for place, each in documents.items() if is_withheld(place[0], each.license)}
         for doubt in doubts:
             one, other = places.get(doubt.one), places.get(doubt.other)

@@ -6,8 +6,10 @@ import re
 
 import pytest
 
-from rifflux.store.sqlite.catalog import collections, graph, sql
-from rifflux.store.sqlite.semantic import vectors
+from rifflux.store.sqlite.catalog import graph, sql
+from rifflux.store.sqlite.lexical import lexical
+from rifflux.store.sqlite.registry import registry
+from rifflux.store.sqlite.semantic import matrix, semantic
 
 #: Why a statement may leave the owner out.
 BY_NUMBER = "rows of a document or chunk whose owner was asked for when its number was read"
@@ -20,8 +22,9 @@ WITHOUT = {
     **dict.fromkeys(("PUT_LINK", "PUT_TEXT", "SET_DOCUMENT", "PUT_IDENTIFIER", "PUT_TAG", "PUT_PART"), BY_NUMBER),
     **dict.fromkeys(("LAST_CHUNK", "LAST_DOCUMENT"), NUMBERING),
     "SOME_FILES": BY_CHANCE,
+    "_REACTIONS": "measures of the service, which a named owner's view refuses",
 }
-MODULES = (sql, graph, vectors, collections)
+MODULES = (sql, graph, lexical, semantic, matrix, registry)
 OWNED = re.compile(
     r"(?:from|join|into|update)\s+(?:document|document_text|chunk|vector|file|link|event|identifier|tag|part|record|owner_setting)\b"
 )
