@@ -44,12 +44,12 @@ class Admin:
         return Accounts(self.store.registry).delete(user)
 
     def declare_facets(self, *names: str) -> None:
-        """Let queries name these metadata fields as `field:value`, in every view of the index; kept in the index."""
+        """Let queries name these metadata fields as `field:value`, in every view of the same user; kept in the index."""
         for name in names:
             if not name.isidentifier():
                 raise InvalidArgument(f"{name!r} cannot be a facet: use letters, digits and underscores")
         self.store.registry.set("facets", ",".join(names))
-        self.view.session.declare_facets(self.view.profile, names)
+        self.view.session.declare_facets(self.view.user, self.view.profile, names)
 
     @property
     def policies(self) -> Policies:

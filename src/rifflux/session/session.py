@@ -54,7 +54,7 @@ class Session:
         self.now = now
         self.models = Kept()
         self.kept = Kept()
-        self._facets: dict[str, _Facets] = {}
+        self._facets: dict[tuple[str, str], _Facets] = {}
         self._lock = threading.Lock()
 
     @property
@@ -78,16 +78,16 @@ class Session:
         key = ("calibration", embedder.fingerprint, str(getattr(embedder, "folder", "")))
         return self.models(key, lambda: calibration_of(embedder))
 
-    def facets(self, profile: Profile) -> tuple[str, ...]:
-        """Return the facets of a profile, also where they were declared after it was taken."""
-        known = self._facets.get(profile.name)
-        return known.now if known and profile.facets in known.former else profile.facets
+    def facets(self, user: str, profile: Profile) -> tuple[str, ...]:
+        """Return the facets of a profile as the user, or else nobody in particular, declared them since it was made."""
+        declared = (self._facets.get((owner, profile.name)) for owner in (user, ""))
+        return next((each.now for each in declared if each and profile.facets in each.former), profile.facets)
 
-    def declare_facets(self, profile: Profile, names: tuple[str, ...]) -> None:
-        """Give a profile other facets, in this view and all others."""
+    def declare_facets(self, user: str, profile: Profile, names: tuple[str, ...]) -> None:
+        """Give a profile other facets, in all views of a user; those of nobody are everybody's."""
         with self._lock:
-            known = self._facets.get(profile.name, _Facets(frozenset(), ()))
-            self._facets[profile.name] = _Facets(known.former | {profile.facets, names}, names)
+            known = self._facets.get((user, profile.name), _Facets(frozenset(), ()))
+            self._facets[user, profile.name] = _Facets(known.former | {profile.facets, names}, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +122,14 @@ class IndexView:
         return replace(self, store=self.store.part(name), profile=replace(profile, language=self.profile.language))
 
     @property
+    def user(self) -> str:
+        """The user whose view this is, empty where it is nobody's in particular."""
+        return self.store.owner.partition(PART)[0]
+
+    @property
     def scope(self) -> Scope | None:
-        """The user whose view this is, None where it is nobody's in particular."""
-        user = self.store.owner.partition(PART)[0]
-        return Scope(user) if user else None
+        """The scope of that user, None where there is none."""
+        return Scope(self.user) if self.user else None
 
     @property
     def embedder(self) -> Embedder:
@@ -155,7 +159,7 @@ class IndexView:
     @property
     def facets(self) -> tuple[str, ...]:
         """The metadata fields that queries may name as `field:value`."""
-        return self.session.facets(self.profile)
+        return self.session.facets(self.user, self.profile)
 
     @property
     def sampler(self) -> Sampler:

@@ -259,14 +259,14 @@ class TestStages:
             index.works.add(*WORKS)
 
             def broken(method, does):
-                class Broken(type(index.admin.store)):
+                class Broken(type(index.admin.store.catalog)):
                     pass
 
                 def instead(self, *_, **__):
                     return does()
 
                 setattr(Broken, method, instead)
-                index.admin.store.__class__ = Broken
+                index.admin.store.catalog.__class__ = Broken
                 return index
 
             yield broken
