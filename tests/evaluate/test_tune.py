@@ -16,7 +16,7 @@ from rifflux.evaluate import read_beir, read_feedback
 from rifflux.evaluate.tune import FEWEST, apply, reset, tune
 from rifflux.retrieve.fuse import Adaptive, Balanced, Linear, ReciprocalRank
 from rifflux.retrieve.fuse.stored import dump_fusion, load_fusion
-from rifflux.retrieve.steps.rerank.features import Weights
+from rifflux.retrieve.steps.rerank.features import WEIGHTS
 from rifflux.retrieve.steps.rerank.stored import dump_weights, load_weights
 from tests.support.collection import write_collection
 
@@ -67,7 +67,7 @@ class TestTune:
         tuned = tune(well_weighed, read_beir(judged))
         assert (tuned.fusion.before, tuned.fusion.gain, tuned.significant) == (1.0, 0.0, False)
         assert tuned.fusion.choice == well_weighed.profile.fusion
-        assert tuned.features.choice == Weights()
+        assert tuned.features.choice == WEIGHTS
 
     def test_weights_of_features_are_fitted_on_top_and_kept(self, index: Index, judged: Path, tmp_path: Path) -> None:
         # Whatever shares words that were not asked for would come first.
@@ -124,8 +124,8 @@ class TestStoredFusions:
 
 class TestStoredWeights:
     def test_weights_come_back_in_their_proportions(self) -> None:
-        weights = Weights(title=0.9, lexical=2)
-        assert Weights.of(load_weights(dump_weights(weights))).shares() == pytest.approx(weights.shares(), abs=1e-6)
+        weights = WEIGHTS.but(title=0.9, lexical=2)
+        assert WEIGHTS.but(**load_weights(dump_weights(weights))).shares() == pytest.approx(weights.shares(), abs=1e-6)
 
     @pytest.mark.parametrize("text", ["{", "[]", '{"knob": 1}', '{"title": "much"}', '{"title": -1}', "1"])
     def test_what_is_not_known_is_refused_with_the_cure(self, text: str) -> None:

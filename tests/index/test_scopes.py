@@ -23,7 +23,9 @@ from rifflux import Document, Hit, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.index.admin import Admin
 from rifflux.ingest.walk.find import Finder
+from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.steps.rerank import Resources
+from rifflux.retrieve.table import Candidates
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.session.searching import Searcher
 from rifflux.session.writing import Writer
@@ -74,7 +76,7 @@ def worlds() -> Iterator[tuple[World, World]]:
 
 
 def rated(searcher: Searcher, question: str, hits: list[Hit]) -> Sequence[Hit]:
-    return searcher.rated(searcher.plan(question).query, hits)
+    return page(searcher.rated(searcher.plan(question).query, Candidates.of_hits(hits)))
 
 
 def counted(resources: Resources, question: str) -> tuple[dict[str, int], int]:

@@ -44,7 +44,7 @@ class Admin:
         return Accounts(self.store.registry).delete(user)
 
     def declare_facets(self, *names: str) -> None:
-        """Let queries name these metadata fields as `field:value`, in every view of the same user; kept in the index."""
+        """Let queries name these metadata fields as `field:value`, in all views of a user; kept in the index."""
         for name in names:
             if not name.isidentifier():
                 raise InvalidArgument(f"{name!r} cannot be a facet: use letters, digits and underscores")

@@ -1,7 +1,6 @@
 """The components, one by one, and their sum."""
 
 import math
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -10,21 +9,21 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.steps.rerank import reranker_of
-from rifflux.retrieve.steps.rerank.features import COMPONENTS, Features, Weights
-from tests.support.hits import asked, hit, idf, resources
+from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, Features
+from tests.support.hits import asked, hit, idf, resources, stepped, table
 
-NOTHING = dict.fromkeys((each.name for each in fields(Weights)), 0.0)
+NOTHING = dict.fromkeys(WEIGHTS, 0.0)
 DAY = 86_400.0
 
 
 def only(component, query, hits, **settings):
     """The component's value for each hit."""
-    features = Features(resources(), Weights(**{**NOTHING, component: 2.5}), **settings)
-    return features(asked(query), hits).scores.tolist()
+    features = Features(resources(), WEIGHTS.but(**{**NOTHING, component: 2.5}), **settings)
+    return features(asked(query), table(hits)).scores.tolist()
 
 
 def test_each_weight_has_a_component():
-    assert list(COMPONENTS) == [each.name for each in fields(Weights)]
+    assert list(COMPONENTS) == list(WEIGHTS)
 
 
 def test_fused_goes_from_the_least_to_the_greatest():
@@ -79,8 +78,8 @@ def test_centroid_is_nearness_to_the_best_of_the_others():
     known = {number: np.array(vector, np.float32) for number, vector in vectors.items()}
     hits = [hit(1, score=3), hit(2, score=2), hit(3, score=1)]
     # To the others: (2 * .6 + 0) / 3, (3 * .6 + .8) / 4, (0 + 2 * .8) / 5.
-    features = Features(resources(vectors=known), Weights(**{**NOTHING, "centroid": 1}))
-    found = features(asked("q"), hits).scores
+    features = Features(resources(vectors=known), WEIGHTS.but(**{**NOTHING, "centroid": 1}))
+    found = features(asked("q"), table(hits)).scores
     assert found == pytest.approx([(0.4 - 0.32) / (0.65 - 0.32), 1, 0])
 
 
@@ -126,33 +125,32 @@ def test_contributions_add_up_to_a_score_between_0_and_1(query, rows):
         hit(number, text, title=title, score=score, semantic=cosine, lexical=score)
         for number, (text, title, score, cosine) in enumerate(rows)
     ]
-    weights = Weights(lexical=0.3, freshness=0.2)
-    scored = Features(resources(), weights)(asked(query), hits)
-    for score, detail in zip(scored.scores, scored.details, strict=True):
-        assert math.fsum(detail.values()) == pytest.approx(score, abs=1e-9)
+    weights = WEIGHTS.but(lexical=0.3, freshness=0.2)
+    scored = Features(resources(), weights)(asked(query), table(hits))
+    for score, *parts in zip(scored.scores, *scored.parts.values(), strict=True):
+        assert math.fsum(parts) == pytest.approx(score, abs=1e-9)
         assert -1e-9 <= score <= 1 + 1e-9
-        assert all(part >= 0 for part in detail.values())
+        assert all(part >= 0 for part in parts)
 
 
 def test_only_proportions_count():
     hits = [hit(1, "red"), hit(2, "cache ttl")]
-    doubled = Weights(**{name: 2 * share for name, share in Weights().shares().items()})
-    one, two = (Features(resources(), weights)(asked("red ttl"), hits).scores for weights in (Weights(), doubled))
+    doubled = WEIGHTS.but(**{name: 2 * share for name, share in WEIGHTS.shares().items()})
+    one, two = (Features(resources(), weights)(asked("red ttl"), table(hits)).scores for weights in (WEIGHTS, doubled))
     assert one == pytest.approx(two)
 
 
 def test_what_is_off_is_not_shown():
-    (detail,) = Features(resources())(asked("red"), [hit(1, "red")]).details
-    assert "freshness" not in detail
+    assert "freshness" not in Features(resources())(asked("red"), table([hit(1, "red")])).parts
 
 
 @pytest.mark.parametrize("wrong", [{"fused": -1.0}, {"phrase": math.nan}, {"title": math.inf}, NOTHING])
 def test_weights_that_cannot_be_meant(wrong):
     with pytest.raises(InvalidArgument, match="weights"):
-        Weights(**wrong)
+        WEIGHTS.but(**wrong)
 
 
 def test_the_stage_prefers_what_answers():
     hits = [hit(1, "elsewhere", score=3), hit(2, "the cache TTL is ten minutes", score=2), hit(3, "far", score=1)]
-    found = reranker_of("features", resources())(asked("cache ttl"), hits)
+    found = stepped(reranker_of("features", resources()), asked("cache ttl"), hits)
     assert [each.document for each in found] == ["d2", "d1", "d3"]

@@ -12,7 +12,7 @@ from rifflux.retrieve.steps.rerank import reranker_of
 from rifflux.retrieve.steps.rerank.maxsim import MaxSim, max_sim
 from rifflux.retrieve.steps.rerank.window import Windows
 from rifflux.types import Document
-from tests.support.hits import asked, hit, resources
+from tests.support.hits import asked, hit, resources, stepped, table
 
 
 class Letters:
@@ -42,27 +42,28 @@ def test_max_sim_is_the_weighted_mean_of_the_best():
 
 def test_rare_words_count_more():
     hits = [hit(1, "r only", score=1), hit(2, "t only", score=1)]
-    found = reranker_of("maxsim", resources(Letters()))(asked("red ttl"), hits)
+    found = stepped(reranker_of("maxsim", resources(Letters())), asked("red ttl"), hits)
     assert [each.document for each in found] == ["d2", "d1"]
 
 
 def test_stop_words_alone_count_alike():
-    likeness = MaxSim(resources(Letters())).likeness(asked("to be"), [hit(1, "tb"), hit(2, "t b")])
+    likeness = MaxSim(resources(Letters())).likeness(asked("to be"), table([hit(1, "tb"), hit(2, "t b")]))
     assert likeness.tolist() == [0.5, 1.0]
 
 
 def test_addends_add_up():
     hits = [hit(number, text) for number, text in enumerate(["r", "t", "r t", "c t"], 1)]
-    scored = MaxSim(resources(Letters()), weight=0.3)(asked("red cache ttl"), hits)
-    sums = [sum(detail.values()) for detail in scored.details]
-    assert "maxsim" in scored.details[0]
+    scored = MaxSim(resources(Letters()), weight=0.3)(asked("red cache ttl"), table(hits))
+    sums = np.sum(list(scored.parts.values()), axis=0).tolist()
+    assert "maxsim" in scored.parts
     assert scored.scores.tolist() == pytest.approx(sums, abs=1e-9)
     assert all(0 <= score <= 1 for score in sums)
 
 
 def test_the_title_is_read_too():
     embedder = Letters()
-    MaxSim(resources(embedder), title_words=2)(asked("red"), [hit(1, "text", title="one two three"), hit(2, "alone")])
+    hits = [hit(1, "text", title="one two three"), hit(2, "alone")]
+    MaxSim(resources(embedder), title_words=2)(asked("red"), table(hits))
     assert embedder.asked == [["red", "one two. text", "alone"]]
 
 
@@ -70,16 +71,16 @@ def test_what_is_remembered_is_not_asked_again_and_changes_nothing():
     embedder = Letters()
     scorer = MaxSim(resources(embedder), remembered=3)
     hits = [hit(1, "r x"), hit(2, "t y"), hit(3, "r x")]
-    first, second = scorer(asked("red ttl"), hits), scorer(asked("red ttl"), hits)
+    first, second = scorer(asked("red ttl"), table(hits)), scorer(asked("red ttl"), table(hits))
     assert embedder.asked == [["red ttl", "r x", "t y"]]
     assert first.scores.tolist() == second.scores.tolist()
-    scorer(asked("cache"), [hit(4, "c z")])
+    scorer(asked("cache"), table([hit(4, "c z")]))
     assert [len(each) for each in embedder.asked] == [3, 2]
 
 
 def test_an_embedder_without_token_vectors():
     with pytest.raises(NotApplied, match="not of their tokens"):
-        MaxSim(resources())(asked("red"), [hit(1, "red")])
+        MaxSim(resources())(asked("red"), table([hit(1, "red")]))
 
 
 @pytest.mark.parametrize("wrong", [{"weight": -0.1}, {"weight": 2}, {"window": 0}, {"title_words": -1}])

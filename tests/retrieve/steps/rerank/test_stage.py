@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.workers import Late, Workers
+from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.steps.rerank import Rerank, Scored
-from tests.support.hits import asked, hit
+from tests.support.hits import asked, hit, stepped, table
 
 SCORES = st.floats(-1e6, 1e6)
 
@@ -26,11 +27,11 @@ class Given:
     """Scores hits as it is told."""
 
     scores: list[float]
-    details: tuple[dict, ...] = ()
+    parts: dict = field(default_factory=dict)
     name: str = "given"
 
-    def __call__(self, query, hits):
-        return Scored(np.array(self.scores[: len(hits)]), self.details)
+    def __call__(self, query, table):
+        return Scored(np.array(self.scores[: len(table)]), self.parts)
 
 
 @dataclass
@@ -51,7 +52,7 @@ def ids(hits):
 @given(st.lists(SCORES, max_size=30), st.integers(1, 30))
 def test_a_rerank_is_a_permutation_of_the_top_and_leaves_the_order_of_the_rest(scores, top):
     hits = [hit(number) for number in range(1, len(scores) + 1)]
-    found = Rerank(Given(scores), top)(asked("q"), hits)
+    found = stepped(Rerank(Given(scores), top), asked("q"), hits)
     assert sorted(ids(found[:top])) == sorted(ids(hits[:top]))
     assert ids(found[top:]) == ids(hits[top:])
 
@@ -59,17 +60,17 @@ def test_a_rerank_is_a_permutation_of_the_top_and_leaves_the_order_of_the_rest(s
 @given(st.lists(SCORES, min_size=1, max_size=30), st.integers(1, 30))
 def test_scores_fall_along_the_list(scores, top):
     hits = [hit(number) for number in range(1, len(scores) + 1)]
-    found = [each.score for each in Rerank(Given(scores), top)(asked("q"), hits)]
+    found = [each.score for each in stepped(Rerank(Given(scores), top), asked("q"), hits)]
     assert all(one >= two for one, two in pairwise(found))
 
 
 def test_equal_scores_keep_the_fused_order():
     hits = [hit(number) for number in (3, 1, 2)]
-    assert ids(Rerank(Given([1.0, 1.0, 1.0]))(asked("q"), hits)) == ids(hits)
+    assert ids(stepped(Rerank(Given([1.0, 1.0, 1.0])), asked("q"), hits)) == ids(hits)
 
 
 def test_a_moved_hit_tells_of_it():
-    found = Rerank(Given([0.1, 0.9], ({"a": 0.1}, {"a": 0.9})))(asked("q"), [hit(1), hit(2)])
+    found = stepped(Rerank(Given([0.1, 0.9], {"a": np.array([0.1, 0.9])})), asked("q"), [hit(1), hit(2)])
     why = found[0].because("rerank:given")
     assert (found[0].document, found[0].score) == ("d2", 0.9)
     assert (why.rank, why.score, why.detail) == (1, 0.9, {"a": 0.9})
@@ -77,21 +78,21 @@ def test_a_moved_hit_tells_of_it():
 
 def test_the_tail_is_lowered_by_one_amount_where_it_is_above_the_head():
     hits = [hit(1, score=9.0), hit(2, score=8.0), hit(3, score=7.0), hit(4, score=5.0)]
-    found = Rerank(Given([0.2, 0.5]), top=2)(asked("q"), hits)
+    found = stepped(Rerank(Given([0.2, 0.5]), top=2), asked("q"), hits)
     assert [each.score for each in found] == pytest.approx([0.5, 0.2, 0.2, -1.8])
     assert found[3].because("rerank:given").detail == {"lowered": pytest.approx(6.8)}
     untouched = [hit(1), hit(2, score=0.1)]
-    assert Rerank(Given([0.2]), top=1)(asked("q"), untouched)[1] is untouched[1]
+    assert (stepped(Rerank(Given([0.2]), top=1), asked("q"), untouched)[1]).why == page(table(untouched))[1].why
 
 
 def test_nothing_is_reranked_to_nothing():
-    assert Rerank(Given([]))(asked("q"), []) == []
+    assert stepped(Rerank(Given([])), asked("q"), []) == []
 
 
 @pytest.mark.parametrize("scores", [[1.0], [1.0, float("nan")], [1.0, float("inf")]])
 def test_scores_that_are_none_are_refused(scores):
     with pytest.raises(NotApplied, match="finite score"):
-        Rerank(Given(scores))(asked("q"), [hit(1), hit(2)])
+        stepped(Rerank(Given(scores)), asked("q"), [hit(1), hit(2)])
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_a_failure_is_not_applied(error, said, deadline_ms):
         raise error
 
     with pytest.raises(NotApplied, match=said):
-        Rerank(Doing(fail), deadline_ms=deadline_ms)(asked("q"), [hit(1)])
+        stepped(Rerank(Doing(fail), deadline_ms=deadline_ms), asked("q"), [hit(1)])
 
 
 @pytest.mark.parametrize(("own", "query"), [(50, None), (None, 0.05), (50, 60.0), (60_000, 0.05)])
@@ -117,7 +118,7 @@ def test_the_tighter_deadline_holds(own, query):
     stage = Rerank(Doing(lambda query, hits: release.wait(30)), deadline_ms=own)
     start = time.perf_counter()
     with pytest.raises(NotApplied, match="not done in time"):
-        stage(asked("q", None if query is None else start + query), [hit(1)])
+        stepped(stage, asked("q", None if query is None else start + query), [hit(1)])
     release.set()
     assert 0.045 < time.perf_counter() - start < 5
 
@@ -125,13 +126,13 @@ def test_the_tighter_deadline_holds(own, query):
 def test_the_scorer_knows_its_deadline():
     seen = []
     stage = Rerank(Doing(lambda query, hits: seen.append(query.deadline) or Scored(np.zeros(1))), deadline_ms=1000)
-    stage(asked("q", time.perf_counter() + 60), [hit(1)])
+    stepped(stage, asked("q", time.perf_counter() + 60), [hit(1)])
     assert 0 < seen[0] - time.perf_counter() < 1.0
 
 
 def test_no_time_left_is_said_at_once():
     with pytest.raises(NotApplied, match="no time was left"):
-        Rerank(Given([1.0]))(asked("q", time.perf_counter() - 1), [hit(1)])
+        stepped(Rerank(Given([1.0])), asked("q", time.perf_counter() - 1), [hit(1)])
 
 
 def test_hanging_work_is_bounded_and_starts_again_when_it_ends():
