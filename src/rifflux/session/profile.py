@@ -13,6 +13,7 @@ from rifflux.retrieve.pipeline import reaching
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.session.visible import Visibility
 from rifflux.store import FieldWeights, Store
+from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Query
 
 __all__ = ["Profile", "wide_pool"]
@@ -64,3 +65,8 @@ class Profile:
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     visible: Visibility = field(default_factory=Visibility)
     command: str = "rifflux index"
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer of the language and the mathematics."""
+        return analyzer(self.language, self.mathematics)

@@ -11,8 +11,7 @@ import numpy as np
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, declare, joined, stacked
-from rifflux.session.searching import Asking as Searcher
-from rifflux.session.searching import Reading
+from rifflux.session.searching import Reading, Searcher
 from rifflux.store import Store
 from rifflux.text.rarity import idf
 from rifflux.types import Clause, Filter, Query, Ranking, Tag, Trace

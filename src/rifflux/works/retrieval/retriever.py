@@ -16,7 +16,7 @@ from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.table import RELEVANCE, Candidates
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
-from rifflux.session.searching import Asking as Searcher
+from rifflux.session.searching import Searcher
 from rifflux.store import Store
 from rifflux.types import Hit, Tag, Trace
 from rifflux.works.citing import CITING
