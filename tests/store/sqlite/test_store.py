@@ -28,7 +28,8 @@ from rifflux.store import Event, FieldWeights, FileState, Store, open_store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import busy, connect
 from rifflux.store.sqlite.connection.schema import MIGRATIONS, SCHEMA_VERSION
-from rifflux.testing import GenerationContract, OwnerContract, StoreContract, change, words
+from rifflux.testing import AccountsContract, GenerationContract, OwnerContract, StoreContract, change, words
+from rifflux.testing.making import embedded
 from rifflux.types import Filter
 
 
@@ -40,7 +41,7 @@ class TestSqliteFile(StoreContract):
         store.close()
 
 
-class TestSqliteGenerations(GenerationContract):
+class TestSqliteWhole(AccountsContract, GenerationContract):
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore.open(str(tmp_path / "index.db"))
@@ -60,7 +61,7 @@ class TestSqliteView(StoreContract):
         opened.close()
 
     def test_a_store_in_use_is_sound(self, store: Store) -> None:
-        self._embedded(store, {"a": (1, 0)})
+        embedded(store, {"a": (1, 0)})
         store.catalog.remove("c", ["a"])
         with pytest.raises(OutOfScope, match="whole index"):
             store.check()
