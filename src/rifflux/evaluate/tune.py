@@ -140,11 +140,7 @@ def _answerable(index: Index, collection: Collection) -> list[Question]:
 
 
 def _fusion(
-    index: Index,
-    collection: Collection,
-    questions: Sequence[Question],
-    bootstrap: Bootstrap,
-    progress: Progress | None,
+    index: Index, collection: Collection, questions: Sequence[Question], bootstrap: Bootstrap, progress: Progress | None
 ) -> Fitted[Fuse]:
     choices = (index.profile.fusion, *GRID)
     values = _values(index, collection, questions, choices, progress)
@@ -189,11 +185,7 @@ def _ranked(index: Index, collection: Collection, question: Question, choices: S
 
 
 def _features(
-    index: Index,
-    collection: Collection,
-    questions: Sequence[Question],
-    bootstrap: Bootstrap,
-    progress: Progress | None,
+    index: Index, collection: Collection, questions: Sequence[Question], bootstrap: Bootstrap, progress: Progress | None
 ) -> Fitted[Weights]:
     cases = []
     for number, question in enumerate(questions, 1):
