@@ -134,7 +134,8 @@ class Asking:
             pipeline = replace(plan.pipeline, stages=stages, rate=self._relevance(plan.query))
             return replace(plan, pipeline=pipeline)(top_k)
 
-        results = self._again_if_switched(run)
+        with self.store.memoized():
+            results = self._again_if_switched(run)
         if troubles := self.store.troubles():
             trace = results.trace
             results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))

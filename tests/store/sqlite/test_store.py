@@ -315,3 +315,22 @@ def test_any_text_in_metadata_is_found_by_a_filter(value: str, other: str) -> No
     assert len(store.catalog.passing(Filter(metadata={"field": value}), ids)) == 2
     assert len(store.catalog.passing(Filter(metadata={"field": [value, other]}), ids)) == 2
     store.close()
+
+
+@pytest.mark.parametrize("owner", ["", "ann"])
+def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(path: Path, owner: str) -> None:
+    store, other = SqliteStore.open(str(path)).of(owner), SqliteStore.open(str(path)).of(owner)
+    store.catalog.put("c", change("a", "words"))
+    asked: list[str] = []
+    with store.memoized():
+        assert (store.registry.setting("name"), store.counts()["documents"]) == (None, 1)
+        store.view.engine.connection.exec_trace = lambda _cursor, statement, _bound: not asked.append(statement)
+        assert (store.registry.setting("name"), store.counts()["documents"]) == (None, 1)
+        assert asked == []
+        store.registry.set("name", "mine")
+        assert store.registry.setting("name") == "mine"
+        other.catalog.put("c", change("b", "words"))
+        assert len(store.lexical.match(words("words"), 10, FieldWeights())) == 2
+        assert store.counts()["documents"] == 2
+    other.registry.set("name", "other")
+    assert store.registry.setting("name") == "other"
