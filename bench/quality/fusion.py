@@ -26,8 +26,8 @@ from rifflux.index import Index
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import Adaptive, Balanced, ReciprocalRank
-from rifflux.retrieve.fuse.base import pool_of
 from rifflux.retrieve.query.understand import understand
+from rifflux.retrieve.table import SCORE, joined, pool_of
 from rifflux.types import Filter, Ids, Ranking, Scores
 
 HEAD = """# Fusion
@@ -99,13 +99,14 @@ def _cases(data: Path, name: str, cache: Cache) -> list[Case]:
 
 
 def _case(index: Index, collection: Collection, question: Question) -> Case:
-    query = understand(question.text, index.analyzer, (), collection.filter(question) or Filter())
-    query = replace(query, vector=index.embedder.embed_query(query.semantic_text), limit=DEPTH)
-    lexical = index.store.lexical.match(query, DEPTH, index.profile.weights)
-    rankings = {LEXICAL: lexical, SEMANTIC: index.store.semantic.nearest(query, DEPTH)}
+    query = understand(question.text, index.profile.analyzer, (), collection.filter(question) or Filter())
+    query = replace(query, vector=index.admin.embedder.embed_query(query.semantic_text), limit=DEPTH)
+    lexical = index.admin.store.lexical.match(query, DEPTH, index.profile.weights)
+    rankings = {LEXICAL: lexical, SEMANTIC: index.admin.store.semantic.nearest(query, DEPTH)}
     first = pool_of(rankings, LOOKED_AT)
-    kinds = dict(zip(first.tolist(), StoreEvidence(index.store, query).kinds(first), strict=True))
-    pool = index.store.catalog.hydrate(Ranking(*(2 * [pool_of(rankings, POOL)])))  # type: ignore[arg-type]
+    kinds = dict(zip(first.tolist(), StoreEvidence(index.admin.store, query).kinds(first), strict=True))
+    pooled = pool_of(rankings, POOL)
+    pool = index.admin.store.catalog.hydrate(Ranking(pooled, np.zeros(len(pooled))))
     documents = {int(hit.chunk_id, 16): hit.document for hit in pool}
     sense = index.classify(question.text)
     alone = len(sense.identifiers) == 1 and sense.specificity == 1
@@ -122,7 +123,8 @@ def _fused(fusion: Adaptive | Balanced | ReciprocalRank) -> Rank:
         # As in a large index, where channels stop at what is enough; a ranking that ends sooner is complete.
         reach = fusion.depth(POOL), fusion.enough(POOL)
         found = {name: ranking.head(reach[len(ranking) == DEPTH]) for name, ranking in rankings.items()}
-        return fusion(found, case, POOL)
+        table = fusion(joined(found, POOL), case)
+        return Ranking(table.ids, table[SCORE])
 
     return rank
 

@@ -20,9 +20,10 @@ from rifflux.evaluate.measures import PRIMARY, Bootstrap, measured
 from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.fuse.stored import dump_fusion
-from rifflux.retrieve.pipeline import Stopwatch
-from rifflux.retrieve.steps.rerank.features import Weights
+from rifflux.retrieve.pipeline import Stopwatch, gather
+from rifflux.retrieve.steps.rerank.features import WEIGHTS
 from rifflux.retrieve.steps.rerank.stored import dump_weights
+from rifflux.retrieve.weigh import Weights
 from rifflux.store import Store
 from rifflux.types import Ids, Progress, Ranking, Scores
 
@@ -92,7 +93,7 @@ def tune(
     a relevant document in the index, or none of its chunks has a vector.
     """
     questions = _answerable(index, collection)
-    if not index.store.counts()["embedded_chunks"]:
+    if not index.admin.store.counts()["embedded_chunks"]:
         raise InvalidArgument("no chunk has a vector, so there is nothing to weigh: run 'rifflux index' first")
     significance = bootstrap or Bootstrap()
     fusion = _fusion(index, collection, questions, significance, progress)
@@ -104,9 +105,9 @@ def tune(
 def apply(index: Index, tuned: Tuned) -> None:
     """Make what is significant the index's own: whoever opens it searches so."""
     if tuned.fusion.significant:
-        index.store.registry.set("fusion", dump_fusion(tuned.fusion.choice))
+        index.admin.store.registry.set("fusion", dump_fusion(tuned.fusion.choice))
     if tuned.features.significant:
-        index.store.registry.set("features", dump_weights(tuned.features.choice))
+        index.admin.store.registry.set("features", dump_weights(tuned.features.choice))
 
 
 def reset(store: Store) -> bool:
@@ -122,7 +123,7 @@ def reset(store: Store) -> bool:
 
 def _answerable(index: Index, collection: Collection) -> list[Question]:
     """The questions of which the index holds a relevant document."""
-    known = index.store.catalog.find_documents
+    known = index.admin.store.catalog.find_documents
     kept = [
         question
         for question in collection.questions
@@ -166,16 +167,14 @@ def _values(
 
 
 def _ranked(index: Index, collection: Collection, question: Question, choices: Sequence[Fuse]) -> Iterator[list[str]]:
-    """The documents that each choice finds, best first; the sources are asked once."""
-    plan = index.plan(question.text, filter=collection.filter(question))
-    found = plan.pipeline.candidates(plan.query, Stopwatch()).found
-    orders = [
-        replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, Stopwatch()).lifted.ids[:DEPTH] for fuse in choices
-    ]
+    """The documents that each choice finds, best first; the channels are asked once."""
+    plan = index.admin.searcher.plan(question.text, filter=collection.filter(question))
+    found = gather(plan.query, plan.pipeline.channels, Stopwatch())
+    orders = [replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, Stopwatch()).ids[:DEPTH] for fuse in choices]
     ids = np.unique(np.concatenate(orders))
     names = {
         int(hit.chunk_id, 16): collection.identify(hit)
-        for hit in index.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
+        for hit in index.admin.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
     }
     for order in orders:
         yield list(dict.fromkeys(names[id] for id in order.tolist() if id in names))
@@ -192,7 +191,7 @@ def _features(
         cases.append(judged(index, collection, question)[0])
         if progress:
             progress("tune reranking", number, len(questions))
-    present = Weights.of(index.profile.features)
+    present = WEIGHTS.but(**index.profile.features)
     start = column(present)
 
     def after(known: Ids) -> Scores:
@@ -200,7 +199,7 @@ def _features(
         return np.ravel(_ndcg(cases, fitted))
 
     found = _climbed(cases, start)
-    choice = present if np.array_equal(found, start) else Weights(**dict(zip(ORDER, found[:, 0].tolist(), strict=True)))
+    choice = present if np.array_equal(found, start) else Weights(dict(zip(ORDER, found[:, 0].tolist(), strict=True)))
     return _fitted(choice, _ndcg(cases, start)[0], _held_out(len(cases), after), bootstrap)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
+from typing import Any
 
 from rifflux.models.base import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.text.analyzer import Analyzer
+from rifflux.text.rarity import idf
 from rifflux.types import Ids, Vectors
 
 __all__ = ["RerankSettings", "Resources"]
@@ -34,7 +34,8 @@ class Resources:
     """Access to an index for scorers; everything that costs time is asked for when needed.
 
     `frequencies` gives in how many chunks each term occurs, `chunks` how many there are, `vectors` those of chunks by
-    their ids. `features` are weights of the reranker of that name, where they are not its defaults.
+    their ids. `features` are weights of the reranker of that name, where they are not its defaults. `models` makes a
+    model or a client once for each key.
     """
 
     analyzer: Analyzer
@@ -44,11 +45,10 @@ class Resources:
     vectors: Callable[[Ids], Mapping[int, Vectors]]
     settings: RerankSettings = field(default_factory=RerankSettings)
     features: Mapping[str, float] = field(default_factory=dict)
+    models: Callable[[Hashable, Callable[[], Any]], Any] = field(default=lambda _, make: make(), repr=False)
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
-        """The inverse document frequency of terms, as BM25 has it: above zero, highest for what no chunk holds."""
+        """Return the idf of each term: above zero, highest for what no chunk holds."""
         distinct = list(dict.fromkeys(terms))
-        known, total = self.frequencies(distinct), self.chunks()
-        found = np.array([known.get(term, 0) for term in distinct], np.float64)
-        values = np.log1p((np.maximum(total - found, 0) + 0.5) / (found + 0.5))
-        return dict(zip(distinct, values.tolist(), strict=True))
+        known, chunks = self.frequencies(distinct), self.chunks()
+        return {term: idf(max(chunks, known.get(term, 0)), known.get(term, 0)) for term in distinct}
