@@ -20,7 +20,7 @@ def test_a_search_asks_the_database_a_few_times(tmp_path: Path, mode: str) -> No
         index.add(*(Document(f"d{number}", f"The heron number {number} stands in the river.") for number in range(30)))
         index.search("heron river", mode=mode)
         asked: list[str] = []
-        assert isinstance(index.store, SqliteStore)
-        index.store.view.engine.connection.exec_trace = lambda _cursor, sql, _bound: not asked.append(sql)
+        assert isinstance(index._view.store, SqliteStore)
+        index._view.store.view.engine.connection.exec_trace = lambda _cursor, sql, _bound: not asked.append(sql)
         index.search("river heron", mode=mode)
         assert 0 < len(asked) <= MOST
