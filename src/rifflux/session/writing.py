@@ -118,13 +118,13 @@ class Adding(Keeping):
     def _read(self, todo: Sequence[Target], how: Run, tally: Tally, turns: Turns) -> None:
         """Bring roots up to date, when it is this process's turn."""
         from rifflux.ingest.claims import READ
-        from rifflux.ingest.parallel.runner import Reading
+        from rifflux.ingest.parallel.pool import Runner
         from rifflux.ingest.sync import Sync
         from rifflux.ingest.walk.roots import remember
         from rifflux.models.cores import available_cores
 
         assert how.finder
-        with turns(READ), Reading(self._preparer(), how.processes or available_cores()) as reading:
+        with turns(READ), Runner(self._preparer(), how.processes or available_cores()) as reading:
             sync = Sync(self.store, how.finder, reading, how.force, how.prune)
             for target in todo:
                 begun = time.time()
@@ -207,7 +207,7 @@ class Adding(Keeping):
         self, collection: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
     ) -> list[DocumentChange]:
         """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""
-        from rifflux.ingest.unchanged import is_same
+        from rifflux.ingest.prepare import is_same
 
         store = self.store
         wanted = {document.key: document for document in documents}.values()
@@ -223,11 +223,11 @@ class Adding(Keeping):
     ) -> Iterator[DocumentChange]:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
         from rifflux.ingest.parallel.job import Given, do
-        from rifflux.ingest.parallel.runner import Reading
+        from rifflux.ingest.parallel.pool import Runner
         from rifflux.models.cores import available_cores
 
         prepare, jobs = self._preparer(), [Given(collection, document) for document in documents]
-        with Reading(prepare, processes or available_cores()) as reading:
+        with Runner(prepare, processes or available_cores()) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.
                 change = outcome.prepared or do(job, prepare).prepared
