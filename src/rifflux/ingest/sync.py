@@ -15,7 +15,7 @@ from rifflux.ingest.walk.find import Finder, Found, Skipped
 from rifflux.store import FileState, Placed, Store
 from rifflux.types import Failure, Progress
 
-__all__ = ["FileWriter", "Sync", "Tally", "Target", "targets"]
+__all__ = ["BatchWriter", "Sync", "Tally", "Target", "targets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Sync:
         """Read files and store what became of them; those that were read stay stored when the run ends early."""
         jobs = (job for found in due for job in self._jobs(target, found, known.get(found.path)))
         done, assembled = 0, Assembled()
-        with FileWriter(self.store, str(target.root)) as writer:
+        with BatchWriter(self.store, str(target.root)) as writer:
             for job, outcome in self.reading(jobs, sum(found.size for found in due)):
                 found = assembled(job, outcome) if job.lines else outcome
                 if found.change:
@@ -192,7 +192,7 @@ GROUP = 1024
 
 
 @dataclass(slots=True)
-class FileWriter:
+class BatchWriter:
     """Stores the changes of a root's files; leaving the block stores what still waits, unless an error ends it."""
 
     store: Store
@@ -200,7 +200,7 @@ class FileWriter:
     _waiting: list[FileChange] = field(default_factory=list)
     _chunks: int = 0
 
-    def __enter__(self) -> FileWriter:
+    def __enter__(self) -> BatchWriter:
         return self
 
     def __exit__(

@@ -18,7 +18,6 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from types import TracebackType
 from typing import IO, TypeVar
 
 from rifflux.ingest.parallel.job import Given, Job, Outcome, do
@@ -121,9 +120,7 @@ class WorkerPool:
     def __enter__(self) -> WorkerPool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._closed = True
         for worker in self._workers:
             worker.kill()
