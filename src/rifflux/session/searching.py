@@ -119,7 +119,8 @@ class Searcher:
             pipeline = replace(plan.pipeline, steps=steps, rate=self._relevance(plan.query))
             return replace(plan, pipeline=pipeline)(top_k)
 
-        results = self.view.again_if_switched(run)
+        with self.store.memoized():
+            results = self.view.again_if_switched(run)
         if troubles := self.store.troubles():
             trace = results.trace
             results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))
