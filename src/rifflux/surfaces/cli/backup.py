@@ -25,6 +25,6 @@ def backup(
 ) -> None:
     """Copy the index as it is at this moment, while others may go on using it."""
     with open_configured(load(db=db)) as index, progress_bar() as progress:
-        copied = index.backup(file, force=force, progress=progress)
+        copied = index.admin.backup(file, force=force, progress=progress)
     told = f"copied to {copied.path} ({copied.bytes / 1e6:.1f} MB), in {copied.seconds:.1f} s"
     show.outcome(told, asdict(copied), as_json=json)

@@ -48,7 +48,7 @@ def _value(value: object) -> str:
 def get_policy(name: Annotated[str, typer.Argument(help="What to tell.")], db: Db = None, json: Json = False) -> None:
     """Tell whether something is on for everybody who uses the index."""
     with open_configured(load(db=db)) as index:
-        _print({name: index.policies.get(name)}, as_json=json)
+        _print({name: index.admin.policies.get(name)}, as_json=json)
 
 
 @settings.command("set", epilog="Example: rifflux config set hybrid_search on")
@@ -60,15 +60,15 @@ def set_policy(
 ) -> None:
     """Turn something on or off for everybody who uses the index."""
     with open_configured(load(db=db)) as index:
-        index.policies.set(name, value)
-        _print({name: index.policies.get(name)}, as_json=json)
+        index.admin.policies.set(name, value)
+        _print({name: index.admin.policies.get(name)}, as_json=json)
 
 
 @settings.command("list")
 def list_policies(db: Db = None, json: Json = False) -> None:
     """List what an administrator decides for everybody who uses the index."""
     with open_configured(load(db=db)) as index:
-        _print(index.policies.all(), as_json=json)
+        _print(index.admin.policies.all(), as_json=json)
 
 
 def _print(values: Mapping[str, bool], *, as_json: bool) -> None:

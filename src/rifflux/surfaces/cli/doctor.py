@@ -36,7 +36,7 @@ def doctor(
     path = settings.index_path()
     if build:
         with open_configured(settings) as index:
-            index.accelerate()
+            index.admin.accelerate()
     if repair:
         with progress_bar() as progress:
             repaired = rifflux.repair(path, progress=progress)

@@ -63,7 +63,7 @@ def index(
     files = finder(settings)
     with open_configured(settings, create=bool(paths)) as index:
         if settings.facets:
-            index.declare_facets(*settings.facets)
+            index.admin.declare_facets(*settings.facets)
         add = partial(index.add, *paths) if paths else index.update
         processes = settings.threads or None
         with progress_bar() as progress:

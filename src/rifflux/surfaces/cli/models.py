@@ -31,7 +31,7 @@ def list_models(db: Db = None, json: Json = False) -> None:
     from rifflux import known_models
 
     with open_configured(load(db=db)) as index:
-        held, known = index.models(), known_models()
+        held, known = index.admin.models(), known_models()
     if json:
         index_json = [asdict(each.model) | {"state": each.state, "vectors": each.vectors} for each in held]
         chunks = held[0].chunks if held else 0
@@ -65,7 +65,7 @@ def switch(
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     with open_configured(settings) as index, progress_bar() as progress:
-        done = index.switch(configured_as(settings, model), threads=settings.threads or None, progress=progress)
+        done = index.admin.switch(configured_as(settings, model), threads=settings.threads or None, progress=progress)
     made = f"{done.embedded_chunks:,} chunks embedded, {done.dropped_vectors:,} old vectors dropped"
     told = f"switched from {done.former} to {done.model}: {made}, in {done.seconds:.1f} s"
     show.outcome(told, asdict(done), as_json=json)
@@ -77,6 +77,6 @@ def switch(
 def abort(db: Db = None, json: Json = False) -> None:
     """Give up a switch that is under way, and drop the vectors that were made for it."""
     with open_configured(load(db=db)) as index:
-        ended = index.abort_switch()
+        ended = index.admin.abort_switch()
     told = f"gave up {ended.name}" if ended else "no switch is under way"
     show.outcome(told, {"aborted": ended.name if ended else None}, as_json=json)

@@ -100,7 +100,7 @@ def _meanings(value: str) -> list[str | int | float]:
 def local(id: str, index: Index) -> str:
     """Return a path as the index knows it: one relative to the working directory is meant where it exists."""
     path = Path(id)
-    known = index.store.catalog.find_documents(str(path.resolve())) if path.is_file() else []
+    known = index.admin.store.catalog.find_documents(str(path.resolve())) if path.is_file() else []
     return str(path.resolve()) if known else id
 
 

@@ -66,7 +66,7 @@ def retrieve(
         if json:
             show.print_json(retrieval_json(found))
         else:
-            print_retrieval(found, index.analyzer)
+            print_retrieval(found, index.profile.analyzer)
 
 
 def print_retrieval(found: Retrieval, analyzer: Analyzer) -> None:

@@ -102,7 +102,7 @@ def search(
         if json:
             show.print_json(search_json(results))
         else:
-            _print(results, index.analyzer, explain=explain, full=full)
+            _print(results, index.profile.analyzer, explain=explain, full=full)
     if fail_empty and not results:
         raise typer.Exit(1)
 

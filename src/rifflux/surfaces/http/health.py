@@ -31,7 +31,7 @@ class VersionOut(Shape):
 @router.get("/health", summary="Whether the service can answer", responses={})
 def health(service: Asked) -> Health:
     """Needs no token, and tells nothing of what is indexed."""
-    service.index.store.registry.setting("generation")
+    service.index.admin.store.registry.setting("generation")
     return Health(status="ok", version=__version__)
 
 

@@ -76,7 +76,7 @@ class ReindexTools:
         opened = self._workspace.open(create=True)
         with self._reindexing:
             report = opened.index.add(*places, force=force, progress=_Progress(context), finder=self._workspace.finder)
-        return _reindex_reply(opened.index.path, report, several=bool(paths))
+        return _reindex_reply(opened.index.admin.path, report, several=bool(paths))
 
 
 def _reindex_reply(path: str, report: IndexReport, *, several: bool) -> CallToolResult:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from rifflux import (
@@ -48,7 +48,8 @@ __all__ = [
     "work_json",
 ]
 
-JsonObject: TypeAlias = dict[str, object]
+#: A JSON object.
+JsonObject: TypeAlias = dict[str, Any]
 
 
 def hit_json(hit: Hit) -> JsonObject:
