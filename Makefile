@@ -2,13 +2,12 @@
 # make test    install what tests need, run them all
 # make fuzz    run the property tests with many random examples
 # make check   format, lint, types, import layers
-# make bench   ranking quality and speed; DATA=folder of BEIR collections
+# make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
 # make model   build the bundled embedder anew from its original weights
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-DATA ?= ../shared/data
 
 .PHONY: demo test fuzz check format bench model clean
 .DELETE_ON_ERROR:
@@ -52,8 +51,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 
 bench: $(VENV)/.bench
-	$(BIN)/python bench/quality.py $(DATA)
-	$(BIN)/python bench/speed.py $(DATA)
+	$(BIN)/python -m bench $(NAME) $(ARGS)
 
 model: | $(BIN)/python
 	$(PIP) -e '.[model]'

@@ -21,7 +21,7 @@ from rifflux.surfaces.cli.main import HOMES, homes
 #: Packages that take long to load, each of which some command can do without.
 HEAVY = {
     *("onnxruntime", "tokenizers", "mcp", "httpx2", "httpx", "anyio", "uvicorn", "starlette"),
-    *("markdown_it", "lxml", "trafilatura", "docx", "pptx", "pypdfium2", "python_calamine", "nbformat"),
+    *("markdown_it", "lxml", "docx", "pptx", "pypdfium2", "python_calamine", "nbformat"),
     *("tree_sitter", "tree_sitter_language_pack", "charset_normalizer", "ir_measures", "hypothesis", "torch"),
 }
 

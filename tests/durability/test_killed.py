@@ -11,14 +11,21 @@ import pytest
 
 import rifflux
 
-PROGRAM = Path(__file__).parents[2] / "bench" / "kill.py"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are forked")
 def test_twenty_random_kills_lose_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, str(PROGRAM), "--kills", "20", "--files", "30", "--keep", str(tmp_path / "kept")]
-    environment = {"PYTHONPATH": str(Path(rifflux.__file__).parents[1])}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    options = ["--kills", "20", "--files", "30", "--keep", str(tmp_path / "kept")]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "kill", *options],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(Path(rifflux.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "20 kills, nothing lost" in done.stdout
     assert "vectors: " in done.stdout

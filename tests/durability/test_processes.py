@@ -17,9 +17,9 @@ from rifflux import Document
 from rifflux.errors import ModelMismatch
 from rifflux.ingest.sync import Target
 from rifflux.ingest.walk.roots import folders, remember
-from rifflux.store.base import FieldWeights, ModelInfo
+from rifflux.store import FieldWeights, ModelInfo
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection import patience
+from rifflux.store.sqlite.connection import busy
 from rifflux.testing import change, words
 
 WRITERS = READERS = 8
@@ -41,7 +41,7 @@ with rifflux.open(sys.argv[1], model="hash:16") as index:
 HOLDER = """
 import sys, time
 from rifflux.store import open_store
-with open_store(sys.argv[1]).claim("read") as mine:
+with open_store(sys.argv[1]).registry.claim("read") as mine:
     print(mine, flush=True)
     time.sleep(60)
 """
@@ -92,13 +92,17 @@ def test_a_claim_is_had_by_one_at_a_time_and_free_after_an_error(tmp_path: Path)
     first, second = (SqliteStore.open(str(tmp_path / "index.db")) for _ in range(2))
 
     def fail() -> None:
-        with first.claim("read") as mine, second.claim("read") as too, second.claim("embed") as other:
+        with (
+            first.registry.claim("read") as mine,
+            second.registry.claim("read") as too,
+            second.registry.claim("embed") as other,
+        ):
             assert (mine, too, other) == (True, False, True)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         fail()
-    with second.claim("read") as mine:
+    with second.registry.claim("read") as mine:
         assert mine
 
 
@@ -106,7 +110,7 @@ def test_documents_are_added_and_embedded_while_another_process_embeds(tmp_path:
     db = tmp_path / "index.db"
     with rifflux.open(db, model="hash") as index, rifflux.open(db, model="hash") as other:
         index.add(Document("old", "An owl."), embed=False)
-        with other.store.claim("embed"):
+        with other.store.registry.claim("embed"):
             report = index.add(Document("a", "The heron stands in the river."))
         assert (report.embedded_chunks, report.waited_for) == (1, ())
         assert index.search("heron", mode="semantic")[0].document == "a"
@@ -127,35 +131,35 @@ def test_two_that_embed_first_agree_on_one_model(tmp_path: Path) -> None:
 
     def use(store: SqliteStore, model: ModelInfo) -> bool:
         try:
-            store.use_model(model)
+            store.semantic.use_model(model)
         except ModelMismatch:
             return False
         return True
 
     with ThreadPoolExecutor(WRITERS) as threads:
         used = list(threads.map(use, stores, models))
-    assert [model for model, mine in zip(models, used, strict=True) if mine] == [stores[0].model()]
+    assert [model for model, mine in zip(models, used, strict=True) if mine] == [stores[0].semantic.model()]
 
 
 class TestLog:
     @pytest.fixture
     def writer(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
         """A store whose log counts as long soon."""
-        monkeypatch.setattr(patience, "MOVE_FROM", 10)
-        monkeypatch.setattr(patience, "WAIT_FROM", 40)
-        monkeypatch.setattr(patience, "READERS_TIMEOUT_MS", 20)
+        monkeypatch.setattr(busy, "MOVE_FROM", 10)
+        monkeypatch.setattr(busy, "WAIT_FROM", 40)
+        monkeypatch.setattr(busy, "READERS_TIMEOUT_MS", 20)
         return SqliteStore.open(str(tmp_path / "index.db"))
 
     def write(self, store: SqliteStore, transactions: int) -> None:
         for number in range(transactions):
-            store.put("c", change(f"d{number}", f"words {number} " * 200))
+            store.catalog.put("c", change(f"d{number}", f"words {number} " * 200))
 
     def test_a_reader_that_never_ends_stops_no_writer_and_afterwards_the_log_starts_anew(
         self, writer: SqliteStore, tmp_path: Path
     ) -> None:
         reader = SqliteStore.open(str(tmp_path / "index.db"))
         log = tmp_path / "index.db-wal"
-        with reader._engine.reading() as connection:
+        with reader.view.engine.reading() as connection:
             connection.execute("begin")
             assert connection.execute("select count(*) from chunk").get == 0
             self.write(writer, 40)
@@ -164,13 +168,13 @@ class TestLog:
             connection.execute("rollback")
         self.write(writer, 40)
         assert log.stat().st_size <= 1.2 * grown, "it was begun anew"
-        assert len(reader.match(words("words"), 1000, FieldWeights())) == 40
+        assert len(reader.lexical.match(words("words"), 1000, FieldWeights())) == 40
 
     def test_readers_who_leave_no_gap_do_not_keep_it_growing(self, writer: SqliteStore, tmp_path: Path) -> None:
         done = threading.Event()
 
         def read() -> None:
-            now, then = (SqliteStore.open(str(tmp_path / "index.db"))._engine.connection for _ in range(2))
+            now, then = (SqliteStore.open(str(tmp_path / "index.db")).view.engine.connection for _ in range(2))
             while not done.is_set():
                 then.execute("begin")
                 then.execute("select count(*) from chunk").fetchall()

@@ -15,7 +15,7 @@ import pytest
 import rifflux
 from rifflux import Document, Index, InvalidArgument, ModelMismatch
 from rifflux.models.hashing import HashEmbedder
-from rifflux.store.generations import State
+from rifflux.store import State
 from rifflux.types import Vectors
 from tests.support.places import word
 
@@ -164,7 +164,7 @@ def test_a_model_that_was_chosen_does_not_fit_afterwards_and_the_error_says_so(i
 def test_a_question_that_is_embedded_when_the_switch_happens_is_embedded_again(
     index: Index, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nearest, switches = index.store.nearest, ["hash:256"]
+    nearest, switches = index.store.semantic.nearest, ["hash:256"]
 
     def late(*arguments: Any) -> Any:
         if switches:
@@ -172,7 +172,7 @@ def test_a_question_that_is_embedded_when_the_switch_happens_is_embedded_again(
                 other.switch(switches.pop())
         return nearest(*arguments)
 
-    monkeypatch.setattr(index.store, "nearest", late)
+    monkeypatch.setattr(type(index.store.semantic), "nearest", lambda _, *given: late(*given))
     assert index.search(WORD, mode="semantic")[0].document == "d7"
     assert index.embedder.dimension == 256
 
@@ -180,7 +180,7 @@ def test_a_question_that_is_embedded_when_the_switch_happens_is_embedded_again(
 def test_indexing_goes_on_with_the_new_model_when_the_switch_happens_meanwhile(
     index: Index, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put, switches = index.store.put_vectors, ["hash:256"]
+    put, switches = index.store.semantic.put_vectors, ["hash:256"]
 
     def late(*arguments: Any) -> Any:
         if switches:
@@ -188,7 +188,7 @@ def test_indexing_goes_on_with_the_new_model_when_the_switch_happens_meanwhile(
                 other.switch(switches.pop())
         return put(*arguments)
 
-    monkeypatch.setattr(index.store, "put_vectors", late)
+    monkeypatch.setattr(type(index.store.semantic), "put_vectors", lambda _, *given: late(*given))
     index.add(Document("new", "a kingfisher"))
     assert held(index) == {"hash:256": (State.ACTIVE, CHUNKS + 1)}
     assert index.search("a kingfisher", mode="semantic")[0].document == "new"

@@ -75,7 +75,7 @@ class TestTune:
         tuned = tune(poor, read_beir(judged))
         assert (tuned.features.significant, tuned.fusion.significant) == (True, False)
         apply(poor, tuned)
-        assert index.store.setting("fusion") is None
+        assert index.store.registry.setting("fusion") is None
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.features == pytest.approx(tuned.features.choice.shares(), abs=1e-6)
             trail = again.search("word3 topic4", rerank="features")[0].because("rerank:features")
@@ -148,13 +148,13 @@ class TestCommand:
         done = command(judged, "--dry-run")
         assert done.returncode == 0, done.stderr
         assert "nothing changed" in done.stdout
-        assert index.store.setting("fusion") is None
+        assert index.store.registry.setting("fusion") is None
 
     def test_a_setting_that_cannot_be_used_is_told_and_can_be_removed(
         self, command, index: Index, judged: Path
     ) -> None:
-        index.store.set("fusion", '{"name": "none"}')
-        index.store.set("features", '{"none": 1}')
+        index.store.registry.set("fusion", '{"name": "none"}')
+        index.store.registry.set("features", '{"none": 1}')
         done = command(judged)
         assert (done.returncode, "rifflux tune --reset" in done.stderr) == (2, True)
         assert command("--reset").returncode == 0

@@ -38,7 +38,7 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
     (folder / "a.md").write_text(f"# {word}\n\nThe {word} flies.\n")
     note = Document("note", f"a note on the {word}", tags=(Tag("s", word),), links=(Link("a.md"),))
     mine.add(folder, note)
-    mine.store.keep_records("documents", "note", {"source": word})
+    mine.store.catalog.keep_records("documents", "note", {"source": word})
     mine.judge(f"where is the {word}", "note")
     mine.note("click", f"where is the {word}", "note", user=user)
     mine.declare_facets(word)
@@ -47,9 +47,9 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
         mine.conversations.put(Thread(Conversation("talk", word), (message,)), embed=True)
         mine.memories.add(f"likes the {word}")
         mine.memories.search(word)
-        Accounts(index.store.register).create(user, label=word)
-        Ledger(index.store.register, seconds=0).note(user, word, "model", 7)
-        Diary(index.store.register, seconds=0).note(user, word)
+        Accounts(index.store.registry).create(user, label=word)
+        Ledger(index.store.registry, seconds=0).note(user, word, "model", 7)
+        Diary(index.store.registry, seconds=0).note(user, word)
 
 
 def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:

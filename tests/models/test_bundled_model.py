@@ -4,6 +4,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,9 +17,19 @@ from tokenizers import Tokenizer
 from rifflux.models import Embedder, load_embedder
 from rifflux.models.onnx import OnnxEmbedder
 from rifflux.models.registry import BUNDLED
+from rifflux.models.tokenizer import load_tokenizer
 from tests.support.exploring import examples
 
 HERE = Path(__file__).parent
+#: Both tokenizers have the same tables for characters that Unicode has always had, and never moved.
+OLD = st.characters(exclude_categories=["Cs", "Cn"]).filter(
+    lambda each: unicodedata.category(each) == unicodedata.ucd_3_2_0.category(each)
+)
+ODD = st.one_of(
+    st.text(OLD, max_size=12),
+    st.sampled_from(["[CLS]", "[MASK]", "[SEP", "]", " ", "\n", "\t", "\x0b", "\x1c", "\x85", "\u2028"]),
+    st.sampled_from(["\u0301", "İ", "ß", "ﬁ", "文", "한", "😀", "\u200b", "\xa0", "\xad", "can't", "x" * 101]),
+)
 TEXTS: list[str] = json.loads((HERE / "minilm_texts.json").read_text("utf-8"))
 
 
@@ -32,6 +43,14 @@ def tokenizer() -> Tokenizer:
     tokenizer = Tokenizer.from_file(str(BUNDLED / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    return tokenizer
+
+
+@pytest.fixture(scope="module")
+def cutting() -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(BUNDLED / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(16)
     return tokenizer
 
 
@@ -157,17 +176,26 @@ class TestCounts:
             assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
 
     @examples(500)
-    @given(
-        st.lists(
-            st.one_of(
-                st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
-                st.sampled_from(["[CLS]", "[MASK]", "[SEP", "]", " ", "\n", "\t", "\x0b", "\x1c", "\x85", "\u2028"]),
-                st.sampled_from(
-                    ["\u0301", "İ", "ß", "ﬁ", "文", "한", "😀", "\u200b", "\xa0", "\xad", "can't", "x" * 101]
-                ),
-            ),
-            max_size=12,
-        ).map("".join)
-    )
+    @given(st.lists(ODD, max_size=12).map("".join))
     def test_are_those_of_the_tokenizer_whatever_the_text(self, embedder, tokenizer, text):
         assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
+
+
+class TestTokens:
+    """Ours are those of the `tokenizers` package."""
+
+    @examples(500)
+    @given(st.lists(ODD, max_size=12).map("".join), st.none() | st.lists(ODD, max_size=12).map(" ".join))
+    def test_of_any_text_or_pair(self, cutting, text, pair):
+        found = load_tokenizer(BUNDLED / "tokenizer.json", 16).encode(text, pair)
+        expected = cutting.encode(text, pair)
+        assert found.ids == expected.ids
+        assert found.type_ids == expected.type_ids
+        assert found.special_tokens_mask == expected.special_tokens_mask
+        assert found.attention_mask == expected.attention_mask
+
+    @pytest.mark.parametrize("lengths", [(3, 9), (9, 3), (20, 30), (30, 20), (20, 20), (1, 40), (40, 1), (0, 40)])
+    def test_of_pairs_that_are_too_long(self, cutting, lengths):
+        text, pair = ("heron " * length for length in lengths)
+        found = load_tokenizer(BUNDLED / "tokenizer.json", 16).encode(text, pair)
+        assert (found.ids, found.type_ids) == (cutting.encode(text, pair).ids, cutting.encode(text, pair).type_ids)

@@ -2,13 +2,14 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx import TensorProto
 
-from rifflux.errors import ModelError
+from rifflux.errors import MissingExtra, ModelError
 from rifflux.models import load_embedder
 from rifflux.models.onnx import OnnxEmbedder
 from tests.support.tiny_model import make_folder
@@ -142,6 +143,12 @@ class TestBrokenFolders:
         (folder / "tokenizer.json").unlink()
         with pytest.raises(ModelError, match=r"no tokenizer\.json"):
             load_embedder(str(folder))
+
+    def test_with_a_tokenizer_that_needs_its_package(self, tmp_path, monkeypatch):
+        embedder = load_embedder(str(make_folder(tmp_path)))
+        monkeypatch.setitem(sys.modules, "tokenizers", None)
+        with pytest.raises(MissingExtra, match=r"not in WordPiece: pip install 'rifflux\[tokenizers\]'"):
+            embedder.embed_query("red")
 
     @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
     def test_with_a_damaged_file(self, tmp_path, name):

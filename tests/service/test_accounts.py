@@ -12,7 +12,7 @@ from rifflux.store import open_store
 @pytest.fixture
 def accounts(tmp_path):
     store = open_store(tmp_path / "index.db")
-    yield Accounts(store.register)
+    yield Accounts(store.registry)
     store.close()
 
 

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 from rifflux.index import open_index
 from rifflux.service.analytics import Day, Diary, digest_of, online
-from rifflux.store import Store, open_store
-from rifflux.store.base import Event
-from rifflux.store.registry import Question, Reaction
+from rifflux.store import Event, Question, Reaction, Store, open_store
 from tests.support.server import serving
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
@@ -107,23 +105,23 @@ class TestDiary:
         store.close()
 
     def test_keeps_no_words(self, store: Store, tmp_path: Path) -> None:
-        diary = Diary(store.register)
+        diary = Diary(store.registry)
         diary.note("ann", "zyzzyva maintenance")
         assert [day.questions for day in diary.days()] == [1]
         store.close()
         assert not any(b"zyzzyva" in file.read_bytes() for file in tmp_path.iterdir())
 
     def test_feedback_of_one_user_is_not_for_anothers_question(self, store: Store) -> None:
-        diary = Diary(store.register, now=lambda: NOON)
+        diary = Diary(store.registry, now=lambda: NOON)
         diary.note("ann", "cache")
-        store.of("bob").record(Event("click", "cache", "c", "a", time=NOON + 1))
+        store.of("bob").registry.record(Event("click", "cache", "c", "a", time=NOON + 1))
         assert diary.days() == [Day("2026-03-01", 1, unmatched=1)]
-        store.of("ann").record(Event("click", "cache", "c", "a", time=NOON + 1))
+        store.of("ann").registry.record(Event("click", "cache", "c", "a", time=NOON + 1))
         assert diary.days() == [Day("2026-03-01", 1, clicked=1, unmatched=1)]
 
     def test_a_span_of_days_is_told_and_old_questions_are_forgotten(self, store: Store) -> None:
         clock = NOON
-        diary = Diary(store.register, now=lambda: clock)
+        diary = Diary(store.registry, now=lambda: clock)
         for day in range(3):
             clock = NOON + day * DAY
             diary.note("ann", "cache")

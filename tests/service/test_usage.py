@@ -14,7 +14,7 @@ from rifflux.store import open_store
 @pytest.fixture
 def register():
     store = open_store(":memory:")
-    yield store.register
+    yield store.registry
     store.close()
 
 

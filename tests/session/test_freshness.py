@@ -108,8 +108,13 @@ def test_of_many_files_some_are_looked_at_and_the_rest_is_reckoned(
     assert 20 < found.sampled_files <= module.FEW
     assert 30 < found.changed_files < 270
     assert (found.note or "").startswith("about ")
-    assert len(index.store.some_files(10)[1]) <= 10
-    assert index.store.some_files(1000)[0] == len(index.store.some_files(1000)[1]) == index.status().files == 303
+    assert len(index.store.catalog.some_files(10)[1]) <= 10
+    assert (
+        index.store.catalog.some_files(1000)[0]
+        == len(index.store.catalog.some_files(1000)[1])
+        == index.status().files
+        == 303
+    )
     assert index.status().freshness.changed_files == 150  # type: ignore[union-attr]
 
 
@@ -123,7 +128,7 @@ def test_how_many_files_others_have_does_not_show_in_the_sample(index: Index, fo
     for number in range(100):
         (many / f"{number}.txt").write_text(f"Egret {number}.")
     bob.add(many, embed=False)
-    total, sampled = ann.store.some_files(10)
+    total, sampled = ann.store.catalog.some_files(10)
     assert (total, len(sampled)) == (23, 10)
     assert {root for root, _ in sampled} == {str(folder)}
 

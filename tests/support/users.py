@@ -40,7 +40,7 @@ def ids_of(index: Index) -> list[str]:
     return [
         hit.chunk_id
         for store in index.store.views()
-        for name in store.collections()
-        for row in store.in_order(name)
-        for hit in store.chunks_of(name, row.key)
+        for name in store.catalog.collections()
+        for row in store.catalog.in_order(name)
+        for hit in store.catalog.chunks_of(name, row.key)
     ]

@@ -51,11 +51,11 @@ class Engine:
     def _give(self, vectors):
         self.index._use_model()
         store = self.index.store
-        rows = store._engine.rows(_CHUNKS)
+        rows = store.view.engine.rows(_CHUNKS)
         self.places = {id: int(key) for id, _, key in rows}
         for start in range(0, len(rows), BATCH):
             ids, hashes, keys = zip(*rows[start : start + BATCH], strict=True)
-            store.put_vectors(ids, hashes, vectors[[int(key) for key in keys]])
+            store.semantic.put_vectors(ids, hashes, vectors[[int(key) for key in keys]])
 
     def hybrid(self, text, vector, k):
         self.given.asked = vector
@@ -63,5 +63,5 @@ class Engine:
 
     def nearest(self, vector, k):
         # A search by meaning leaves near-duplicates out; what is compared is the search for vectors alone.
-        found = self.index.store.nearest(Query("", vector=vector), k)
+        found = self.index.store.semantic.nearest(Query("", vector=vector), k)
         return list(dict.fromkeys(self.places[id] for id in found.ids.tolist()))

@@ -30,7 +30,7 @@ from rifflux.retrieve.channels import LEXICAL
 from rifflux.session.arguments import HYBRID
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Asking
-from rifflux.store.base import DocumentChange
+from rifflux.store import DocumentChange
 from rifflux.types import Document, Failure, Filter, Hit, Progress
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Conversations:
         conversation = Conversation(id or secrets.token_hex(8), title, project, archived, created_at or _now())
         checked_conversation(conversation)
         with self._store.transaction():
-            if self._store.document(CONVERSATIONS, conversation.id):
+            if self._store.catalog.document(CONVERSATIONS, conversation.id):
                 raise InvalidArgument(
                     f"there is a conversation {conversation.id!r} already: edit it, or leave out its id"
                 )
@@ -104,39 +104,39 @@ class Conversations:
         """Delete a conversation with all its messages; returns how many it had. Raises `NotFound`."""
         with self._store.transaction():
             self.get(id)
-            removed = self._store.remove(id, [row.key for row in self._store.in_order(id)])
-            self._store.remove(CONVERSATIONS, [id])
+            removed = self._store.catalog.remove(id, [row.key for row in self._store.catalog.in_order(id)])
+            self._store.catalog.remove(CONVERSATIONS, [id])
         return removed
 
     def get(self, id: str) -> Conversation:
         """A conversation. Raises `NotFound`."""
-        return conversation_of(self._row(id), self._store.collections().get(id, 0))
+        return conversation_of(self._row(id), self._store.catalog.collections().get(id, 0))
 
     def _row(self, id: str) -> Document:
-        row = self._store.document(CONVERSATIONS, id)
+        row = self._store.catalog.document(CONVERSATIONS, id)
         if row is None:
             raise NotFound(f"no conversation {id!r}: take an id from the list of conversations, or from a search")
         return row
 
     def list(self, *, project: str | None = None, archived: bool | None = None) -> list[Conversation]:
         """All conversations by their date, or those of a project, or those that are (not) archived."""
-        counts = self._store.collections()
-        found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.in_order(CONVERSATIONS)]
+        counts = self._store.catalog.collections()
+        found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.catalog.in_order(CONVERSATIONS)]
         return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]
 
     def _put(self, row: Document) -> None:
-        self._store.put(CONVERSATIONS, DocumentChange(row, row.key, ()))
+        self._store.catalog.put(CONVERSATIONS, DocumentChange(row, row.key, ()))
 
     # Messages
 
     def messages(self, conversation_id: str) -> Sequence[Message]:
         """The messages of a conversation in their order. Raises `NotFound`."""
         self.get(conversation_id)
-        return [message_of(row, conversation_id) for row in self._store.in_order(conversation_id)]
+        return [message_of(row, conversation_id) for row in self._store.catalog.in_order(conversation_id)]
 
     def message(self, conversation_id: str, id: str) -> Message:
         """A message. Raises `NotFound`."""
-        row = self._store.document(conversation_id, id) if conversation_id != CONVERSATIONS else None
+        row = self._store.catalog.document(conversation_id, id) if conversation_id != CONVERSATIONS else None
         if row is None:
             raise NotFound(f"no message {id!r} in a conversation {conversation_id!r}: take its id from a search")
         return message_of(row, conversation_id)
@@ -161,7 +161,7 @@ class Conversations:
         message = checked_message(Message(id, conversation_id, text, role, speaker, created_at, source))
         with self._store.transaction():
             conversation = self.get(conversation_id)
-            if self._store.document(conversation_id, id):
+            if self._store.catalog.document(conversation_id, id):
                 raise InvalidArgument(f"there is a message {id!r} already: edit it, or leave out the id")
             stored = self._writer().put(conversation, [message], as_edited)
         self._embed(stored.changes, embed)
@@ -258,7 +258,7 @@ class Conversations:
         conversation = replace(checked_conversation(thread.conversation), messages=0)
         messages = [checked_message(message) for message in thread.messages]
         with self._store.transaction():
-            known = self._store.document(CONVERSATIONS, conversation.id)
+            known = self._store.catalog.document(CONVERSATIONS, conversation.id)
             row = conversation_row(conversation)
             if known:
                 row = merge(conversation_row(_completed(conversation, conversation_of(known))), known)
@@ -324,7 +324,7 @@ class Conversations:
 
     def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:
         """A found message with its neighbours; None if it was deleted meanwhile."""
-        rows = self._store.in_order(hit.collection, hit.document, before=neighbours, after=neighbours)
+        rows = self._store.catalog.in_order(hit.collection, hit.document, before=neighbours, after=neighbours)
         turns = [message_of(row, hit.collection) for row in rows]
         place = next((place for place, turn in enumerate(turns) if turn.id == hit.document), None)
         if place is None:

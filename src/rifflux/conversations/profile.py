@@ -3,7 +3,7 @@
 from rifflux.ingest.chunking.chunker import Chunker
 from rifflux.retrieve.steps.diversity import DOCUMENT, Diversity
 from rifflux.session.profile import Profile
-from rifflux.store.base import FieldWeights
+from rifflux.store import FieldWeights
 
 __all__ = ["CONVERSATIONS", "pool_of_forty"]
 

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from rifflux.ingest.chunking.chunker import Chunker, chunk_id
 from rifflux.ingest.prepare import identity_of
 from rifflux.ingest.read.plain import plain_blocks
-from rifflux.store.base import AnalyzedChunk, DocumentChange
+from rifflux.store import AnalyzedChunk, DocumentChange
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.dates import parse_time, timestamp
 from rifflux.types import Chunk, Document

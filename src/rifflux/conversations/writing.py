@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rifflux.conversations.model import Conversation, Message, as_given, message_row, retitled, was_added
 from rifflux.conversations.windows import Turns
-from rifflux.store.base import DocumentChange, Placed, Store
+from rifflux.store import DocumentChange, Placed, Store
 from rifflux.text.dates import timestamp
 from rifflux.types import Document
 
@@ -46,7 +46,7 @@ class Writer:
         fresh = {key: row for key, row in rows.items() if known.get(key) != row}
         changed = [key for key in fresh if key in known]
         stored = Stored(len(fresh) - len(changed), len(changed), len(rows) - len(fresh))
-        if not known and not self.store.in_order(conversation.id)[:1]:
+        if not known and not self.store.catalog.in_order(conversation.id)[:1]:
             stored.changes = self._put_first(conversation.id, list(fresh.values()))
         elif fresh:
             moved = [key for key in changed if known[key].created_at != fresh[key].created_at]
@@ -56,12 +56,12 @@ class Writer:
     def remove(self, conversation_id: str, key: str) -> list[DocumentChange]:
         """Remove a message; those around it close ranks."""
         left = self._felt(conversation_id, [key])
-        self.store.remove(conversation_id, [key])
+        self.store.catalog.remove(conversation_id, [key])
         return self._rewrite(conversation_id, [each for each in left if each != key])
 
     def keep(self, conversation_id: str, keys: Container[str]) -> int:
         """Remove all messages but these and those that the user added; returns how many went."""
-        rows = self.store.in_order(conversation_id)
+        rows = self.store.catalog.in_order(conversation_id)
         gone = [row.key for row in rows if row.key not in keys and not was_added(row)]
         for key in gone:
             self.remove(conversation_id, key)
@@ -69,7 +69,7 @@ class Writer:
 
     def retitle(self, conversation: Conversation) -> None:
         """Let all messages of a conversation know what it is called now, and whether it is archived."""
-        rows = [retitled(row, conversation) for row in self.store.in_order(conversation.id)]
+        rows = [retitled(row, conversation) for row in self.store.catalog.in_order(conversation.id)]
         self._store(conversation.id, [self.turns(conversation.id, rows, place) for place in range(len(rows))])
 
     def _put_first(self, conversation_id: str, rows: list[Document]) -> list[DocumentChange]:
@@ -83,7 +83,7 @@ class Writer:
     ) -> list[DocumentChange]:
         """Store messages among others. What has another date goes first, and then comes as a new one."""
         left = self._felt(conversation_id, moved) if moved else []
-        self.store.remove(conversation_id, moved)
+        self.store.catalog.remove(conversation_id, moved)
         new = [row for key, row in fresh.items() if key not in known or key in moved]
         # Without chunks at first: the store says where they stand.
         self._store(conversation_id, [DocumentChange(row, f"{conversation_id}/{row.key}", ()) for row in new])
@@ -104,32 +104,32 @@ class Writer:
         return self._store(conversation_id, list(changes.values()))
 
     def _store(self, conversation_id: str, changes: list[DocumentChange]) -> list[DocumentChange]:
-        self.store.put_all(Placed(conversation_id, change) for change in changes)
+        self.store.catalog.put_all(Placed(conversation_id, change) for change in changes)
         return changes
 
     # Reading what is there
 
     def _known(self, conversation_id: str, keys: Sequence[str]) -> Mapping[str, Document]:
         if len(keys) <= FEW:
-            found = (self.store.document(conversation_id, key) for key in keys)
+            found = (self.store.catalog.document(conversation_id, key) for key in keys)
             return {row.key: row for row in found if row}
         wanted = set(keys)
-        return {row.key: row for row in self.store.in_order(conversation_id) if row.key in wanted}
+        return {row.key: row for row in self.store.catalog.in_order(conversation_id) if row.key in wanted}
 
     def _segments(self, conversation_id: str, keys: Sequence[str]) -> Iterable[list[Document]]:
         """Stretches of the conversation, each message of `keys` in one of them with all that its window needs."""
         if len(keys) > FEW * (1 + self.turns.window.reach):
-            return [self.store.in_order(conversation_id)]
+            return [self.store.catalog.in_order(conversation_id)]
         reach = self.turns.window.reach
-        return [self.store.in_order(conversation_id, key, before=reach, after=reach) for key in keys]
+        return [self.store.catalog.in_order(conversation_id, key, before=reach, after=reach) for key in keys]
 
     def _felt(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
         """The messages that have one of these in their window, these included."""
         before, after = self.turns.window.before, self.turns.window.after
         if len(keys) <= FEW:
-            stretches = (self.store.in_order(conversation_id, key, before=after, after=before) for key in keys)
+            stretches = (self.store.catalog.in_order(conversation_id, key, before=after, after=before) for key in keys)
             return list(dict.fromkeys(row.key for stretch in stretches for row in stretch))
-        order = [row.key for row in self.store.in_order(conversation_id)]
+        order = [row.key for row in self.store.catalog.in_order(conversation_id)]
         wanted = set(keys)
         felt = {
             near

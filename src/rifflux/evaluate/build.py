@@ -27,7 +27,7 @@ from rifflux.models.base import fingerprint_of
 from rifflux.retrieve.steps.rerank import RerankSettings
 from rifflux.session.profiles import Profile
 from rifflux.session.profiles import profile as find_profile
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.types import Progress
 
@@ -152,16 +152,16 @@ def _fill(index: Index, corpus: Path, relative: Path | None, *, embed: bool, pro
 
 def _carry_vectors(old: Store, new: Store) -> None:
     """Take over the vectors of equal texts: embedding is slow, and most changes to reading leave most texts alone."""
-    model = old.model()
+    model = old.semantic.model()
     if model is None:
         return
-    new.use_model(model)
-    for batch in new.pending(BATCH):
-        known = old.vectors_by_hash([chunk.hash for chunk in batch])
+    new.semantic.use_model(model)
+    for batch in new.semantic.pending(BATCH):
+        known = old.semantic.vectors_by_hash([chunk.hash for chunk in batch])
         held = [chunk for chunk in batch if chunk.hash in known]
         if held:
             vectors = np.stack([known[chunk.hash] for chunk in held])
-            new.put_vectors([chunk.id for chunk in held], [chunk.hash for chunk in held], vectors)
+            new.semantic.put_vectors([chunk.id for chunk in held], [chunk.hash for chunk in held], vectors)
 
 
 def _digest(path: Path) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from rifflux.errors import InvalidArgument
 from rifflux.evaluate.collection import Collection, Question
 from rifflux.index import Index
-from rifflux.store.base import JUDGEMENT
+from rifflux.store import JUDGEMENT
 from rifflux.types import Hit
 
 __all__ = ["read_feedback"]
@@ -20,10 +20,12 @@ def read_feedback(index: Index) -> Collection:
     relevant document, are left out. Raises `InvalidArgument` if nothing remains.
     """
     grades: dict[str, dict[str, int]] = {}
-    for event in index.store.events(JUDGEMENT):
+    for event in index.store.registry.events(JUDGEMENT):
         query = " ".join(event.query.split())
         grades.setdefault(query, {})[_qualified(event.collection, event.key)] = event.grade or 0
-    present = {document for graded in grades.values() for document in graded if index.store.find_documents(document)}
+    present = {
+        document for graded in grades.values() for document in graded if index.store.catalog.find_documents(document)
+    }
     questions = tuple(
         Question(f"q{number}", query, {document: grade for document, grade in graded.items() if document in present})
         for number, (query, graded) in enumerate(grades.items(), 1)

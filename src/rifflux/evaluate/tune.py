@@ -23,7 +23,7 @@ from rifflux.retrieve.fuse.stored import dump_fusion
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.steps.rerank.features import Weights
 from rifflux.retrieve.steps.rerank.stored import dump_weights
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Ids, Progress, Ranking, Scores
 
 __all__ = ["FEWEST", "SIGNIFICANT", "Fitted", "Tuned", "apply", "reset", "tune"]
@@ -104,9 +104,9 @@ def tune(
 def apply(index: Index, tuned: Tuned) -> None:
     """Make what is significant the index's own: whoever opens it searches so."""
     if tuned.fusion.significant:
-        index.store.set("fusion", dump_fusion(tuned.fusion.choice))
+        index.store.registry.set("fusion", dump_fusion(tuned.fusion.choice))
     if tuned.features.significant:
-        index.store.set("features", dump_weights(tuned.features.choice))
+        index.store.registry.set("features", dump_weights(tuned.features.choice))
 
 
 def reset(store: Store) -> bool:
@@ -114,15 +114,15 @@ def reset(store: Store) -> bool:
 
     Takes the store alone: an index tuned to what this version does not know cannot be opened.
     """
-    tuned = [name for name in ("fusion", "features") if store.setting(name)]
+    tuned = [name for name in ("fusion", "features") if store.registry.setting(name)]
     for name in tuned:
-        store.set(name, "")
+        store.registry.set(name, "")
     return bool(tuned)
 
 
 def _answerable(index: Index, collection: Collection) -> list[Question]:
     """The questions of which the index holds a relevant document."""
-    known = index.store.find_documents
+    known = index.store.catalog.find_documents
     kept = [
         question
         for question in collection.questions
@@ -178,7 +178,8 @@ def _ranked(index: Index, collection: Collection, question: Question, choices: S
     ]
     ids = np.unique(np.concatenate(orders))
     names = {
-        int(hit.chunk_id, 16): collection.identify(hit) for hit in index.store.hydrate(Ranking(ids, np.zeros(len(ids))))
+        int(hit.chunk_id, 16): collection.identify(hit)
+        for hit in index.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
     }
     for order in orders:
         yield list(dict.fromkeys(names[id] for id in order.tolist() if id in names))

@@ -10,7 +10,7 @@ from typing import Any
 from rifflux.evidence.pack import EvidencePack, Item, digest
 from rifflux.evidence.reference import Citing, Reference
 from rifflux.session.visible import closed_document
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Document, is_withheld
 
 __all__ = ["verify"]
@@ -35,7 +35,7 @@ def verify(pack: EvidencePack, citing: Citing, store: Store | None = None) -> li
         problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
     if store is None:
         return problems
-    documents = {place: store.document(*place) for place in dict.fromkeys(map(_place, pack.items))}
+    documents = {place: store.catalog.document(*place) for place in dict.fromkeys(map(_place, pack.items))}
     problems += [problem for item in pack.items for problem in _against(item, documents[_place(item)], citing, store)]
     return [*problems, *_miswritten(pack, citing, documents)]
 
@@ -80,7 +80,7 @@ def _against(item: Item, document: Document | None, citing: Citing, store: Store
     known = _facts_of(citing, closed_document(item.collection, document))
     if wrong := [name for name, value in known.items() if getattr(item, name) != value]:
         yield f"{_name(item)}: the index tells otherwise of the work's {', '.join(wrong)}"
-    chunk = store.chunk(item.chunk_id)
+    chunk = store.catalog.chunk(item.chunk_id)
     if chunk is None or (chunk.collection, chunk.document) != _place(item):
         yield f"{_name(item)}: the chunk {item.chunk_id} is not one of the work's"
     elif not withheld and (chunk.heading_path != item.heading_path or not _holds(chunk.span, item.span)):

@@ -17,10 +17,7 @@ from rifflux.session.embedding import DEFAULT_MODEL, CurrentEmbedder
 from rifflux.session.profiles import Profile
 from rifflux.session.profiles import profile as find_profile
 from rifflux.session.writing import Adding
-from rifflux.store import open_store
-from rifflux.store.base import Store
-from rifflux.store.generations import Generation
-from rifflux.store.mending import REVISION
+from rifflux.store import REVISION, Generation, Store, open_store
 from rifflux.text.analyzer import REVISIONS, analyzer
 from rifflux.types import Failure, Freshness, IndexReport, Scope
 
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from rifflux.models.workers import Workers
     from rifflux.retrieve.steps.rerank import RerankSettings
     from rifflux.session.policies import Policies
-    from rifflux.works.catalog import Library
+    from rifflux.works.catalog import WorksCatalog
     from rifflux.works.retrieval.retriever import Scholar
 
 __all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
@@ -113,25 +110,25 @@ _ANALYSIS = {"language": "english", "mathematics": "latex"}
 
 def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
     """The profile with the analysis that the index was built with: its terms were made so."""
-    if store.setting("language") is None:
+    if store.registry.setting("language") is None:
         if not store.read_only:
             for name in _ANALYSIS:
-                store.set(name, getattr(profile, name))
-            store.set(REVISION, str(REVISIONS[profile.mathematics]))
+                store.registry.set(name, getattr(profile, name))
+            store.registry.set(REVISION, str(REVISIONS[profile.mathematics]))
         return profile
-    known = {name: store.setting(name) or former for name, former in _ANALYSIS.items()}
+    known = {name: store.registry.setting(name) or former for name, former in _ANALYSIS.items()}
     for name, value in known.items():
         if explicit and getattr(profile, name) != value:
             raise InvalidArgument(
                 f"the index was built with {name}={value!r}, not {getattr(profile, name)!r}: open it with that, "
                 "or make a new one"
             )
-    facets, fusion = store.setting("facets"), store.setting("fusion")
+    facets, fusion = store.registry.setting("facets"), store.registry.setting("fusion")
     if fusion and not explicit:
         from rifflux.retrieve.fuse.stored import load_fusion
 
         profile = replace(profile, fusion=load_fusion(fusion))
-    if (weights := store.setting("features")) and not explicit:
+    if (weights := store.registry.setting("features")) and not explicit:
         from rifflux.retrieve.steps.rerank.stored import load_weights
 
         profile = replace(profile, features=load_weights(weights))
@@ -282,11 +279,11 @@ class Index(Adding):
         return Policies(self.store)
 
     @property
-    def works(self) -> Library:
+    def works(self) -> WorksCatalog:
         """The research works of the index: importing them, looking them up, and likely duplicates."""
-        from rifflux.works.catalog import Library
+        from rifflux.works.catalog import WorksCatalog
 
-        return Library(self.store, self._preparer, self.embed)
+        return WorksCatalog(self.store, self._preparer, self.embed)
 
     @property
     def retrieve(self) -> Scholar:
@@ -327,10 +324,10 @@ class Index(Adding):
 
     def status(self) -> Status:
         """What the index holds and how it is set up."""
-        counts, model = self.store.counts(), self.store.model()
+        counts, model = self.store.counts(), self.store.semantic.model()
         freshness = self._sampler.now()
-        roots = self.store.roots()
-        states = [(root, state) for root in roots for state in self.store.files(root).values() if state.problem]
+        roots = self.store.catalog.roots()
+        states = [(root, state) for root in roots for state in self.store.catalog.files(root).values() if state.problem]
         return Status(
             path=self.path,
             documents=counts["documents"],
@@ -358,5 +355,5 @@ class Index(Adding):
         for name in names:
             if not name.isidentifier():
                 raise InvalidArgument(f"{name!r} cannot be a facet: use letters, digits and underscores")
-        self.store.set("facets", ",".join(names))
+        self.store.registry.set("facets", ",".join(names))
         self.profile = replace(self.profile, facets=names)

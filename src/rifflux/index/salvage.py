@@ -8,8 +8,7 @@ from pathlib import Path
 from rifflux.errors import DamagedIndex, NotAnIndex, NotFound
 from rifflux.index import open_index
 from rifflux.session.maintenance import Repaired
-from rifflux.store import salvage_store
-from rifflux.store.base import Problem
+from rifflux.store import Problem, salvage_store
 from rifflux.types import Progress
 
 __all__ = ["diagnose", "repair"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 
 __all__ = ["EMBED", "READ", "SWITCH", "Turns"]
 
@@ -39,5 +39,5 @@ class Turns:
             self.waited_for.append(reason)
             _log.warning("%s: waiting for it to finish", reason)
 
-        with self.store.claim(task, tell) as mine:
+        with self.store.registry.claim(task, tell) as mine:
             yield mine

@@ -17,7 +17,7 @@ import numpy as np
 from rifflux.ingest.chunking.chunker import embedding_text
 from rifflux.models.base import Embedder
 from rifflux.models.cores import stand_back
-from rifflux.store.base import DocumentChange, Pending, Store
+from rifflux.store import DocumentChange, Pending, Store
 from rifflux.types import Progress, Vectors
 
 __all__ = ["embed_changes", "embed_pending"]
@@ -70,7 +70,7 @@ def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentCh
 
 def _windows(store: Store, fingerprint: str) -> Iterator[Sequence[Pending]]:
     """What waits, in batches of like length: no work is wasted on padding. The store takes them in any order."""
-    for window in store.pending(WINDOW, fingerprint):
+    for window in store.semantic.pending(WINDOW, fingerprint):
         yield from _batches(sorted(window, key=lambda chunk: len(chunk.text)))
 
 
@@ -121,7 +121,7 @@ class _Run:
 
     def start(self, chunks: Sequence[Pending]) -> _Batch:
         """Set the model to work on those texts of a batch that are new to the index and to the run."""
-        stored = self.store.vectors_by_hash([chunk.hash for chunk in chunks], self.embedder.fingerprint)
+        stored = self.store.semantic.vectors_by_hash([chunk.hash for chunk in chunks], self.embedder.fingerprint)
         new: dict[int, str] = {}
         same: dict[int, int] = {}
         if len(self.seen) >= REMEMBERED:
@@ -149,7 +149,7 @@ class _Run:
         """Store the vectors of a batch once they are there; returns how many chunks got one."""
         vectors = dict(batch.stored) | dict(zip(batch.embedded, batch.vectors.result(), strict=True))
         elsewhere = [first for first in batch.same.values() if first not in vectors]
-        vectors |= self.store.vectors_by_hash(elsewhere, self.embedder.fingerprint) if elsewhere else {}
+        vectors |= self.store.semantic.vectors_by_hash(elsewhere, self.embedder.fingerprint) if elsewhere else {}
         found = [(chunk, vectors.get(batch.same.get(chunk.hash, chunk.hash))) for chunk in batch.chunks]
         # Without a vector is only what equals a text that was removed meanwhile: the next run sees to it.
         ready = [(chunk, vector) for chunk, vector in found if vector is not None]
@@ -157,7 +157,7 @@ class _Run:
             return 0
         stacked = np.stack([vector for _, vector in ready])
         ids, hashes = [chunk.id for chunk, _ in ready], [chunk.hash for chunk, _ in ready]
-        return self.store.put_vectors(ids, hashes, stacked, self.embedder.fingerprint)
+        return self.store.semantic.put_vectors(ids, hashes, stacked, self.embedder.fingerprint)
 
 
 def _text(chunk: Pending) -> str:

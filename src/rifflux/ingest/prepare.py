@@ -9,8 +9,7 @@ from hashlib import blake2b
 
 from rifflux.ingest.chunking.chunker import Chunker, chunk_id, embedding_text
 from rifflux.ingest.kind import guess_kind
-from rifflux.store.base import AnalyzedChunk, DocumentChange
-from rifflux.store.mending import NAMING, Analysis, StoredChunk
+from rifflux.store import NAMING, Analysis, AnalyzedChunk, DocumentChange, StoredChunk
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Block, Chunk, Document
 

@@ -13,7 +13,7 @@ from rifflux.ingest.parallel.lines import Assembled, jobs_of
 from rifflux.ingest.parallel.runner import Reading
 from rifflux.ingest.walk.find import Finder, Found, Skipped
 from rifflux.ingest.write import Writer
-from rifflux.store.base import FileState, Store
+from rifflux.store import FileState, Store
 from rifflux.types import Failure, Progress
 
 __all__ = ["Sync", "Tally", "Target", "targets"]
@@ -84,7 +84,7 @@ class Sync:
 
     def __call__(self, target: Target, tally: Tally, progress: Progress | None = None) -> None:
         """Bring one target up to date, counting in `tally`."""
-        known = self.store.files(str(target.root), below=target.below)
+        known = self.store.catalog.files(str(target.root), below=target.below)
         items = self._items(target)
         due = [item for item in items if self._is_due(item, target, known, tally)]
         self._store(target, due, known, tally, progress)
@@ -145,7 +145,7 @@ class Sync:
         unseen = tuple(path for path in kept if path.endswith("/"))
         gone = [path for path in known if path not in kept and not path.startswith(unseen)]
         if gone:
-            self.store.remove_files(str(target.root), gone)
+            self.store.catalog.remove_files(str(target.root), gone)
         return len(gone)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from rifflux.ingest.parallel.job import FileChange
-from rifflux.store.base import Placed, Store
+from rifflux.store import Placed, Store
 
 __all__ = ["Writer"]
 
@@ -50,8 +50,8 @@ class Writer:
         if waiting:
             with self.store.transaction():
                 for change in waiting:
-                    self.store.put_file(self.root, change.state, change.keep)
-                self.store.put_all(placed for change in waiting for placed in self._placed(change))
+                    self.store.catalog.put_file(self.root, change.state, change.keep)
+                self.store.catalog.put_all(placed for change in waiting for placed in self._placed(change))
 
     def _placed(self, change: FileChange) -> Iterator[Placed]:
         for collection, document in change.documents:

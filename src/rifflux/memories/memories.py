@@ -196,7 +196,7 @@ class Memories:
         if not candidates:
             return None
         ids = np.array([int(hit.chunk_id, 16) for hit in candidates], np.int64)
-        vectors = asking.store.vectors_of(ids)
+        vectors = asking.store.semantic.vectors_of(ids)
         vector = self._vector(memory.content) if vectors else None
         for id, hit in zip(ids.tolist(), candidates, strict=True):
             near = vector is not None and id in vectors and float(vectors[id] @ vector) >= self.rules.same_cosine
@@ -243,12 +243,12 @@ class Memories:
             query, top_k=limit, filter=self._in_force(category), rerank=chosen or self._recall()
         )
         memories = tuple((self._memory(hit), hit) for hit in found)
-        self._asking.store.note_uses(MEMORIES, [memory.id for memory, _ in memories], self._now())
+        self._asking.store.catalog.note_uses(MEMORIES, [memory.id for memory, _ in memories], self._now())
         return Recalled(memories, found.trace)
 
     def _recall(self) -> Rerank:
         def uses(hits: Sequence[Hit]) -> Sequence[int]:
-            known = self._asking.store.uses(MEMORIES, [hit.document for hit in hits])
+            known = self._asking.store.catalog.uses(MEMORIES, [hit.document for hit in hits])
             return [known.get(hit.document, (0, 0.0))[0] for hit in hits]
 
         return Rerank(Recall(self._asking.resources, uses, now=self._now))
@@ -264,7 +264,7 @@ class Memories:
 
     def get(self, id: str) -> Memory:
         """A memory by its id, in force or not. Raises `NotFound`."""
-        document = self._asking.store.document(MEMORIES, id)
+        document = self._asking.store.catalog.document(MEMORIES, id)
         if document is None:
             raise NotFound(f"no memory {id!r}: take an id from 'rifflux memories list'")
         return self._with_uses(_memory(document.key, document.text, document.metadata))
@@ -272,7 +272,7 @@ class Memories:
     def all(self, *, category: str | None = None, everything: bool = False) -> list[Memory]:
         """The memories in force, the newest first; `everything` lists the others too."""
         filter = Filter(kinds=(KIND,), metadata={"category": category} if category else {})
-        documents = self._asking.store.documents(MEMORIES, filter if everything else self._in_force(category))
+        documents = self._asking.store.catalog.documents(MEMORIES, filter if everything else self._in_force(category))
         found = [_memory(each.key, each.text, each.metadata) for each in documents]
         return sorted(map(self._with_uses, found), key=lambda memory: (-memory.created_at, memory.id))
 
@@ -285,20 +285,20 @@ class Memories:
         """Delete memories for good; returns how many. Raises `NotFound` before deleting any."""
         for id in ids:
             self.get(id)
-        return self._asking.store.remove(MEMORIES, ids)
+        return self._asking.store.catalog.remove(MEMORIES, ids)
 
     def purge(self) -> int:
         """Delete what expired long enough ago; returns how many."""
         until = self._now() - self.rules.purge_after_days * _DAY
         old = Filter(kinds=(KIND,), bounds=(Bound("expires_at", most=until, missing=False),))
-        ids = [document.key for document in self._asking.store.documents(MEMORIES, old)]
-        return self._asking.store.remove(MEMORIES, ids) if ids else 0
+        ids = [document.key for document in self._asking.store.catalog.documents(MEMORIES, old)]
+        return self._asking.store.catalog.remove(MEMORIES, ids) if ids else 0
 
     def _memory(self, hit: Hit) -> Memory:
         return self._with_uses(_memory(hit.document, hit.content, hit.metadata))
 
     def _with_uses(self, memory: Memory) -> Memory:
-        uses, used_at = self._asking.store.uses(MEMORIES, [memory.id]).get(memory.id, (0, None))
+        uses, used_at = self._asking.store.catalog.uses(MEMORIES, [memory.id]).get(memory.id, (0, None))
         return replace(memory, uses=uses, used_at=used_at)
 
 

@@ -10,19 +10,16 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from rifflux.errors import MissingExtra, ModelError
-from rifflux.models.base import well_formed
 from rifflux.models.cores import available_cores
 from rifflux.models.folder import ModelSettings, read_folder
-from rifflux.models.onnx import INPUTS, INTEGERS, load_tokenizer, start_session
+from rifflux.models.onnx import INPUTS, INTEGERS, start_session
+from rifflux.models.tokenizer import Tokenizer, load_tokenizer
 from rifflux.types import Scores
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 __all__ = ["CrossEncoder", "FastembedCrossEncoder", "OnnxCrossEncoder", "load_cross_encoder"]
 
@@ -65,7 +62,7 @@ class OnnxCrossEncoder:
 
     def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
         """The model's logit for each passage."""
-        work = partial(self._score, *self._loaded, well_formed(question), deadline=deadline)
+        work = partial(self._score, *self._loaded, question, deadline=deadline)
         threads = max(1, min(self.threads or available_cores(), len(passages)))
         with ThreadPoolExecutor(threads, thread_name_prefix="cross-encoder") as pool:
             return np.fromiter(pool.map(work, passages), np.float64, len(passages))
@@ -73,7 +70,7 @@ class OnnxCrossEncoder:
     def _score(self, session: Any, tokenizer: Tokenizer, question: str, passage: str, deadline: float | None) -> float:
         if deadline is not None and time.perf_counter() > deadline:
             raise ModelError(f"{self.name} was not done in time: rerank fewer hits, or allow it more")
-        encoding = tokenizer.encode(question, well_formed(passage))
+        encoding = tokenizer.encode(question, passage)
         feed = {
             each.name: np.array([INPUTS[each.name](encoding)], INTEGERS[each.type]) for each in session.get_inputs()
         }

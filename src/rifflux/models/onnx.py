@@ -8,19 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.base import fingerprint_of, unit, well_formed
+from rifflux.models.base import fingerprint_of, unit
 from rifflux.models.cores import available_cores
 from rifflux.models.folder import ModelSettings, read_folder
-from rifflux.models.tokens import canonical_form, token_counter
+from rifflux.models.tokenizer import Tokenizer, load_tokenizer
+from rifflux.models.wordpiece import Encoding
 from rifflux.types import Vectors
-
-if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
 
 __all__ = ["OnnxEmbedder"]
 
@@ -34,7 +32,7 @@ POOL: dict[str, Callable[[Vectors], Vectors]] = {
     "last": lambda hidden: np.asarray(hidden[-1]),
 }
 INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-INPUTS: dict[str, Callable[[Encoding], list[int]]] = {
+INPUTS: dict[str, Callable[[Encoding], Sequence[int]]] = {
     "input_ids": lambda encoding: encoding.ids,
     "attention_mask": lambda encoding: encoding.attention_mask,
     "token_type_ids": lambda encoding: encoding.type_ids,
@@ -124,11 +122,11 @@ class OnnxEmbedder:
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the text has, without truncation, special tokens or prefixes."""
-        return self._counter(text)
+        return self._tokenizer.count(text)
 
     def canonical(self, text: str) -> str:
         """A text that the model cannot tell from this one, the same for many of those."""
-        return self._canonical(text)
+        return self._tokenizer.canonical(text)
 
     def _vector(self, text: str) -> Vectors:
         encoding = self._encode(text)
@@ -147,7 +145,7 @@ class OnnxEmbedder:
         return self._graph.hidden
 
     def _encode(self, text: str) -> Encoding:
-        return self._tokenizer.encode(well_formed(text))
+        return self._tokenizer.encode(text)
 
     def _each(self, work: Callable[[str], T], texts: Sequence[str]) -> Iterator[tuple[int, T]]:
         """The position and result of each text, longest first: no thread is left alone with a long one."""
@@ -168,14 +166,6 @@ class OnnxEmbedder:
     @property
     def _tokenizer(self) -> Tokenizer:
         return self._once("tokenizer", lambda: load_tokenizer(self.settings.tokenizer, self.max_tokens))
-
-    @property
-    def _counter(self) -> Callable[[str], int]:
-        return self._once("counter", lambda: token_counter(load_tokenizer(self.settings.tokenizer)))
-
-    @property
-    def _canonical(self) -> Callable[[str], str]:
-        return self._once("canonical", lambda: canonical_form(load_tokenizer(self.settings.tokenizer)))
 
     @cached_property
     def _loaded(self) -> dict[str, Any]:
@@ -259,19 +249,3 @@ def describe(session: Any, settings: ModelSettings) -> Graph:
 
 def _of_rank(rank: int, outputs: dict[str, Any]) -> str | None:
     return next((name for name, shape in outputs.items() if len(shape) == rank), None)
-
-
-def load_tokenizer(path: Path, max_tokens: int | None = None) -> Tokenizer:
-    """Read a tokenizer. Whatever padding and truncation its file asks for gives way to ours."""
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer: Tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the tokenizers package raises bare exceptions
-        raise ModelError(f"{path} can't be read ({error}): fetch or export the model again") from error
-    tokenizer.no_padding()
-    if max_tokens is None:
-        tokenizer.no_truncation()
-    else:
-        tokenizer.enable_truncation(max_tokens)
-    return tokenizer

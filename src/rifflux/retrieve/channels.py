@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rifflux.store.base import FieldWeights, Store
+from rifflux.store import FieldWeights, Store
 from rifflux.types import Ids, Query, Ranking
 
 __all__ = ["LEXICAL", "SEMANTIC", "Place", "Source", "Whole", "sources"]
@@ -23,8 +23,8 @@ SEMANTIC = "semantic"
 def sources(store: Store, weights: FieldWeights) -> Mapping[str, Source]:
     """The channels of a store by name: by words (BM25) and by meaning (cosine)."""
     return {
-        LEXICAL: lambda query: store.match(query, query.limit, weights),
-        SEMANTIC: lambda query: store.nearest(query, query.limit),
+        LEXICAL: lambda query: store.lexical.match(query, query.limit, weights),
+        SEMANTIC: lambda query: store.semantic.nearest(query, query.limit),
     }
 
 

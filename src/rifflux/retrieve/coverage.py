@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Clause, Ids, Query, Scores
 
 __all__ = ["StoreEvidence", "idf"]
@@ -41,14 +41,14 @@ class StoreEvidence:
         total = sum(weights.values())
         share = np.zeros(len(ids))
         for clause, weight in weights.items():
-            share += weight * np.isin(ids, self.store.holding(clause, ids))
+            share += weight * np.isin(ids, self.store.lexical.holding(clause, ids))
         return share / total if total else share
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         """The kind of each chunk's document; empty for a chunk that is gone."""
         wanted = ids.tolist()
         if not self._kinds.keys() >= set(wanted):
-            self._kinds.update({**dict.fromkeys(wanted, ""), **self.store.kinds(ids)})
+            self._kinds.update({**dict.fromkeys(wanted, ""), **self.store.catalog.kinds(ids)})
         return [self._kinds[id] for id in wanted]
 
     @property
@@ -59,7 +59,7 @@ class StoreEvidence:
     def _weights(self) -> Mapping[Clause, float]:
         clauses = list(dict.fromkeys((*self.query.clauses, *self.query.required)))
         single = [term for clause in clauses for term in clause]
-        frequencies, documents = self.store.document_frequencies(single), self.store.counts()["chunks"]
+        frequencies, documents = self.store.lexical.document_frequencies(single), self.store.counts()["chunks"]
         # A phrase is at most as frequent as its rarest word.
         return {
             clause: idf(documents, min((frequencies.get(term, 0) for term in clause), default=0)) for clause in clauses

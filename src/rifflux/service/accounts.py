@@ -13,7 +13,7 @@ from functools import partial
 
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.service.write_behind import Later
-from rifflux.store.registry import Erased, Register, Token
+from rifflux.store import Erased, Registry, Token
 
 __all__ = ["ADMIN", "ROLES", "USER", "Accounts"]
 
@@ -32,7 +32,7 @@ class Accounts:
     `later` writes when a token was last used: at once, or where nobody waits for it.
     """
 
-    register: Register
+    register: Registry
     now: Callable[[], float] = time.time
     later: Later = operator.call
 

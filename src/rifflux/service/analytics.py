@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 
 from rifflux.service.write_behind import Batch, Later
-from rifflux.store.registry import Question, Reaction, Register
+from rifflux.store import Question, Reaction, Registry
 
 __all__ = ["Day", "Diary", "online"]
 
@@ -129,7 +129,7 @@ class Diary:
 
     def __init__(
         self,
-        register: Register,
+        register: Registry,
         *,
         seconds: float = 1.0,
         now: Callable[[], float] = time.time,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from rifflux.errors import InvalidArgument
 from rifflux.service.write_behind import Batch, Later
-from rifflux.store.registry import Register, Spending, SpendingSum
+from rifflux.store import Registry, Spending, SpendingSum
 
 __all__ = ["Ledger", "Meter", "Prices", "month_start", "read_prices", "summed"]
 
@@ -60,7 +60,7 @@ class Ledger:
 
     def __init__(
         self,
-        register: Register,
+        register: Registry,
         prices: Prices | None = None,
         budget: float = math.inf,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -32,7 +32,7 @@ class CurrentEmbedder:
 
     def __call__(self) -> Embedder:
         """The embedder. Raises `ModelError` where it cannot be loaded."""
-        known = None if self._choice else self._store.model()
+        known = None if self._choice else self._store.semantic.model()
         wanted = known.fingerprint if known else None
         with self._lock:
             # Before the first vectors are stored there is nothing to follow, and what was loaded is what makes them.

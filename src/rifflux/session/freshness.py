@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rifflux.errors import RiffluxError
-from rifflux.store.base import FileState, Store
+from rifflux.store import FileState, Store
 from rifflux.types import Freshness
 
 __all__ = ["Sampler", "note_synced", "synced"]
@@ -57,7 +57,7 @@ class Sampler:
 
 def synced(store: Store) -> Mapping[str, float]:
     """When each root was last looked at as a whole, in seconds since 1970."""
-    known = store.setting(_SYNCED)
+    known = store.registry.setting(_SYNCED)
     return json.loads(known) if known else {}
 
 
@@ -65,11 +65,11 @@ def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
     """Note that roots are as they were at a moment."""
     if not store.read_only:
         known = {root: at for root, at in synced(store).items() if Path(root).exists()}
-        store.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
+        store.registry.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
 
 
 def _look(store: Store, number: int) -> Freshness:
-    total, sampled = store.some_files(number)
+    total, sampled = store.catalog.some_files(number)
     last = synced(store)
     missing = {root for root in {root for root, _ in sampled} if not Path(root).exists()}
     files = [(Path(root, state.path), root, state) for root, state in sampled if root not in missing]

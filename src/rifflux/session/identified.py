@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.text.schemes import parse_identifier
 from rifflux.text.titles import TITLE
 
@@ -18,5 +18,5 @@ def identified(store: Store, name: str) -> list[tuple[str, str]]:
     if parsed and parsed.scheme == TITLE:
         return []
     spellings = list(dict.fromkeys([name, *([str(parsed)] if parsed else [])]))
-    found = store.identified(spellings)
+    found = store.catalog.identified(spellings)
     return next((found[each] for each in spellings if each in found), [])

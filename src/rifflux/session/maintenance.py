@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.session.searching import Asking
-from rifflux.store.base import ModelInfo, Problem
-from rifflux.store.generations import Generation, State
+from rifflux.store import Generation, ModelInfo, Problem, State
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
-    from rifflux.store.registry import Erased
+    from rifflux.store import Erased
 
 __all__ = ["Copied", "Keeping", "Repaired", "Switched", "info_of"]
 
@@ -74,7 +73,7 @@ class Keeping(Asking):
 
     def _model_problems(self) -> list[Problem]:
         """Whether questions can be embedded as the chunks were."""
-        known = self.store.model()
+        known = self.store.semantic.model()
         if known is None:
             return []
         from rifflux.models import load_embedder
@@ -105,17 +104,17 @@ class Keeping(Asking):
 
         for owner, collection, key in documents:
             view = self.store.of(owner)
-            document = view.document(collection, key)
+            document = view.catalog.document(collection, key)
             if document:
                 prepare = Preparer(self.analyzer, self.profile.chunker, self.embedder.count_tokens, owner)
-                view.put(collection, prepare(collection, document, blocks_of(document), document.key))
+                view.catalog.put(collection, prepare(collection, document, blocks_of(document), document.key))
         return [f"{len(documents)} documents lacked chunks: made them of their text"] if documents else []
 
     def _make_vectors(self, progress: Progress | None) -> list[str]:
         """Embed what has no vector, where there are vectors at all and their model can be had."""
         from rifflux.ingest.embed import embed_pending
 
-        if self.store.model() is None:
+        if self.store.semantic.model() is None:
             return []
         try:
             embedded = sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
@@ -136,13 +135,13 @@ class Keeping(Asking):
 
     def models(self) -> list[Generation]:
         """The models whose vectors the index holds: the one in use first, then one that is built, then former ones."""
-        return self.store.generations.all()
+        return self.store.semantic.generations.all()
 
     def delete_user(self, user: str) -> Erased:
         """Delete all that is kept of a user, and tell what there was; see `Accounts.delete`. Raises `NotFound`."""
         from rifflux.service.accounts import Accounts
 
-        return Accounts(self.store.register).delete(user)
+        return Accounts(self.store.registry).delete(user)
 
     def switching(self) -> Generation | None:
         """The generation that is built at the moment, or whose building was interrupted."""
@@ -162,10 +161,14 @@ class Keeping(Asking):
         from rifflux.models import load_embedder
 
         start = time.perf_counter()
-        embedder, generations, turns = load_embedder(model, threads=threads), self.store.generations, Turns(self.store)
+        embedder, generations, turns = (
+            load_embedder(model, threads=threads),
+            self.store.semantic.generations,
+            Turns(self.store),
+        )
         embedded = 0
         with turns(SWITCH):
-            former = self.store.model()
+            former = self.store.semantic.model()
             if former is None or former.fingerprint != embedder.fingerprint:
                 generations.begin(info_of(embedder))
                 # What is added between the last vector and the switch needs another round.
@@ -183,7 +186,7 @@ class Keeping(Asking):
 
     def abort_switch(self) -> ModelInfo | None:
         """Give up building vectors of another model and drop those there are; returns the model, None if none was."""
-        ended = self.store.generations.abort()
+        ended = self.store.semantic.generations.abort()
         self._drop(None)
         return ended
 
@@ -194,13 +197,13 @@ class Keeping(Asking):
 
     def _tidy(self) -> bool:
         """Whether an interrupted switch to the model in use left something to do."""
-        self.store.generations.abort()
+        self.store.semantic.generations.abort()
         return any(each.state == State.RETIRED for each in self.models())
 
     def _drop(self, progress: Progress | None) -> int:
         total = sum(each.vectors for each in self.models() if each.state == State.RETIRED)
         dropped = 0
-        while some := self.store.generations.drop(DROPPED_AT_ONCE):
+        while some := self.store.semantic.generations.drop(DROPPED_AT_ONCE):
             dropped += some
             if progress:
                 progress("drop", dropped, total)

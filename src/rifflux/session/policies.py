@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rifflux.errors import InvalidArgument, OutOfScope
-from rifflux.store.base import Store
+from rifflux.store import Store
 
 __all__ = ["HYBRID_SEARCH", "POLICIES", "Policies", "Policy"]
 
@@ -42,7 +42,7 @@ class Policies:
     def get(self, name: str) -> bool:
         """Whether a policy is on. What another version wrote and this one cannot read counts as not set."""
         policy = _known(name)
-        return _WORDS.get(self.store.policy(_key(name)) or "", policy.default)
+        return _WORDS.get(self.store.registry.policy(_key(name)) or "", policy.default)
 
     def set(self, name: str, value: bool | str) -> None:
         """Turn a policy on or off, for everybody. Raises `OutOfScope` in a scope."""
@@ -52,7 +52,7 @@ class Policies:
             raise InvalidArgument(f"{name} is on or off, not {value!r}")
         if self.store.owner:
             raise OutOfScope(f"{name} is for everybody: only an administrator changes it, with 'rifflux config set'")
-        self.store.set(_key(name), "on" if wanted else "off")
+        self.store.registry.set(_key(name), "on" if wanted else "off")
 
     def all(self) -> dict[str, bool]:
         """Every policy by its name."""

@@ -10,7 +10,7 @@ from rifflux.ingest.chunking.chunker import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.session.visible import Visibility
-from rifflux.store.base import FieldWeights
+from rifflux.store import FieldWeights
 
 __all__ = ["Profile", "wide_pool"]
 

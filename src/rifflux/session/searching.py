@@ -27,8 +27,7 @@ from rifflux.session.arguments import (
 )
 from rifflux.session.freshness import Sampler
 from rifflux.session.profiles import Profile
-from rifflux.store.base import JUDGEMENT, PART, Event, Store
-from rifflux.store.mending import REVISION
+from rifflux.store import JUDGEMENT, PART, REVISION, Event, Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import (
     Clause,
@@ -95,7 +94,7 @@ class Asking:
     def outdated(self) -> list[str]:
         """What is to be told of an index whose terms another revision of the analyzer made."""
         revision = self.analyzer.revision
-        if revision == 1 or int(self.store.policy(REVISION) or 1) == revision:
+        if revision == 1 or int(self.store.registry.policy(REVISION) or 1) == revision:
             return []
         return ["the index was made by another version of the analyzer: run 'rifflux doctor --repair'"]
 
@@ -202,7 +201,7 @@ class Asking:
             {name: available[name] for name in channels},
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
             fuse,
-            self.store.hydrate,
+            self.store.catalog.hydrate,
             pool,
             StoreEvidence(self.store, asked),
             Anchors(self.store, self.analyzer) if self.profile.anchors and fuse and fuse.anchored else None,
@@ -226,7 +225,7 @@ class Asking:
     def classify(self, query: str) -> Understanding:
         """What sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
-        return classify(query, self.analyzer, self.store.document_frequencies, self.store.counts()["chunks"])
+        return classify(query, self.analyzer, self.store.lexical.document_frequencies, self.store.counts()["chunks"])
 
     def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding, list[str]]:
         """The query with what else to search for, what sort of question it is, and notes of what else."""
@@ -235,7 +234,9 @@ class Asking:
         if not self.profile.expand:
             return asked, understanding, []
         store = self.store
-        asked, notes = expand(asked, self.analyzer, store.document_frequencies, store.vocabulary, self._synonyms)
+        asked, notes = expand(
+            asked, self.analyzer, store.lexical.document_frequencies, store.lexical.vocabulary, self._synonyms
+        )
         return asked, understanding, notes
 
     def _anchors(self, understanding: Understanding) -> tuple[Clause, ...]:
@@ -263,9 +264,9 @@ class Asking:
         return Resources(
             self.analyzer,
             self._load,
-            self.store.document_frequencies,
+            self.store.lexical.document_frequencies,
             lambda: self.store.counts()["chunks"],
-            self.store.vectors_of,
+            self.store.semantic.vectors_of,
             self._reranking or RerankSettings(),
             self.profile.features,
         )
@@ -291,7 +292,7 @@ class Asking:
         if len(query.anchors) != 1 or query.specificity < 1:
             return False
         (anchor,) = query.anchors
-        return len(self.store.document_frequencies(anchor)) == len(set(anchor))
+        return len(self.store.lexical.document_frequencies(anchor)) == len(set(anchor))
 
     def _with_vector(self, query: Query, clock: Stopwatch) -> tuple[Query, list[str]]:
         """The query with its vector, and why there is none or not one for every chunk."""
@@ -315,7 +316,7 @@ class Asking:
 
     def _embed(self, text: str) -> tuple[Vectors | None, str]:
         """The vector of a text, and the fingerprint of the model it is by."""
-        known, embedder = self.store.model(), self.embedder
+        known, embedder = self.store.semantic.model(), self.embedder
         if known and known.fingerprint != embedder.fingerprint:
             raise ModelMismatch(
                 f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "
@@ -339,25 +340,25 @@ class Asking:
     def _chunk(self, id: str) -> Hit | None:
         """A chunk by its id; of a user's messages and memories too, which a search of everything finds."""
         views = self.store.views() if self.scope else (self.store,)
-        return next((hit for view in views if (hit := view.chunk(id))), None)
+        return next((hit for view in views if (hit := view.catalog.chunk(id))), None)
 
     def document(self, key: str) -> Document:
         """A document with its whole text, by key, path, absolute path or identifier. Raises `NotFound`."""
         collection, key = self._document_of(key)
-        document = self.store.document(collection, key)
+        document = self.store.catalog.document(collection, key)
         if document is None:
             raise NotFound(f"{key!r} was removed meanwhile: search again")
         return self.profile.visible.document(collection, document)
 
     def chunks(self, key: str) -> list[Hit]:
         """A document's chunks in reading order, by its key, path, absolute path or identifier. Raises `NotFound`."""
-        return list(self.profile.visible.hits(self.store.chunks_of(*self._document_of(key))))
+        return list(self.profile.visible.hits(self.store.catalog.chunks_of(*self._document_of(key))))
 
     def _document_of(self, key: str) -> tuple[str, str]:
         """The collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
         from rifflux.session.identified import identified
 
-        found = self.store.find_documents(key) or identified(self.store, key)
+        found = self.store.catalog.find_documents(key) or identified(self.store, key)
         if not found:
             raise NotFound(f"no chunk or document {key!r}: take an id or path from the results of a search")
         if len(found) > 1:
@@ -385,9 +386,9 @@ class Asking:
         from rifflux.retrieve.query.words import as_typed
 
         checked_search(query, top_k, None)
-        hit = self.store.chunk(document)
+        hit = self.store.catalog.chunk(document)
         name = (hit.collection, hit.document) if hit else self._document_of(document)
-        chunks = self.store.chunks_of(*name)
+        chunks = self.store.catalog.chunks_of(*name)
         plan = self._plan(query, top_k, mode, fusion, rerank, filter)
         stages = [*plan.pipeline.stages, *self.profile.diversity.stages(self.store)]
         plan = replace(plan, pipeline=replace(plan.pipeline, stages=stages))
@@ -421,5 +422,5 @@ class Asking:
         collection, key = (hit.collection, hit.document) if hit else self._document_of(document)
         who = user or (self.scope.user_id if self.scope else "")
         event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, who, time.time())
-        self.store.record(event)
+        self.store.registry.record(event)
         return event

@@ -14,7 +14,7 @@ from rifflux.errors import ModelError, NotFound
 from rifflux.session.arguments import checked_document, checked_path
 from rifflux.session.freshness import note_synced
 from rifflux.session.maintenance import Keeping, info_of
-from rifflux.store.base import DocumentChange, Placed
+from rifflux.store import DocumentChange, Placed
 from rifflux.types import Document, Failure, IndexReport, Progress
 
 if TYPE_CHECKING:
@@ -211,10 +211,10 @@ class Adding(Keeping):
 
         store = self.store
         wanted = {document.key: document for document in documents}.values()
-        changed = [each for each in wanted if force or not is_same(each, store.document(collection, each.key))]
+        changed = [each for each in wanted if force or not is_same(each, store.catalog.document(collection, each.key))]
         changes, prepared = list[DocumentChange](), self._prepared(collection, changed, processes)
         while group := list(islice(prepared, TOGETHER)):
-            store.put_all(Placed(collection, change) for change in group)
+            store.catalog.put_all(Placed(collection, change) for change in group)
             changes += group
         return changes
 
@@ -241,13 +241,13 @@ class Adding(Keeping):
         from rifflux.ingest.claims import EMBED
         from rifflux.ingest.embed import embed_changes, embed_pending
 
-        with turns(EMBED) if wait else self.store.claim(EMBED) as mine:
+        with turns(EMBED) if wait else self.store.registry.claim(EMBED) as mine:
             if mine:
                 return sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
             return embed_changes(self.store, self.embedder, changes)
 
     def _use_model(self) -> None:
-        self._again_if_switched(lambda: self.store.use_model(info_of(self.embedder)))
+        self._again_if_switched(lambda: self.store.semantic.use_model(info_of(self.embedder)))
 
     def _preparer(self) -> Preparer:
         from rifflux.ingest.prepare import Preparer
@@ -258,4 +258,4 @@ class Adding(Keeping):
         """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
         found = [self._document_of(key) for key in keys]
         with self.store.transaction():
-            return sum(self.store.remove(collection, [key]) for collection, key in found)
+            return sum(self.store.catalog.remove(collection, [key]) for collection, key in found)

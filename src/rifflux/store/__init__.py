@@ -1,4 +1,4 @@
-"""Where the index lives: the Store protocol and the engines that fulfil it."""
+"""Where the index lives: a store of four roles, their values, and the engines that offer them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,64 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
-from rifflux.store.base import Store
+from rifflux.store.catalog import LONGEST_NAME, AnalyzedChunk, Catalog, DocumentChange, Edge, FileState, Placed
+from rifflux.store.lexical import VARIANT, FieldWeights, Lexical
+from rifflux.store.mending import NAMING, REVISION, Analysis, Mended, Problem, StoredChunk
+from rifflux.store.registry import (
+    JUDGEMENT,
+    Erased,
+    Event,
+    Question,
+    Reaction,
+    Registry,
+    Spending,
+    SpendingSum,
+    Token,
+)
+from rifflux.store.semantic import Generation, Generations, ModelInfo, Pending, Semantic, State
+from rifflux.store.store import PART, Store
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.maintenance.salvage import Salvaged
 
-__all__ = ["STORES", "Store", "open_store", "salvage_store"]
+__all__ = [
+    "JUDGEMENT",
+    "LONGEST_NAME",
+    "NAMING",
+    "PART",
+    "REVISION",
+    "STORES",
+    "VARIANT",
+    "Analysis",
+    "AnalyzedChunk",
+    "Catalog",
+    "DocumentChange",
+    "Edge",
+    "Erased",
+    "Event",
+    "FieldWeights",
+    "FileState",
+    "Generation",
+    "Generations",
+    "Lexical",
+    "Mended",
+    "ModelInfo",
+    "Pending",
+    "Placed",
+    "Problem",
+    "Question",
+    "Reaction",
+    "Registry",
+    "Semantic",
+    "Spending",
+    "SpendingSum",
+    "State",
+    "Store",
+    "StoredChunk",
+    "Token",
+    "open_store",
+    "salvage_store",
+]
 
 #: Engine by URL scheme; a plain path is SQLite.
 STORES = {"sqlite": "rifflux.store.sqlite:SqliteStore"}

@@ -1,11 +1,11 @@
-"""What a store needs to check and mend itself: how a chunk's terms and its hash are made of what is stored."""
+"""Values to check and mend a store with: how a chunk's terms and hash are made of what is stored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["NAMING", "REVISION", "Analysis", "Mended", "StoredChunk"]
+__all__ = ["NAMING", "REVISION", "Analysis", "Mended", "Problem", "StoredChunk"]
 
 #: The schemes of identifiers that people type to find a document; its own key is one too.
 NAMING = ("arxiv", "doi", "tag")
@@ -45,3 +45,12 @@ class Mended:
 
     done: tuple[str, ...]
     incomplete: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something `doctor` found wrong, and what mends it. `unreadable` says that parts of the file cannot be read."""
+
+    what: str
+    cure: str
+    unreadable: bool = False

@@ -1,12 +1,34 @@
-"""What a store remembers of those who ask: their tokens, what their asking cost, when they asked. No user's content."""
+"""The registry: settings, events and claims of an owner; tokens, spendings and questions of the whole index."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Erased", "Question", "Reaction", "Register", "Spending", "SpendingSum", "Token"]
+__all__ = ["JUDGEMENT", "Erased", "Event", "Question", "Reaction", "Registry", "Spending", "SpendingSum", "Token"]
+
+#: The kind of event that says how well a document answers a query.
+JUDGEMENT = "judgement"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What somebody did with a document that a query found, such as judging it.
+
+    `chunk` is a public chunk id, empty where the whole document is meant; `grade` is 0 for irrelevant and grows with
+    relevance, None for a kind of event that has no grade; `time` is in seconds since 1970.
+    """
+
+    kind: str
+    query: str
+    collection: str
+    key: str
+    chunk: str = ""
+    grade: int | None = None
+    user: str = ""
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +109,40 @@ class Reaction:
     time: float
 
 
-class Register(Protocol):
-    """Tokens, spendings, questions. Only digests of secrets and of questions are ever given to it."""
+class Registry(Protocol):
+    """Settings, events, claims, and who may ask. `testing.RegistryContract` says the rest.
+
+    Tokens, spendings, questions and reactions are the whole index's: a named owner's view raises OutOfScope. Only
+    digests of secrets and of questions are ever given to it.
+    """
+
+    def setting(self, name: str) -> str | None:
+        """A setting's value, or None. Each owner has its own; those of the owner without a name are policies."""
+        ...
+
+    def policy(self, name: str) -> str | None:
+        """A setting of the whole index, which every owner may read; None where it is not set."""
+        ...
+
+    def set(self, name: str, value: str, *, content: bool = True) -> None:
+        """Store a setting; without `content`, one that changes nothing of what is found."""
+        ...
+
+    def record(self, event: Event) -> None:
+        """Append an event to the record; its document need not exist."""
+        ...
+
+    def events(self, kind: str | None = None) -> list[Event]:
+        """The recorded events of a kind, or all, in the order of recording."""
+        ...
+
+    def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
+        """Have a task to oneself, such as `embed`, until the block or the process ends.
+
+        If another process has it, `waiting` is told which and it is waited for; without `waiting`, the block gets
+        False at once. Nothing else is kept out by it.
+        """
+        ...
 
     def put_token(self, token: Token, digest: bytes) -> None:
         """Remember a new token by the digest of its secret."""

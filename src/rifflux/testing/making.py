@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from rifflux.store.base import AnalyzedChunk, DocumentChange, FieldWeights, ModelInfo
+from rifflux.store import AnalyzedChunk, DocumentChange, FieldWeights, ModelInfo
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Vectors
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rifflux.errors import OutOfScope
-from rifflux.store.base import Event, FileState, Placed, Store
+from rifflux.store import Catalog, Event, FileState, Lexical, Placed, Registry, Semantic, Store, Token
 from rifflux.testing.making import MODEL, WEIGHTS, change, vector_of, words
 from rifflux.types import Filter, Identifier, Ids, Link, Query, Ranking, Tag
 
@@ -21,58 +22,78 @@ _KEYS = ("a", "b", "a.txt", "/root/a.txt")
 #: Every method that reads, asked with everybody's ids and keys. A new one belongs here, or among those below.
 _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "owner": lambda store, ids: store.owner,
-    "match": lambda store, ids: [_listed(store.match(query, 50, WEIGHTS)) for query in _queries(store)],
-    "nearest": lambda store, ids: [_listed(store.nearest(query, 50)) for query in _queries(store)],
-    "hydrate": lambda store, ids: store.hydrate(Ranking(ids, np.ones(len(ids)))),
-    "chunk": lambda store, ids: [store.chunk(f"{id:016x}") for id in ids.tolist()],
-    "find_documents": lambda store, ids: [store.find_documents(key) for key in _KEYS],
-    "document": lambda store, ids: [store.document("c", key) for key in _KEYS],
-    "chunks_of": lambda store, ids: [store.chunks_of("c", key) for key in _KEYS],
-    "collections": lambda store, ids: dict(store.collections()),
-    "in_order": lambda store, ids: [store.in_order("c"), store.in_order("c", "b", before=5, after=0)],
-    "files": lambda store, ids: store.files("/root"),
-    "some_files": lambda store, ids: store.some_files(1000),
-    "roots": lambda store, ids: store.roots(),
-    "pending": lambda store, ids: [chunk for batch in store.pending(3) for chunk in batch],
-    "vectors_by_hash": lambda store, ids: _plain(store.vectors_by_hash(_hashes())),
-    "bm25_of": lambda store, ids: [store.bm25_of(query, ids, WEIGHTS).tolist() for query in _queries(store)],
+    "match": lambda store, ids: [_listed(store.lexical.match(query, 50, WEIGHTS)) for query in _queries(store)],
+    "nearest": lambda store, ids: [_listed(store.semantic.nearest(query, 50)) for query in _queries(store)],
+    "hydrate": lambda store, ids: store.catalog.hydrate(Ranking(ids, np.ones(len(ids)))),
+    "chunk": lambda store, ids: [store.catalog.chunk(f"{id:016x}") for id in ids.tolist()],
+    "find_documents": lambda store, ids: [store.catalog.find_documents(key) for key in _KEYS],
+    "document": lambda store, ids: [store.catalog.document("c", key) for key in _KEYS],
+    "documents_at": lambda store, ids: dict(store.catalog.documents_at([("c", key) for key in _KEYS])),
+    "outlines": lambda store, ids: store.catalog.outlines(""),
+    "chunks_of": lambda store, ids: [store.catalog.chunks_of("c", key) for key in _KEYS],
+    "collections": lambda store, ids: dict(store.catalog.collections()),
+    "in_order": lambda store, ids: [store.catalog.in_order("c"), store.catalog.in_order("c", "b", before=5, after=0)],
+    "files": lambda store, ids: store.catalog.files("/root"),
+    "some_files": lambda store, ids: store.catalog.some_files(1000),
+    "roots": lambda store, ids: store.catalog.roots(),
+    "pending": lambda store, ids: [chunk for batch in store.semantic.pending(3) for chunk in batch],
+    "vectors_by_hash": lambda store, ids: _plain(store.semantic.vectors_by_hash(_hashes())),
+    "bm25_of": lambda store, ids: [store.lexical.bm25_of(query, ids, WEIGHTS).tolist() for query in _queries(store)],
     "cosines_of": lambda store, ids: [
-        np.nan_to_num(store.cosines_of(query, ids), nan=-2.0).tolist() for query in _queries(store)
+        np.nan_to_num(store.semantic.cosines_of(query, ids), nan=-2.0).tolist() for query in _queries(store)
     ],
-    "vectors_of": lambda store, ids: _plain(store.vectors_of(ids)),
-    "kinds": lambda store, ids: dict(store.kinds(ids)),
-    "names": lambda store, ids: dict(store.names(ids)),
-    "titled": lambda store, ids: store.titled(("cache",), ids).tolist(),
-    "passing": lambda store, ids: store.passing(Filter(since="2024"), ids).tolist(),
-    "any_passes": lambda store, ids: [store.any_passes(Filter(tags=(tag,))) for tag in ("T", "s:t", "none")],
-    "identified": lambda store, ids: dict(store.identified(["doi:10.1/a"])),
-    "linked": lambda store, ids: [store.linked(ids), store.linked(ids, incoming=True)],
-    "citations": lambda store, ids: dict(store.citations(ids)),
-    "tags_of": lambda store, ids: dict(store.tags_of(ids)),
-    "identifiers_of": lambda store, ids: dict(store.identifiers_of(ids)),
-    "records": lambda store, ids: [dict(store.records("c", key)) for key in _KEYS],
-    "holding": lambda store, ids: sorted(store.holding((_WORD,), ids).tolist()),
-    "document_frequencies": lambda store, ids: dict(store.document_frequencies([_WORD, "cach", "river"])),
-    "vocabulary": lambda store, ids: [dict(store.vocabulary(start, 1, 20)) for start in ("", "k", "c", "|", "1")],
-    "documents": lambda store, ids: store.documents("c", Filter(kinds=("note",))),
-    "uses": lambda store, ids: dict(store.uses("c", _KEYS)),
+    "vectors_of": lambda store, ids: _plain(store.semantic.vectors_of(ids)),
+    "kinds": lambda store, ids: dict(store.catalog.kinds(ids)),
+    "names": lambda store, ids: dict(store.catalog.names(ids)),
+    "titled": lambda store, ids: store.catalog.titled(("cache",), ids).tolist(),
+    "passing": lambda store, ids: store.catalog.passing(Filter(since="2024"), ids).tolist(),
+    "any_passes": lambda store, ids: [store.catalog.any_passes(Filter(tags=(tag,))) for tag in ("T", "s:t", "none")],
+    "identified": lambda store, ids: dict(store.catalog.identified(["doi:10.1/a"])),
+    "linked": lambda store, ids: [store.catalog.linked(ids), store.catalog.linked(ids, incoming=True)],
+    "citations": lambda store, ids: dict(store.catalog.citations(ids)),
+    "tags_of": lambda store, ids: dict(store.catalog.tags_of(ids)),
+    "identifiers_of": lambda store, ids: dict(store.catalog.identifiers_of(ids)),
+    "records": lambda store, ids: [dict(store.catalog.records("c", key)) for key in _KEYS],
+    "holding": lambda store, ids: sorted(store.lexical.holding((_WORD,), ids).tolist()),
+    "document_frequencies": lambda store, ids: dict(store.lexical.document_frequencies([_WORD, "cach", "river"])),
+    "vocabulary": lambda store, ids: [
+        dict(store.lexical.vocabulary(start, 1, 20)) for start in ("", "k", "c", "|", "1")
+    ],
+    "documents": lambda store, ids: store.catalog.documents("c", Filter(kinds=("note",))),
+    "uses": lambda store, ids: dict(store.catalog.uses("c", _KEYS)),
     "counts": lambda store, ids: dict(store.counts()),
-    "setting": lambda store, ids: store.setting("mine"),
-    "events": lambda store, ids: store.events(),
+    "embedded": lambda store, ids: store.semantic.embedded(),
+    "setting": lambda store, ids: store.registry.setting("mine"),
+    "events": lambda store, ids: store.registry.events(),
 }
 #: Those that write are called by `filled` and `test_no_write_reaches_anothers_rows`.
 _WRITES = "transaction put put_all remove put_file remove_files put_vectors record keep_records set note_uses"
 _WRITE = frozenset(_WRITES.split())
 #: These are the same for everybody, are refused to a named owner, or are about views themselves.
 _SHARES = (
-    "of part views model use_model policy claim accelerate troubles check register generations backup mend "
-    "schema_version read_only close"
+    "of part views model use_model policy claim accelerate troubles check generations backup mend "
+    "schema_version read_only close catalog lexical semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())
+#: These are about everybody: a named owner's view refuses them.
+_REFUSED: Mapping[str, Callable[[Registry], Any]] = {
+    "put_token": lambda registry: registry.put_token(Token("id", "ann", "user"), b""),
+    "token": lambda registry: registry.token("id"),
+    "tokens": lambda registry: registry.tokens(),
+    "mark_used": lambda registry: registry.mark_used("id", 0.0),
+    "revoke": lambda registry: registry.revoke("id", 0.0),
+    "erase": lambda registry: registry.erase("ann"),
+    "spend": lambda registry: registry.spend([]),
+    "spent": lambda registry: registry.spent(),
+    "cost": lambda registry: registry.cost("ann", 0.0),
+    "ask": lambda registry: registry.ask([], 0.0),
+    "questions": lambda registry: registry.questions(),
+    "reactions": lambda registry: registry.reactions(),
+}
 
 
 def _queries(store: Store) -> list[Query]:
-    known = store.model()
+    known = store.semantic.model()
     vector = vector_of(0.6, 0.8, *[0.0] * (known.dimension - 2 if known else 0))
     return [
         words("cache rivers", vector=vector),
@@ -107,7 +128,7 @@ def everything(store: Store, ids: Sequence[int]) -> dict[str, Any]:
 def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[int]:
     """Give a view documents with the keys, texts, files, names and vectors that others have too; returns chunk ids."""
     ids: list[int] = []
-    store.use_model(MODEL)
+    store.semantic.use_model(MODEL)
     for number in range(times):
         key = ("a", "b")[number] if number < 2 else f"{own}{number}"
         put = change(
@@ -115,18 +136,18 @@ def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[i
             identifiers=(Identifier("doi", "10.1/a"),), tags=(Tag("s", own or "t"),),
             links=(Link("doi:10.1/a"), Link("b")),
         )  # fmt: skip
-        store.put_file("/root", FileState(f"{key}.txt", 1, number, own), keep=None)
-        store.put_all([Placed("c", put, ("/root", f"{key}.txt"))])
-        store.keep_records("c", key, {"source": own})
-        store.record(Event("judgement", f"query {own}", "c", key))
-        store.set("mine", own)
-        store.note_uses("c", [key], number)
+        store.catalog.put_file("/root", FileState(f"{key}.txt", 1, number, own), keep=None)
+        store.catalog.put_all([Placed("c", put, ("/root", f"{key}.txt"))])
+        store.catalog.keep_records("c", key, {"source": own})
+        store.registry.record(Event("judgement", f"query {own}", "c", key))
+        store.registry.set("mine", own)
+        store.catalog.note_uses("c", [key], number)
         chunks = [each.chunk.id for each in put.chunks]
         if number != 1:
             vectors = np.stack(
                 [vector_of(0.6, 0.8), vector_of(0, 1), vector_of(1, number) / np.float32(np.hypot(1, number))]
             )
-            store.put_vectors(chunks, [each.hash for each in put.chunks], vectors)
+            store.semantic.put_vectors(chunks, [each.hash for each in put.chunks], vectors)
         ids += chunks
     return ids
 
@@ -140,8 +161,9 @@ class OwnerContract:
         raise NotImplementedError("give a fixture named opened")
 
     def test_every_method_has_its_promise(self) -> None:
-        methods = {name for name in vars(Store) if not name.startswith("_")}
-        assert methods == set(_READ) | _WRITE | _SHARED
+        roles = (Store, Catalog, Lexical, Semantic, Registry)
+        methods = {name for role in roles for name in vars(role) if not name.startswith("_")}
+        assert methods == set(_READ) | _WRITE | _SHARED | set(_REFUSED)
 
     @pytest.mark.parametrize(("mine", "others"), [("ann", ("", "bob")), ("", ("ann", "bob"))])
     def test_a_view_tells_the_same_whatever_others_store_and_drop(
@@ -156,8 +178,8 @@ class OwnerContract:
             filled(opened.of(other), number * 10_000, _WORD, times=4)
             assert everything(ann, ids) == before
         for other in others:
-            opened.of(other).remove("c", ["a"])
-            opened.of(other).remove_files("/root", ["b.txt"])
+            opened.of(other).catalog.remove("c", ["a"])
+            opened.of(other).catalog.remove_files("/root", ["b.txt"])
             assert everything(ann, ids) == before
 
     def test_no_write_reaches_anothers_rows(self, opened: Store) -> None:
@@ -165,33 +187,34 @@ class OwnerContract:
         ids, hashes = filled(ann, 1), _hashes()
         before = everything(ann, ids)
         with bob.transaction():
-            assert bob.remove("c", ["a", "b"]) == 0
-            assert bob.remove_files("/root", ["a.txt", "b.txt"]) == 0
-            assert bob.put_vectors(ids[:2], hashes[:2], np.eye(2, dtype=np.float32)) == 0
-            assert bob.put_file("/root", FileState("a.txt", 9, 9, "other"), keep=[]) == 0
-            bob.put("c", change("a", "other", first_id=500))
-            bob.keep_records("c", "b", {"source": "other"})
-            bob.set("mine", "other")
-            bob.note_uses("c", ["b"], 99.0)
+            assert bob.catalog.remove("c", ["a", "b"]) == 0
+            assert bob.catalog.remove_files("/root", ["a.txt", "b.txt"]) == 0
+            assert bob.semantic.put_vectors(ids[:2], hashes[:2], np.eye(2, dtype=np.float32)) == 0
+            assert bob.catalog.put_file("/root", FileState("a.txt", 9, 9, "other"), keep=[]) == 0
+            bob.catalog.put("c", change("a", "other", first_id=500))
+            bob.catalog.keep_records("c", "b", {"source": "other"})
+            bob.registry.set("mine", "other")
+            bob.catalog.note_uses("c", ["b"], 99.0)
         assert everything(ann, ids) == before
 
     def test_equal_texts_of_two_owners_share_no_vector(self, opened: Store) -> None:
         filled(opened.of("ann"), 1)
         bob = opened.of("bob")
-        bob.put("c", change("a", *_texts(""), title="cache", first_id=100))
+        bob.catalog.put("c", change("a", *_texts(""), title="cache", first_id=100))
         assert bob.counts()["embedded_chunks"] == 0
-        assert len([chunk for batch in bob.pending(10) for chunk in batch]) == 3
+        assert len([chunk for batch in bob.semantic.pending(10) for chunk in batch]) == 3
 
     def test_a_named_view_leads_to_no_other(self, opened: Store) -> None:
         ann = opened.of("ann")
         assert ann.of("ann").owner == "ann"
-        for forbidden in (
+        refused: list[Callable[[], object]] = [
             lambda: ann.of("bob"),
             lambda: ann.of(""),
             ann.check,
-            lambda: ann.register,
-            lambda: ann.generations,
-        ):
+            lambda: ann.semantic.generations,
+            *(partial(call, ann.registry) for call in _REFUSED.values()),
+        ]
+        for forbidden in refused:
             with pytest.raises(OutOfScope):
                 forbidden()
         assert [view.owner for view in ann.views()] == ["ann"]
@@ -203,10 +226,14 @@ class OwnerContract:
 
     def test_a_policy_is_read_by_all_and_set_where_the_store_was_opened(self, opened: Store) -> None:
         ann = opened.of("ann")
-        ann.set("rule", "mine")
-        assert ann.policy("rule") is None
-        opened.set("rule", "ours")
-        assert (ann.policy("rule"), ann.setting("rule"), opened.setting("rule")) == ("ours", "mine", "ours")
+        ann.registry.set("rule", "mine")
+        assert ann.registry.policy("rule") is None
+        opened.registry.set("rule", "ours")
+        assert (ann.registry.policy("rule"), ann.registry.setting("rule"), opened.registry.setting("rule")) == (
+            "ours",
+            "mine",
+            "ours",
+        )
 
     def test_a_part_is_apart_and_its_owners_own(self, opened: Store) -> None:
         ann = opened.of("ann")

@@ -18,9 +18,9 @@ import numpy as np
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.session.identified import identified
 from rifflux.session.visible import closed_document, closed_hit
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.text.schemes import SCHEMES
-from rifflux.types import LICENSED, Document, Failure, Filter, Hit, Progress, Ranking, is_withheld
+from rifflux.types import LICENSED, Document, Failure, Hit, Progress, Ranking, is_withheld
 from rifflux.works import Work, work_of
 from rifflux.works.licenses import license_of
 from rifflux.works.report import Doubt, WorksReport
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rifflux.works.importers.base import Entry
     from rifflux.works.merging.importing import Tally
 
-__all__ = ["Library", "Listed", "Shelved"]
+__all__ = ["WorkRecord", "WorkSummary", "WorksCatalog"]
 
 #: The name of the source of works that a program gives.
 PROGRAM = "program"
@@ -40,7 +40,7 @@ _UNTOLD = "same work? what speaks for it and against it is not told: no license 
 
 
 @dataclass(frozen=True, slots=True)
-class Shelved:
+class WorkRecord:
     """A work of the index, with the collection and key of its document, and what it is linked to, by first chunks."""
 
     collection: str
@@ -51,7 +51,7 @@ class Shelved:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class WorkSummary:
     """A work in a list: its title and what names it. Of one that is `withheld`, nothing else is told."""
 
     title: str
@@ -65,7 +65,7 @@ class Listed:
         return self.license is None
 
 
-class Library:
+class WorksCatalog:
     """The works of an index. `preparer` makes what prepares documents, `embed` gives vectors to those without one."""
 
     def __init__(self, store: Store, preparer: Callable[[], Preparer], embed: Callable[[Progress | None], int]) -> None:
@@ -189,45 +189,37 @@ class Library:
 
     # Looking up
 
-    def get(self, identifier: str) -> Shelved:
+    def get(self, identifier: str) -> WorkRecord:
         """The work of an identifier (`doi:10.1000/182`, `2101.00001`, `cacm:CACM-0100`) or of a source's own key.
 
         Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
         """
         collection, key = self._place(identifier)
-        document = self._store.document(collection, key)
-        chunks = self._store.chunks_of(collection, key)
+        document = self._store.catalog.document(collection, key)
+        chunks = self._store.catalog.chunks_of(collection, key)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
         work = work_of(closed_document(collection, document))
         if is_withheld(collection, document.license):
-            return Shelved(collection, key, work)
+            return WorkRecord(collection, key, work)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
-        cites, cited_by = ([edge.chunk for edge in self._store.linked(ids, incoming=way)] for way in (False, True))
+        cites, cited_by = (
+            [edge.chunk for edge in self._store.catalog.linked(ids, incoming=way)] for way in (False, True)
+        )
         # That a work without a license cites this one is told by that work, and not to be told.
         citing = tuple(hit for hit in self._hits(cited_by) if not hit.withheld)
-        return Shelved(collection, key, work, self._hits(cites), citing)
+        return WorkRecord(collection, key, work, self._hits(cites), citing)
 
-    def all(self, *, source: str | None = None, without_license: bool = False) -> list[Listed]:
-        """The works, in the order of their keys: all, those that a source told of, those without a license record.
+    def all(self, *, source: str | None = None, without_license: bool = False) -> list[WorkSummary]:
+        """Return the works by key: all, those of a source, those without a license record.
 
         Raises `NotFound` if no work is of the source.
         """
-        found = [each for each in self._documents() if source is None or source in each[1].metadata.get("sources", ())]
+        outlines = self._store.catalog.outlines(LICENSED)
+        found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
-        return [self._listed(*each) for each in found if not without_license or each[1].license is None]
-
-    def _documents(self) -> Iterator[tuple[str, Document]]:
-        """The works as they are stored, without what names them, each with its collection."""
-        for collection in sorted(self._store.collections()):
-            if collection.startswith(LICENSED):
-                yield from ((collection, document) for document in self._store.documents(collection, Filter()))
-
-    def _listed(self, collection: str, document: Document) -> Listed:
-        named = self._store.document(collection, document.key) or document
-        told = work_of(closed_document(collection, named))
-        return Listed(told.title, tuple(map(str, told.identifiers)), told.sources, told.license)
+        return [_summary(*each) for each in found if not without_license or each[1].license is None]
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
         """Works as a bibliography: `bibtex`, or `csl` for CSL-JSON.
@@ -243,10 +235,12 @@ class Library:
 
     def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
         unique = list(dict.fromkeys(ids))
-        return tuple(map(closed_hit, self._store.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))))
+        return tuple(
+            map(closed_hit, self._store.catalog.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique)))))
+        )
 
     def _place(self, identifier: str) -> tuple[str, str]:
-        named = identified(self._store, identifier) or self._store.find_documents(identifier)
+        named = identified(self._store, identifier) or self._store.catalog.find_documents(identifier)
         places = [place for place in named if place[0].startswith(LICENSED)]
         if not places:
             raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
@@ -266,16 +260,13 @@ class Library:
 
     def _told(self, doubts: Collection[Doubt]) -> Iterator[Doubt]:
         """Those of two works that are there; the reason is not told of a work without a license record."""
-        places = self._store.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
+        places = self._store.catalog.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
+        documents = self._store.catalog.documents_at([place for found in places.values() for place in found])
+        closed = {place for place, each in documents.items() if is_withheld(place[0], each.license)}
         for doubt in doubts:
             one, other = places.get(doubt.one), places.get(doubt.other)
             if one and other and one != other:
-                closed = any(map(self._is_withheld, (*one, *other)))
-                yield replace(doubt, reason=_UNTOLD) if closed else doubt
-
-    def _is_withheld(self, place: tuple[str, str]) -> bool:
-        document = self._store.document(*place)
-        return document is not None and is_withheld(place[0], document.license)
+                yield replace(doubt, reason=_UNTOLD) if closed.intersection(one, other) else doubt
 
     def decide(self, one: str, other: str, *, same: bool) -> None:
         """Say of two works whether they are one: then they are merged, else they are kept apart from now on.
@@ -300,6 +291,11 @@ class Library:
                 names = list(part(bring, doubts, places[0], one, other))
             doubts.close(names[0], names[1], apart=not same)
             doubts.save()
+
+
+def _summary(collection: str, outline: Document) -> WorkSummary:
+    work = work_of(closed_document(collection, outline))
+    return WorkSummary(work.title, tuple(map(str, work.identifiers)), work.sources, work.license)
 
 
 def _key(work: Work) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from rifflux.evidence.pack import EvidencePack
 from rifflux.evidence.reference import Citing, Reference
 from rifflux.evidence.verify import verify as verify_pack
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Document
 from rifflux.works.export import cite_keys, style_of
 from rifflux.works.model import work_of

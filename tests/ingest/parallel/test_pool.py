@@ -124,7 +124,7 @@ class TestIndexing:
             report = index.add(folder, embed=False, processes=processes)
             assert index.check() == []
             rows = [[(hit.chunk_id, hit.content) for hit in index.chunks(f"{number:03}.md")] for number in range(200)]
-            ids = [pending.id for batch in index.store.pending(1000) for pending in batch]
+            ids = [pending.id for batch in index.store.semantic.pending(1000) for pending in batch]
             return report.indexed_files, report.failed, report.chunks, rows, ids
 
     def test_the_index_is_the_same_as_without_them(self, tmp_path: Path, folder: Path) -> None:

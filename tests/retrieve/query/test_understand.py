@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.retrieve.query.understand import parted, understand
-from rifflux.store.base import FieldWeights
+from rifflux.store import FieldWeights
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import change
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Filter, Query
 
 STORE = SqliteStore.open(":memory:")
-STORE.put("c", change("a", "some words"))
+STORE.catalog.put("c", change("a", "some words"))
 
 
 def read(text: str, *facets: str) -> Query:
@@ -89,17 +89,17 @@ def test_a_web_address_is_no_field() -> None:
     ],
 )
 def test_nothing_is_an_error_nor_read_as_the_engines_syntax(text: str) -> None:
-    STORE.match(read(text, "x"), 5, FieldWeights())
+    STORE.lexical.match(read(text, "x"), 5, FieldWeights())
 
 
 @given(st.text())
 def test_any_text_can_be_asked(text: str) -> None:
-    STORE.match(read(text, "field"), 5, FieldWeights())
+    STORE.lexical.match(read(text, "field"), 5, FieldWeights())
 
 
 @given(st.text(alphabet='abc "-*:()^+{}\\AND OR NOT NEAR', max_size=60))
 def test_any_mixture_of_syntax_can_be_asked(text: str) -> None:
-    STORE.match(read(text, "a"), 5, FieldWeights())
+    STORE.lexical.match(read(text, "a"), 5, FieldWeights())
 
 
 @given(st.lists(st.sampled_from(["cache", "entry", "queue", "ttl"]), min_size=1))
@@ -130,7 +130,7 @@ def test_a_question_comes_apart_into_what_it_asks_and_what_it_leaves_out(pieces:
 @pytest.mark.parametrize(("typed", "stored"), [("1955", 1955), ("-3", -3), ("2.5", 2.5), ("1955", "1955")])
 def test_a_facet_finds_a_number_as_it_finds_a_text(typed: str, stored: object) -> None:
     store = SqliteStore.open(":memory:")
-    store.put("c", change("a", "sheaves", first_id=1, metadata={"year": stored}))
-    store.put("c", change("b", "sheaves", first_id=2, metadata={"year": 7}))
-    found = store.match(read(f"sheaves year:{typed}", "year"), 5, FieldWeights())
+    store.catalog.put("c", change("a", "sheaves", first_id=1, metadata={"year": stored}))
+    store.catalog.put("c", change("b", "sheaves", first_id=2, metadata={"year": 7}))
+    found = store.lexical.match(read(f"sheaves year:{typed}", "year"), 5, FieldWeights())
     assert found.ids.tolist() == [1]

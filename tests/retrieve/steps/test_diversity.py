@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import rifflux
 from rifflux import Document, Hit, Index, InvalidArgument
 from rifflux.retrieve.steps.diversity import Diversity, Mmr, NearDuplicates, one_per_document
-from rifflux.store import open_store
-from rifflux.store.base import ModelInfo
+from rifflux.store import ModelInfo, open_store
 from rifflux.testing import change
 from rifflux.types import Query
 
@@ -117,11 +116,11 @@ class TestMmr:
 
     def test_vectors_decide_where_there_are_any(self) -> None:
         with closing(open_store(":memory:")) as store:
-            store.use_model(ModelInfo("tiny", "hash", 2, "f1", "tiny"))
+            store.semantic.use_model(ModelInfo("tiny", "hash", 2, "f1", "tiny"))
             for number, vector in enumerate([(1, 0), (1, 0), (0, 1)]):
                 put = change(f"d{number}", f"text {number}", first_id=number)
-                store.put("c", put)
-                store.put_vectors([number], [put.chunks[0].hash], np.array([vector], np.float32))
+                store.catalog.put("c", put)
+                store.semantic.put_vectors([number], [put.chunks[0].hash], np.array([vector], np.float32))
             found = Mmr(store, 0.5)(QUERY, hits("text 0", "text 1", "text 2"))
         assert [hit.content for hit in found] == ["text 0", "text 2", "text 1"]
         assert found[1].why[-1].detail == {"relevance": 0.0, "redundancy": 0.0}

@@ -24,10 +24,9 @@ from rifflux.errors import (
     OutOfScope,
     UnusableIndex,
 )
-from rifflux.store import open_store
-from rifflux.store.base import Event, FieldWeights, FileState, Store
+from rifflux.store import Event, FieldWeights, FileState, Store, open_store
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection import connect, patience
+from rifflux.store.sqlite.connection import busy, connect
 from rifflux.store.sqlite.connection.schema import MIGRATIONS, SCHEMA_VERSION
 from rifflux.testing import GenerationContract, OwnerContract, StoreContract, change, words
 from rifflux.types import Filter
@@ -62,7 +61,7 @@ class TestSqliteView(StoreContract):
 
     def test_a_store_in_use_is_sound(self, store: Store) -> None:
         self._embedded(store, {"a": (1, 0)})
-        store.remove("c", ["a"])
+        store.catalog.remove("c", ["a"])
         with pytest.raises(OutOfScope, match="whole index"):
             store.check()
 
@@ -71,10 +70,10 @@ def crowd(store: Store, first_id: int) -> None:
     """Fill a view with documents like those of the contract, under the same collections and keys."""
     for number, key in enumerate(("a", "b", "x/1.txt", "README.md", "alpha")):
         put = change(key, f"text of {key}: cache words rivers one two", "red car", title="cache", first_id=first_id)
-        store.put("c", put)
+        store.catalog.put("c", put)
         first_id += 10
-        store.record(Event("judgement", "how long", "c", key))
-        store.put_file("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None)
+        store.registry.record(Event("judgement", "how long", "c", key))
+        store.catalog.put_file("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None)
 
 
 class TestSqliteOwners(OwnerContract):
@@ -99,14 +98,14 @@ def path(tmp_path: Path) -> Path:
     """An index file that holds one document."""
     path = tmp_path / "index.db"
     store = SqliteStore.open(str(path))
-    store.put("c", change("a", "some words"))
+    store.catalog.put("c", change("a", "some words"))
     store.close()
     return path
 
 
 def test_what_was_written_is_there_when_opened_again(path: Path) -> None:
     store = SqliteStore.open(str(path), create=False)
-    assert len(store.match(words("words"), 5, FieldWeights())) == 1
+    assert len(store.lexical.match(words("words"), 5, FieldWeights())) == 1
     assert store.schema_version == SCHEMA_VERSION
 
 
@@ -172,7 +171,7 @@ def _use(path: Path) -> None:
     """Open an index and read all of it; what is damaged shows at the latest in the check."""
     store = SqliteStore.open(str(path))
     store.counts()
-    store.match(words("words"), 5, FieldWeights())
+    store.lexical.match(words("words"), 5, FieldWeights())
     if problems := store.check():
         raise DamagedIndex(problems[0].what)
 
@@ -199,23 +198,23 @@ def test_a_read_only_file_can_be_searched_but_not_written(path: Path, monkeypatc
     monkeypatch.setattr(os, "access", lambda *_: False)
     store = SqliteStore.open(str(path))
     assert store.read_only
-    assert len(store.match(words("words"), 5, FieldWeights())) == 1
+    assert len(store.lexical.match(words("words"), 5, FieldWeights())) == 1
     with pytest.raises(UnusableIndex, match="cannot be written"):
-        store.put("c", change("b", "more"))
+        store.catalog.put("c", change("b", "more"))
 
 
 def test_a_writer_that_waits_too_long_is_told_who_to_wait_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr(busy, "BUSY_TIMEOUT_MS", 50)
     first, second = SqliteStore.open(str(path)), SqliteStore.open(str(path))
     with first.transaction(), pytest.raises(Busy, match="another process"):
-        second.put("c", change("b", "more"))
-    second.put("c", change("b", "more"))
+        second.catalog.put("c", change("b", "more"))
+    second.catalog.put("c", change("b", "more"))
 
 
 def test_readers_see_the_last_committed_state_while_a_writer_works(path: Path) -> None:
     writer, reader = SqliteStore.open(str(path)), SqliteStore.open(str(path))
     with writer.transaction():
-        writer.put("c", change("b", "fresh words"))
+        writer.catalog.put("c", change("b", "fresh words"))
         assert reader.counts()["documents"] == 1
     assert reader.counts()["documents"] == 2
 
@@ -227,8 +226,8 @@ def test_threads_may_share_a_store(path: Path) -> None:
     def work(number: int) -> None:
         try:
             for round in range(20):
-                store.put("c", change(f"{number}-{round}", "shared words"))
-                store.match(words("words"), 5, FieldWeights())
+                store.catalog.put("c", change(f"{number}-{round}", "shared words"))
+                store.lexical.match(words("words"), 5, FieldWeights())
         except BaseException as error:
             failures.append(error)
 
@@ -247,10 +246,10 @@ def test_a_thread_reads_what_was_committed_while_another_is_in_a_transaction(pat
 
     def read() -> None:
         found.append(store.counts()["documents"])
-        found.append(len(store.match(words("fresh"), 5, FieldWeights())))
+        found.append(len(store.lexical.match(words("fresh"), 5, FieldWeights())))
 
     with store.transaction():
-        store.put("c", change("b", "fresh words"))
+        store.catalog.put("c", change("b", "fresh words"))
         thread = threading.Thread(target=read)
         thread.start()
         thread.join(20)
@@ -301,17 +300,17 @@ def test_an_older_index_learns_the_terms_of_its_titles(path: Path, monkeypatch: 
     old.close()
     store = SqliteStore.open(str(path.with_name("old.db")))
     ids = np.array([21, 11, 10])
-    assert store.titled(("red", "car", "the"), ids).tolist() == [11, 10]
-    assert store.titled(long.split(), ids).tolist() == []
+    assert store.catalog.titled(("red", "car", "the"), ids).tolist() == [11, 10]
+    assert store.catalog.titled(long.split(), ids).tolist() == []
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_in_metadata_is_found_by_a_filter(value: str, other: str) -> None:
     store = SqliteStore.open(":memory:")
-    store.put("c", change("one", "words", metadata={"field": value}))
-    store.put("c", change("many", "words", metadata={"field": [other, value], "more": value}))
-    store.put("c", change("none", "words", metadata={"more": value}))
-    ids = store.match(words("words"), 9, FieldWeights()).ids
-    assert len(store.passing(Filter(metadata={"field": value}), ids)) == 2
-    assert len(store.passing(Filter(metadata={"field": [value, other]}), ids)) == 2
+    store.catalog.put("c", change("one", "words", metadata={"field": value}))
+    store.catalog.put("c", change("many", "words", metadata={"field": [other, value], "more": value}))
+    store.catalog.put("c", change("none", "words", metadata={"more": value}))
+    ids = store.lexical.match(words("words"), 9, FieldWeights()).ids
+    assert len(store.catalog.passing(Filter(metadata={"field": value}), ids)) == 2
+    assert len(store.catalog.passing(Filter(metadata={"field": [value, other]}), ids)) == 2
     store.close()

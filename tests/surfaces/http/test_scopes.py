@@ -31,7 +31,7 @@ import rifflux
 from rifflux import Index, Scope
 from rifflux.service.accounts import Accounts
 from rifflux.session.policies import HYBRID_SEARCH
-from rifflux.store.base import PART
+from rifflux.store import PART
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.testing import everything
@@ -75,7 +75,7 @@ class World:
         """A service over a new index."""
         index = rifflux.open(path, model="hash:64")
         index.policies.set(HYBRID_SEARCH, True)
-        accounts = Accounts(index.store.register)
+        accounts = Accounts(index.store.registry)
         tokens = {user: accounts.create(user, role)[1] for user, role in (("ann", "user"), ("root", "admin"))}
         return cls(index, create_app(Service(ServiceSettings(rate=1e9, burst=10**9), index)), tokens)
 

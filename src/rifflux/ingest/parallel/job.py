@@ -13,7 +13,7 @@ from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
 from rifflux.ingest.walk.find import Found
-from rifflux.store.base import DocumentChange, FileState
+from rifflux.store import DocumentChange, FileState
 from rifflux.types import Document, Failure, Parsed
 
 __all__ = ["UNFINISHED", "FileChange", "Given", "Job", "Lines", "Outcome", "do", "fingerprint", "is_current"]

@@ -10,7 +10,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import IO, Any
 
-from rifflux.store.base import AnalyzedChunk, DocumentChange
+from rifflux.store import AnalyzedChunk, DocumentChange
 from rifflux.types import Chunk, Document
 
 __all__ = ["dumps", "receive", "send"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -32,52 +31,23 @@ _NOISE = " | ".join(
         "//a[text() and contains('¶ # §', normalize-space())]",
     ]
 )
-_INLINE = frozenset(
-    [
-        *(
-            "a",
-            "abbr",
-            "acronym",
-            "b",
-            "bdi",
-            "bdo",
-            "big",
-            "cite",
-            "code",
-            "data",
-            "del",
-            "dfn",
-            "em",
-            "font",
-            "i",
-        ),
-        *(
-            "img",
-            "ins",
-            "kbd",
-            "label",
-            "mark",
-            "math",
-            "q",
-            "rp",
-            "rt",
-            "ruby",
-            "s",
-            "samp",
-            "small",
-            "span",
-        ),
-        *("strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"),
-    ]
-)
+_INLINE_NAMES = """
+    a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark math q rp rt ruby s samp small
+    span strike strong sub sup time tt u var wbr
+"""
+_INLINE = frozenset(_INLINE_NAMES.split())
 _ITEMS = ("li", "dt", "dd")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 #: A page of fewer characters has nothing to spare.
 _SHORT = 500
-#: The place of the main text is recognised by passages of this length, and must hold this share of them.
-_TELLING = 60
+#: The main text stands where passages of this length are, and holds this share of them.
+_PASSAGE = 40
 _MOST = 0.9
+#: No passages of their own: parts of one, and the title in the head.
+_APART = _INLINE | {"title"}
+#: One of these is part of the main text, and never the place of it.
+_LEAVES = frozenset({"p", "li", "dd", "dt", "td", "pre", "blockquote"})
 
 
 def read(file: File) -> Iterator[Parsed]:
@@ -162,45 +132,33 @@ def _first(tree: Element, *queries: str) -> str:
 
 
 def _main(tree: Element) -> Element:
-    """The part of the page that holds its main text: by its own word, or by trafilatura's, or all of it."""
+    """Return the innermost element with the main text: the one marked so, or the one with most of what is no link."""
     for marked in ("//main", "//*[@role='main']", "//article"):
         found = tree.xpath(marked)
         if len(found) == 1 and found[0].text_content().strip():
             return found[0]
-    if len(" ".join(tree.text_content().split())) < _SHORT:
+    held = _held(tree)
+    if not held or len(" ".join(tree.text_content().split())) < _SHORT:
         return tree
-    passages, length = _passages(tree)
-    known = [node for node in tree.iter("p", "li", "td", "pre", "blockquote") if _line(node) in passages]
-    home = _home(known, tree)
-    while home is not tree and len(_line(home)) < length:
-        home = home.getparent()
-    return home
+    most = [holder for holder, length in held.items() if length >= _MOST * held[tree]]
+    return max(most, key=lambda holder: sum(1 for _ in holder.iterancestors()))
 
 
-def _passages(tree: Element) -> tuple[set[str], int]:
-    """The longer passages of what trafilatura takes for the main text, and how long the whole of that is.
-
-    Only the place of the main text is learnt from it: its own result often lacks headings, lists or code.
-    """
-    import trafilatura  # takes a fifth of a second, and few pages need it
-
-    logging.getLogger("trafilatura").addHandler(logging.NullHandler())  # else it writes to stderr
-    markup = lxml_html.tostring(tree, encoding="unicode")
-    try:
-        found = trafilatura.bare_extraction(markup, include_comments=False, favor_recall=True)
-    except Exception:  # whatever a page makes it stumble over, the page itself is still there
-        return set(), 0
-    if found is None or found.body is None:
-        return set(), 0
-    lines = {_line(node) for node in found.body.iter("p", "item", "cell", "code", "quote")}
-    return {line for line in lines if len(line) >= _TELLING}, len(_line(found.body))
+def _held(tree: Element) -> Counter[Element]:
+    """Return how much of the page's running text each element holds: long passages, without their links."""
+    held: Counter[Element] = Counter()
+    for node in tree.iterdescendants():
+        length = 0 if node.tag in _APART else len(" ".join(_unlinked(node).split()))
+        if length >= _PASSAGE:
+            held.update(dict.fromkeys(node.iterancestors(), length))
+            held[node] += 0 if node.tag in _LEAVES else length
+    return held
 
 
-def _home(nodes: list[Element], tree: Element) -> Element:
-    """The innermost element that holds most of `nodes`, or the whole tree if there are none."""
-    holders = Counter(holder for node in nodes for holder in node.iterancestors())
-    most = [holder for holder, count in holders.items() if count >= _MOST * len(nodes)]
-    return max(most, key=lambda holder: sum(1 for _ in holder.iterancestors()), default=tree)
+def _unlinked(node: Element) -> str:
+    """Return the text of a block without that of its links and of the blocks in it."""
+    inline = ("".join(child.itertext()) if child.tag in _INLINE - {"a"} else "" for child in node)
+    return (node.text or "") + "".join(text + (child.tail or "") for text, child in zip(inline, node, strict=True))
 
 
 class _Walk:

@@ -21,7 +21,7 @@ from rifflux.retrieve.explain.obstacles import Obstacle, obstacles
 from rifflux.retrieve.fuse import ranks_of
 from rifflux.retrieve.pipeline import RERANK, Candidates, Plan
 from rifflux.retrieve.query.words import ordinal, shown
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Ranking, Trace, Verdict, Why
 
 __all__ = ["Inquiry", "deep"]
@@ -263,7 +263,7 @@ class Inquiry:
         """The query's terms, those that a chunk holds and those that it misses."""
         query, store, one = self.plan.query, self.store, np.array([id], np.int64)
         clauses = _clauses(query)
-        known = store.document_frequencies([term for clause in clauses for term in clause])
+        known = store.lexical.document_frequencies([term for clause in clauses for term in clause])
         chunks = store.counts()["chunks"]
         return tuple(
             QueryTerm(
@@ -272,7 +272,7 @@ class Inquiry:
             for clause in clauses
             # A phrase is at most as frequent as its rarest word.
             for count in [min(known.get(term, 0) for term in clause)]
-            for held in [bool(len(store.holding(clause, one)))]
+            for held in [bool(len(store.lexical.holding(clause, one)))]
         )
 
     def _contributions(self, hit: Hit) -> Mapping[str, float]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rifflux.retrieve.query.words import shown
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 
 __all__ = ["Obstacle", "obstacles"]
@@ -44,7 +44,7 @@ def obstacles(
     """
     typed = typed or {}
     for part in _parts(query.filter):
-        blocked = np.setdiff1d(ids, store.passing(part, ids))
+        blocked = np.setdiff1d(ids, store.catalog.passing(part, ids))
         if len(blocked):
             name, reason = _of_filter(part, hit)
             if hit.withheld and not any(getattr(part, each) for each in _NAMES):
@@ -53,13 +53,13 @@ def obstacles(
             without = partial(_without_filter, part)
             yield Obstacle("filter", f"the filter on {name}", f"lost by the filter: {reason}", blocked, without)
     for clause in query.excluded:
-        blocked = store.holding(clause, ids)
+        blocked = store.lexical.holding(clause, ids)
         if len(blocked):
             words = shown(clause, typed)
             word = f'-"{words}"' if len(clause) > 1 else f"-{words}"
             yield Obstacle("excluded", word, f"excluded by {word}", blocked, partial(_allowing, clause))
     for clause in query.required:
-        blocked = np.setdiff1d(ids, store.holding(clause, ids))
+        blocked = np.setdiff1d(ids, store.lexical.holding(clause, ids))
         if len(blocked):
             phrase = f'"{shown(clause, typed)}"'
             reason = f"the required phrase {phrase} does not occur"

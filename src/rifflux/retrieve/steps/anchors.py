@@ -10,7 +10,7 @@ import numpy as np
 
 from rifflux.retrieve.fuse.base import ordered, ranks_of
 from rifflux.retrieve.pipeline import Factors
-from rifflux.store.base import LONGEST_NAME, Store
+from rifflux.store import LONGEST_NAME, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Ids, Query, Ranking
 
@@ -59,27 +59,27 @@ class Anchors:
     def _factors(self, anchors: Sequence[Clause], asked: frozenset[str], ids: Ids) -> Factors:
         factors: dict[int, dict[str, float]] = {}
         for anchor in anchors:
-            holders = self.store.holding(anchor, ids)
+            holders = self.store.lexical.holding(anchor, ids)
             for id in holders.tolist():
                 factors.setdefault(id, {})[" ".join(anchor)] = self.boost
             for id in self._named(anchor, holders):
                 factors[id][f"title: {' '.join(anchor)}"] = self.title_boost
             for id in self._bearing(anchor, holders):
                 factors[id][f"{IDENTIFIED}: {' '.join(anchor)}"] = self.identified
-        for id in self.store.titled(asked, ids).tolist() if asked else ():
+        for id in self.store.catalog.titled(asked, ids).tolist() if asked else ():
             factors.setdefault(id, {})["whole title"] = self.exact_title
         return factors
 
     def _named(self, anchor: Clause, holders: Ids) -> Iterator[int]:
         """Those that hold the anchor in their title or headings."""
-        for id, (title, headings) in self.store.names(holders).items() if len(holders) else ():
+        for id, (title, headings) in self.store.catalog.names(holders).items() if len(holders) else ():
             terms = [*self.analyzer.terms(title), "", *self.analyzer.terms(" ".join(headings))]
             if _contains(terms, anchor):
                 yield id
 
     def _bearing(self, anchor: Clause, holders: Ids) -> Iterator[int]:
         """Those whose document has the anchor as an identifier."""
-        for id, names in self.store.identifiers_of(holders).items() if len(holders) else ():
+        for id, names in self.store.catalog.identifiers_of(holders).items() if len(holders) else ():
             if any(self.analyzer.of_word(name.value) == anchor for name in names):
                 yield id
 

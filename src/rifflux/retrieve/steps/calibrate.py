@@ -32,7 +32,7 @@ from rifflux.errors import ModelError
 from rifflux.models.base import Embedder
 from rifflux.retrieve.channels import SEMANTIC
 from rifflux.retrieve.coverage import idf
-from rifflux.store.base import VARIANT, Store
+from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Hit, Query, Results, Scores
 
@@ -162,7 +162,7 @@ class Relevance:
         if None in cosines:
             ids = [int(hit.chunk_id, 16) for hit in hits]
             missing = [id for id, cosine in zip(ids, cosines, strict=True) if cosine is None]
-            known = self.store.vectors_of(np.array(missing, np.int64))
+            known = self.store.semantic.vectors_of(np.array(missing, np.int64))
             others = {id: float(vector @ query.vector) for id, vector in known.items()}
             cosines = [
                 others.get(id, math.nan) if each is None else each for id, each in zip(ids, cosines, strict=True)
@@ -173,7 +173,7 @@ class Relevance:
         """The idf of each clause of the question; a prefix stands for terms that are not known, and has none."""
         clauses = dict.fromkeys((*query.clauses, *query.required))
         terms = [term for clause in clauses for term in clause]
-        known, total = self.store.document_frequencies(terms), self.store.counts()["chunks"]
+        known, total = self.store.lexical.document_frequencies(terms), self.store.counts()["chunks"]
         # A phrase is at most as frequent as its rarest word.
         return {clause: idf(total, min(known.get(term, 0) for term in clause)) for clause in clauses}
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.pipeline import Stage
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Hit, Query, Scores, Vectors, Why
 
 __all__ = ["CHUNK", "DOCUMENT", "Diversity", "Mmr", "NearDuplicates", "one_per_document", "resemblance"]
@@ -144,7 +144,7 @@ class Mmr:
     def _similarities(self, hits: Sequence[Hit]) -> Scores:
         """How alike each two hits are, in [0, 1]: (hits, hits)."""
         ids = [int(hit.chunk_id, 16) for hit in hits]
-        known = self.store.vectors_of(np.array(ids, np.int64))
+        known = self.store.semantic.vectors_of(np.array(ids, np.int64))
         vectors = np.stack([known[id] for id in ids]) if len(known) == len(ids) else _bags(hits)
         return np.asarray(np.clip(vectors @ vectors.T, 0.0, 1.0), np.float64)
 

@@ -1,113 +1,172 @@
-"""The SQLite store: the view that reads, ranks and writes, over one engine. The statements stand whole in `sql`."""
+"""The SQLite store: four roles over one engine, composed into the view of an owner."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from rifflux.errors import OutOfScope
-from rifflux.store.base import PART, Problem
-from rifflux.store.mending import Analysis, Mended
-from rifflux.store.sqlite.catalog import sql
-from rifflux.store.sqlite.catalog.collections import Collections
-from rifflux.store.sqlite.catalog.graph import Graph
-from rifflux.store.sqlite.catalog.writing import Writing
+from rifflux.store.catalog import Catalog
+from rifflux.store.lexical import Lexical
+from rifflux.store.mending import Analysis, Mended, Problem
+from rifflux.store.registry import Registry
+from rifflux.store.semantic import Semantic
+from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
+from rifflux.store.sqlite.connection.bm25 import Statistics
 from rifflux.store.sqlite.connection.connect import MEMORY, connect
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.connection.engine import Engine
-from rifflux.store.sqlite.connection.locks import held
+from rifflux.store.sqlite.connection.engine import Engine, Remembered
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
-from rifflux.store.sqlite.lexical.ranking import Ranks
-from rifflux.store.sqlite.registry.registry import SqliteRegister
-from rifflux.store.sqlite.semantic.generations import SqliteGenerations
-from rifflux.store.sqlite.semantic.meaning import Meaning
-from rifflux.types import Progress
+from rifflux.store.sqlite.lexical.lexical import SqliteLexical
+from rifflux.store.sqlite.lexical.word_index import WordIndex, WordIndexes
+from rifflux.store.sqlite.registry.registry import SqliteRegistry
+from rifflux.store.sqlite.semantic.matrix import Matrix
+from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
+from rifflux.store.sqlite.semantic.vector_index import VectorIndex
+from rifflux.store.sqlite.view import View
+from rifflux.store.store import PART
+from rifflux.types import Ids, Progress
 
 __all__ = ["SqliteStore"]
 
+#: Vectors of named owners that are kept in memory, in bytes.
+MOST_VECTORS = 256 << 20
+#: Rows that filters let through and that are kept in memory, in bytes.
+MOST_ALLOWED = 32 << 20
+
 _BUILD = "run 'rifflux doctor --repair' or 'rifflux doctor --build', or go on without: the tables answer, more slowly"
 
+# For the name of a part: all that begin with it. For owner 0, everybody.
+OWNERS = """
+select name from owner
+where name <> :name and (:name = '' or substr(name, 1, length(:part)) = :part)
+order by name"""
 
-class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
-    """Everything in one file. Safe to share between threads."""
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """The views of one database share this: the engine, what is derived beside it, and what is kept in memory."""
+
+    engine: Engine
+    words: WordIndexes
+    vectors: VectorIndex | None
+    counted: Remembered[Mapping[str, int]] = field(default_factory=Remembered)
+    embedded: Remembered[int] = field(default_factory=Remembered)
+    frequencies: Remembered[dict[str, int]] = field(default_factory=Remembered)
+    statistics: Remembered[Statistics] = field(default_factory=Remembered)
+    matrices: Remembered[Matrix] = field(
+        default_factory=lambda: Remembered(MOST_VECTORS, lambda matrix: matrix.vectors.nbytes)
+    )
+    allowed: Remembered[Ids] = field(default_factory=lambda: Remembered(MOST_ALLOWED, lambda rows: rows.nbytes))
+
+    @classmethod
+    def open(cls, location: str, *, create: bool, way: str) -> Database:
+        """Open a file, or a temporary database at `:memory:`."""
+        connection, read_only = connect(location, create=create)
+        try:
+            words = WordIndexes(location, read_only=read_only)
+            vectors = VectorIndex(location, read_only=read_only, way=way) if location != MEMORY else None
+            engine = Engine(connection, location, read_only=read_only)
+        except BaseException:
+            connection.close()
+            raise
+        engine.followers += [words, *([vectors] if vectors else [])]
+        return cls(engine, words, vectors)
+
+    def derived(self, words: list[WordIndex]) -> list[WordIndex | VectorIndex]:
+        """Return some word indexes, and the packed vectors."""
+        return [*words, *([self.vectors] if self.vectors else [])]
+
+    def wanted(self) -> list[WordIndex | VectorIndex]:
+        """Return what is beside the database, or would pay."""
+        with self.engine.reading() as connection:
+            return self.derived(self.words.wanted(connection))
+
+
+class SqliteStore:
+    """One owner's view of everything in one file. Safe to share between threads."""
+
+    def __init__(
+        self, database: Database, owner: str = "", roles: Mapping[str, Callable[[SqliteStore], Any]] | None = None
+    ) -> None:
+        self.database, self._roles = database, roles or {}
+        self.view = view = View(database.engine, owner)
+        self.catalog: Catalog = SqliteCatalog(view, database.counted)
+        self.lexical: Lexical = SqliteLexical(view, database.words, database.frequencies, database.statistics)
+        self.semantic: Semantic = SqliteSemantic(
+            view, database.vectors, database.embedded, database.matrices, database.allowed
+        )
+        self.registry: Registry = SqliteRegistry(view)
+        for role, make in self._roles.items():
+            setattr(self, role, make(self))
 
     @classmethod
     def open(cls, location: str, *, create: bool = True, neighbours: str = "scan") -> SqliteStore:
         """Open the index at a path, or a temporary one at `:memory:`; `neighbours` is one of `neighbours.WAYS`."""
-        connection, read_only = connect(location, create=create)
-        try:
-            return cls(Engine(connection, location, read_only=read_only, way=neighbours))
-        except BaseException:
-            connection.close()
-            raise
+        return cls(Database.open(location, create=create, way=neighbours))
+
+    def with_roles(self, **roles: Callable[[SqliteStore], Any]) -> SqliteStore:
+        """Return this view with some roles taken by other engines; each is made of the view that it serves.
+
+        What they are given still has SQLite's own roles, to leave to them what they do not do themselves.
+        """
+        return SqliteStore(self.database, self.owner, {**self._roles, **roles})
+
+    @property
+    def owner(self) -> str:
+        """Return the owner of these rows; empty for the one without a name."""
+        return self.view.owner
 
     def of(self, owner: str) -> SqliteStore:
-        """The view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
+        """Return the view of an owner. Raises OutOfScope from a named owner's to another's."""
         if owner == self.owner:
             return self
         if self.owner and not owner.startswith(self.owner + PART):
             raise OutOfScope("this view is of one owner: take another owner's from the store that was opened")
-        return SqliteStore(self._engine, owner)
+        return SqliteStore(self.database, owner, self._roles)
 
     def part(self, name: str) -> SqliteStore:
-        """The view of a part of what this owner has, such as messages: with terms and statistics of its own."""
+        """Return the view of a part of what this owner has, with terms and statistics of its own."""
         return self.of(f"{self.owner}{PART}{name}")
 
     def views(self) -> list[SqliteStore]:
-        """This view and all that it leads to: those of every owner and part, or of a named owner's own parts."""
-        found = self._rows(sql.OWNERS, {"name": self.owner, "part": self.owner + PART})
+        """Return this view and all that it leads to: every owner's and part's, or a named owner's own parts."""
+        found = self.view.rows(OWNERS, {"name": self.owner, "part": self.owner + PART})
         return [self, *(self.of(name) for (name,) in found)]
 
     @property
     def schema_version(self) -> int:
-        """The version of the stored schema."""
+        """Return the version of the stored schema."""
         return SCHEMA_VERSION
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written."""
-        return self._engine.read_only
+        """Return True if nothing can be written."""
+        return self.database.engine.read_only
 
-    @property
-    def register(self) -> SqliteRegister:
-        """Who may ask, and what asking cost. Raises OutOfScope for the view of a named owner: it is about everybody."""
-        if self.owner:
-            raise OutOfScope("tokens and spendings are the whole index's: ask who looks after it")
-        return SqliteRegister(self._engine)
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Group the writes inside: all of them happen, or none. Nested ones join the outermost."""
+        with self.view.writing():
+            yield
 
-    @property
-    def generations(self) -> SqliteGenerations:
-        """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
-        if self.owner:
-            raise OutOfScope("the models are the whole index's: ask who looks after it")
-        return SqliteGenerations(self._engine)
+    def counts(self) -> Mapping[str, int]:
+        """Count `documents`, `chunks`, `files` and `embedded_chunks`."""
+        return {**self.catalog.counts(), "embedded_chunks": self.semantic.embedded()}
 
     def close(self) -> None:
         """Close the database, for all views; that of a named owner only ends itself."""
         if not self.owner:
-            self._engine.close()
-
-    def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
-        """Have a task to oneself until the block or the process ends; a store in memory is nobody else's."""
-        if self._engine.location == MEMORY:
-            return nullcontext(True)
-        return self._claimed(task, waiting)
-
-    @contextmanager
-    def _claimed(self, task: str, waiting: Callable[[str], None] | None) -> Iterator[bool]:
-        path = Path(self._engine.location).expanduser()
-        with held(path.with_name(f"{path.name}.{task}.lock"), waiting) as mine, ExitStack() as long:
-            if mine:
-                long.enter_context(self._engine.long_task())
-            yield mine
+            self.database.engine.close()
 
     def accelerate(self) -> None:
         """Build, or bring up to date, what makes a large index fast; returns when it is there."""
         if self.owner:
             raise OutOfScope("only the whole index is built: ask who looks after it to run 'rifflux doctor --build'")
-        for derived in self._engine.derived():
+        for derived in self.database.wanted():
             derived.build()
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
@@ -116,14 +175,14 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
             raise OutOfScope("only the whole index can be copied: ask who looks after it")
         from rifflux.store.sqlite.maintenance.backup import backup
 
-        with self._engine.alone() as connection:
+        with self.database.engine.alone() as connection:
             backup(connection, target, force=force, progress=progress)
 
     def troubles(self) -> list[str]:
         """Why answers take longer than they could: what is derived from the database and cannot be used."""
         return [
             f"{derived.title} is not used, {derived.trouble}: the tables answered, which takes longer"
-            for derived in self._engine.used
+            for derived in self.database.derived(self.database.words.opened())
             if derived.trouble and not self.owner
         ]
 
@@ -136,11 +195,11 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
             raise OutOfScope("only the whole index can be checked: ask who looks after it to run 'rifflux doctor'")
         from rifflux.store.sqlite.maintenance.check import check
 
-        with self._engine.alone() as connection:
-            problems = check(connection, self._engine.location, analysis)
+        with self.database.engine.alone() as connection:
+            problems = check(connection, self.database.engine.location, analysis)
             if any(problem.unreadable for problem in problems):
                 return problems
-            for derived in self._engine.derived():
+            for derived in self.database.wanted():
                 if trouble := derived.check(connection):
                     problems.append(Problem(f"{derived.title} {derived.place} cannot be used: {trouble}", _BUILD))
             return problems
@@ -151,16 +210,16 @@ class SqliteStore(Ranks, Meaning, Graph, Collections, Writing):
             raise OutOfScope("only the whole index can be mended: ask who looks after it")
         from rifflux.store.sqlite.maintenance.repair import mend
 
-        mended = mend(self._engine, analysis)
+        mended = mend(self.database.engine, analysis)
         return replace(mended, done=(*mended.done, *self._build_anew()))
 
     def _build_anew(self) -> Iterator[str]:
         """Build what is derived from the database and cannot be used."""
-        for derived in self._engine.derived():
-            with self._engine.reading() as connection:
+        for derived in self.database.wanted():
+            with self.database.engine.reading() as connection:
                 trouble = derived.check(connection)
             if trouble:
-                with self._engine.writing("", content=False) as (connection, _):
+                with self.database.engine.writing("", content=False) as (connection, _):
                     forget(connection, derived.name)
                 derived.build()
                 yield f"{derived.title} {derived.place} could not be used: built it anew"

@@ -236,7 +236,7 @@ def get(
 def _local(id: str, index: Index) -> str:
     """A path as the index knows it: one relative to the working directory is meant where it exists."""
     path = Path(id)
-    known = index.store.find_documents(str(path.resolve())) if path.is_file() else []
+    known = index.store.catalog.find_documents(str(path.resolve())) if path.is_file() else []
     return str(path.resolve()) if known else id
 
 

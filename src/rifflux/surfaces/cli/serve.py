@@ -85,7 +85,7 @@ def create(
     from rifflux.service.accounts import Accounts
 
     with closing(_store(load(db=db), create=True)) as store:
-        token, text = Accounts(store.register).create(user, role, label)
+        token, text = Accounts(store.registry).create(user, role, label)
     show.secret(text, asdict(token), as_json=json)
 
 
@@ -93,7 +93,7 @@ def create(
 def list_(db: Db = None, json: Json = False) -> None:
     """List the tokens, without their secrets."""
     with closing(_store(load(db=db))) as store:
-        found = [asdict(token) for token in store.register.tokens()]
+        found = [asdict(token) for token in store.registry.tokens()]
     show.table(
         found,
         ("id", "user", "role", "label", "created_at", "used_at", "revoked_at"),
@@ -110,7 +110,7 @@ def revoke(
     from rifflux.service.accounts import Accounts
 
     with closing(_store(load(db=db))) as store:
-        Accounts(store.register).revoke(id)
+        Accounts(store.registry).revoke(id)
 
 
 @users.command(epilog="Example: rifflux users delete ann --yes")
@@ -129,7 +129,7 @@ def delete(
     with closing(_store(load(db=db))) as store:
         if not yes:
             typer.confirm(f"Delete all that is kept of {user!r}?", abort=True, err=True)
-        erased = asdict(Accounts(store.register).delete(user))
+        erased = asdict(Accounts(store.registry).delete(user))
     counts = erased.pop("documents") | {name: count for name, count in erased.items() if count}
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     show.outcome(f"deleted of {user}: {told}", {"user": user, **counts}, as_json=json)
@@ -150,7 +150,7 @@ def usage(
 
     with closing(_store(load(db=db))) as store:
         start = parse_time(since).timestamp() if since else 0.0
-        sums = store.register.spent(user, start, whole_day_end(until) if until else None)
+        sums = store.registry.spent(user, start, whole_day_end(until) if until else None)
     names = [name.strip() for name in by.split(",") if name.strip()]
     show.table(
         summed(sums, names), (*names, "calls", "tokens", "cost"), nothing="no model was called yet", as_json=json
@@ -172,7 +172,7 @@ def online(
 
     with closing(_store(load(db=db))) as store:
         start = parse_time(since).timestamp() if since else 0.0
-        rows = [day.row() for day in Diary(store.register).days(start, whole_day_end(until) if until else None)]
+        rows = [day.row() for day in Diary(store.registry).days(start, whole_day_end(until) if until else None)]
     columns = ("day", "questions", "click_through", "saved", "reformulated", "not_relevant", "unmatched")
     show.table(rows, columns, nothing="nothing was asked over HTTP yet", as_json=json)
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from rifflux.index import Status
     from rifflux.models.registry import KnownModel
     from rifflux.session.maintenance import Copied, Repaired, Switched
-    from rifflux.store.base import ModelInfo, Problem
-    from rifflux.store.generations import Generation
+    from rifflux.store import Generation, ModelInfo, Problem
     from rifflux.surfaces.shared.config import Settings
     from rifflux.text.analyzer import Analyzer
 

@@ -18,7 +18,7 @@ from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.opening import open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux.works.catalog import Library, Listed, Shelved
+    from rifflux.works.catalog import WorkRecord, WorksCatalog, WorkSummary
     from rifflux.works.report import WorksReport
 
 __all__: list[str] = []
@@ -113,7 +113,7 @@ def list_(
     show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=json)
 
 
-def _facts(listed: Listed) -> str:
+def _facts(listed: WorkSummary) -> str:
     """What is told of a work in a list, beside its title."""
     license = listed.license or "no license recorded"
     return "  ".join(filter(None, (" ".join(listed.identifiers), license, " ".join(listed.sources))))
@@ -133,7 +133,7 @@ def show_(
     show.outcome(told, _as_json(shelved), as_json=json)
 
 
-def _rows(shelved: Shelved) -> dict[str, str]:
+def _rows(shelved: WorkRecord) -> dict[str, str]:
     work = shelved.work
     return {
         "title": work.title,
@@ -153,7 +153,7 @@ def _named(names: list[str]) -> str:
     return "; ".join(names[:MOST_NAMED]) + more
 
 
-def _as_json(shelved: Shelved) -> dict[str, Any]:
+def _as_json(shelved: WorkRecord) -> dict[str, Any]:
     linked = {
         name: [{"key": hit.document, "collection": hit.collection, "title": hit.title} for hit in hits]
         for name, hits in (("cites", shelved.cites), ("cited_by", shelved.cited_by))
@@ -203,6 +203,6 @@ def export(
 
 
 @contextmanager
-def _library(db: str | None, user: str) -> Iterator[Library]:
+def _library(db: str | None, user: str) -> Iterator[WorksCatalog]:
     with open_configured(load(db=db)) as index:
         yield view_of(index, user).works

@@ -34,7 +34,7 @@ class Stats(Reply):
 @router.get("/health", summary="Whether the service can answer", responses={})
 def health(service: Asked) -> Health:
     """Needs no token, and tells nothing of what is indexed."""
-    service.index.store.setting("generation")
+    service.index.store.registry.setting("generation")
     return Health(status="ok", version=__version__)
 
 

@@ -22,7 +22,7 @@ from rifflux.models.workers import Workers
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.service.analytics import Diary
 from rifflux.service.usage import Ledger, Meter, Prices
-from rifflux.store.registry import Erased
+from rifflux.store import Erased
 from rifflux.surfaces.http.limits import Buckets
 from rifflux.surfaces.http.metrics import Metrics
 from rifflux.types import Scope
@@ -114,9 +114,9 @@ class Service:
         self.index = index
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
-        self.ledger = Ledger(index.store.register, prices, budget or math.inf, later=self._later)
-        self.diary = Diary(index.store.register, later=self._later)
-        self.accounts = Accounts(index.store.register, later=self._later)
+        self.ledger = Ledger(index.store.registry, prices, budget or math.inf, later=self._later)
+        self.diary = Diary(index.store.registry, later=self._later)
+        self.accounts = Accounts(index.store.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.metrics = Metrics()
         self._embedding = Workers()
@@ -127,7 +127,7 @@ class Service:
     def prepare(self) -> None:
         """Load the model before somebody waits for it, if there are vectors to search. Searches tell if that fails."""
         try:
-            if self.index.store.model():
+            if self.index.store.semantic.model():
                 self.index.embedder.count_tokens("")
         except RiffluxError as error:
             log.warning("model", cause=str(error))

@@ -13,7 +13,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Name, Reply, Request
 from rifflux.types import Failure, Hit, is_withheld
-from rifflux.works.catalog import Shelved
+from rifflux.works.catalog import WorkRecord
 from rifflux.works.report import WorksReport
 
 __all__ = ["router"]
@@ -136,7 +136,7 @@ class WorkOut(Reply):
     cited_by: list[LinkedOut]
 
     @classmethod
-    def of(cls, shelved: Shelved) -> WorkOut:
+    def of(cls, shelved: WorkRecord) -> WorkOut:
         """A work as it is answered."""
         work = shelved.work
         plain = {name: getattr(work, name) for name in ("title", "year", "date", "venue", "license", "abstract")}

@@ -10,7 +10,7 @@ import json
 import re
 from pathlib import Path
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.text.schemes import SCHEMES
 
 __all__ = ["name_source"]
@@ -25,12 +25,12 @@ _SAYS_NOTHING = {
 def name_source(store: Store, path: Path, wanted: str | None = None) -> str:
     """The name of the source at `path`: the one it has, else `wanted`, else one after the path; kept from now on."""
     path = path.expanduser().resolve()
-    known: dict[str, str] = json.loads(store.setting(_SETTING) or "{}")
+    known: dict[str, str] = json.loads(store.registry.setting(_SETTING) or "{}")
     name = wanted or next((name for name, held in known.items() if held == str(path)), None)
     if name is None:
         name = _free(_spelt(path), known)
     if known.get(name) != str(path):
-        store.set(_SETTING, json.dumps(known | {name: str(path)}, ensure_ascii=False))
+        store.registry.set(_SETTING, json.dumps(known | {name: str(path)}, ensure_ascii=False))
     return name
 
 

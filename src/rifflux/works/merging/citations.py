@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Failure
 from rifflux.works import Work
 
@@ -45,7 +45,7 @@ class Citations:
         wanted = sorted({key for cited in self._cited.values() for key in cited})
         known: set[str] = set()
         for start in range(0, len(wanted), BATCH):
-            known.update(store.identified(wanted[start : start + BATCH]))
+            known.update(store.catalog.identified(wanted[start : start + BATCH]))
         lost = [(name, key) for name, cited in self._cited.items() for key in cited if key not in known]
         own = [(name, key) for name, key in lost if key.partition(":")[0] == name.partition(":")[0]]
         return len(lost), [

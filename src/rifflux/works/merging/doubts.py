@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.works.report import Doubt
 
 __all__ = ["Doubts"]
@@ -27,7 +27,7 @@ class Doubts:
     @classmethod
     def of(cls, store: Store) -> Doubts:
         """The doubts that a store holds."""
-        told = json.loads(store.setting(_SETTING) or '{"open": [], "apart": []}')
+        told = json.loads(store.registry.setting(_SETTING) or '{"open": [], "apart": []}')
         found = [Doubt(*each) for each in told["open"]]
         return cls(
             store, {_pair(each.one, each.other): each for each in found}, {_pair(*each) for each in told["apart"]}
@@ -57,8 +57,8 @@ class Doubts:
         """Keep everything, if it changed."""
         doubts = sorted((each.one, each.other, each.reason) for each in self.open.values())
         text = json.dumps({"open": doubts, "apart": sorted(self.apart)}, ensure_ascii=False)
-        if text != (self.store.setting(_SETTING) or '{"open": [], "apart": []}'):
-            self.store.set(_SETTING, text)
+        if text != (self.store.registry.setting(_SETTING) or '{"open": [], "apart": []}'):
+            self.store.registry.set(_SETTING, text)
 
 
 def _pair(one: str, other: str) -> Pair:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read.plain import plain_blocks
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import LICENSED, Block, Document, Failure, Identifier, Tag
 from rifflux.works import Work, document_of
 from rifflux.works.importers.base import Entry
@@ -117,19 +117,19 @@ class Bring:
         self.tally.unlicensed += document.license is None
         for other in former:
             if other != place:
-                self.store.remove(other[0], [other[1]])
-        if former == [place] and document == self.store.document(*place):
+                self.store.catalog.remove(other[0], [other[1]])
+        if former == [place] and document == self.store.catalog.document(*place):
             self.tally.unchanged += 1
         else:
             path = f"{collection.removeprefix(LICENSED)}/{key}"
             change = self.prepare(collection, document, blocks_of_parts(document), path)
-            self.store.put(collection, change)
+            self.store.catalog.put(collection, change)
             self.tally.chunks += len(change.chunks)
             self.tally.added += not former
             self.tally.updated += bool(former)
             self.tally.merged += bool(former) and len(records) > 1
         if len(records) > 1:
-            self.store.keep_records(*place, {name: dump(work) for name, work in records.items()})
+            self.store.catalog.keep_records(*place, {name: dump(work) for name, work in records.items()})
 
 
 def _grouped(entries: Iterable[Entry | Failure]) -> Iterator[list[Entry | Failure]]:

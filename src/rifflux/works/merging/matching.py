@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.text.schemes import STRONG
 from rifflux.text.titles import TITLE, title_keys
 from rifflux.types import LICENSED
@@ -55,7 +55,7 @@ class Matcher:
         """The documents that the source's name leads to, and others that share an identifier or have titles like it."""
         strong = [str(each) for each in work.identifiers if each.scheme in STRONG]
         titles = [f"{TITLE}:{key}" for key in title_keys(work.title, work.authors)]
-        found = self.store.identified([name, *titles, *strong])
+        found = self.store.catalog.identified([name, *titles, *strong])
         alike = {place for key in titles for place in _few(found.get(key, []))}
         if not work.authors:
             # Without authors, equal titles say nothing within one source: many statements are called alike.
@@ -71,9 +71,9 @@ def _few(places: list[Place]) -> list[Place]:
 
 def records_of(store: Store, place: Place) -> Mapping[str, Work]:
     """What each source told of a stored work, by the name that the source has for it."""
-    if kept := store.records(*place):
+    if kept := store.catalog.records(*place):
         return {name: load(text) for name, text in kept.items()}
-    document = store.document(*place)
+    document = store.catalog.document(*place)
     if document is None:
         return {}
     collection, key = place

@@ -39,7 +39,7 @@ def part(bring: Bring, doubts: Doubts, place: Place, one: str, other: str) -> tu
         groups[_side(name, records, (first, second), doubts)][name] = records[name]
     stays = second if place == _own_place(second) else first
     goes = first if stays == second else second
-    bring.store.keep_records(*place, {})
+    bring.store.catalog.keep_records(*place, {})
     bring.put(place, groups[stays], [place])
     bring.put(_own_place(goes), groups[goes], [])
     return first, second

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.text.titles import TITLE, plain, title_keys
 from rifflux.types import Hit, Tag
 from rifflux.works import parse_identifier
@@ -68,10 +68,10 @@ def meant_in(text: str, store: Store) -> tuple[Meant | None, str]:
         if len(places) > 1:
             return None, f"{name!r} is the name of {len(places)} works here: none was taken to be meant"
         (place,) = places
-        if hits := store.chunks_of(*place):
+        if hits := store.catalog.chunks_of(*place):
             id = int(hits[0].chunk_id, 16)
             meant = Meant(hits[0], (), name, alone=_is_alone(words, name, hits[0].title))
-            tags = () if meant.withheld else store.tags_of(np.array([id], np.int64)).get(id, ())
+            tags = () if meant.withheld else store.catalog.tags_of(np.array([id], np.int64)).get(id, ())
             return replace(meant, tags=tags), ""
     return None, ""
 
@@ -81,9 +81,11 @@ def _places(text: str, store: Store) -> Mapping[str, list[tuple[str, str]]]:
     codes = {name: _spellings(name) for name in _codes(text)}
     keyed = {name: f"{TITLE}:{key}" for name in _titles(text) for key in title_keys(name, ())}
     spellings = [each for several in codes.values() for each in several]
-    known = store.identified(list(dict.fromkeys([*spellings, *keyed.values()])))
+    known = store.catalog.identified(list(dict.fromkeys([*spellings, *keyed.values()])))
     found = {name: known[each] for name, several in codes.items() for each in reversed(several) if each in known}
-    found |= {name: places for name in _keys(text) if name not in found and (places := store.find_documents(name))}
+    found |= {
+        name: places for name in _keys(text) if name not in found and (places := store.catalog.find_documents(name))
+    }
     for name, key in keyed.items():
         alike = known.get(key, ())
         if len(alike) <= MOST_ALIKE and (places := [place for place in alike if _is_titled(store, place, name)]):
@@ -128,5 +130,5 @@ def _is_alone(text: str, name: str, title: str) -> bool:
 
 
 def _is_titled(store: Store, place: tuple[str, str], name: str) -> bool:
-    document = store.document(*place)
+    document = store.catalog.document(*place)
     return document is not None and plain(document.title) == plain(name)

@@ -16,7 +16,7 @@ from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.understand import parted
 from rifflux.retrieve.steps.calibrate import quality
 from rifflux.session.searching import Asking
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Filter, Hit, Ids, Query, Ranking, Trace, Understanding
 from rifflux.works.retrieval.about import Meant, meant_in
 from rifflux.works.retrieval.cited import allowed
@@ -113,7 +113,7 @@ class Finding:
             return found
         store, id = self.asking.store, int(named.hit.chunk_id, 16)
         ranking = allowed(store, found.query, Ranking(np.array([id], np.int64), np.zeros(1)))
-        return replace(found, hits=[*found.hits, *found.settled(self.asking, store.hydrate(ranking), weights)])
+        return replace(found, hits=[*found.hits, *found.settled(self.asking, store.catalog.hydrate(ranking), weights)])
 
     def _of_sides(self, question: Question, filter: Filter) -> Found:
         """What answers either side of a comparison, merged."""
@@ -139,7 +139,7 @@ class Finding:
         title = "".join(char if char.isalnum() else " " for char in named.hit.title)
         plan = self._plan(f"{title} {question.limits}", filter)
         id = int(named.hit.chunk_id, 16)
-        vector = store.vectors_of(np.array([id], np.int64), exact=True).get(id, plan.query.vector)
+        vector = store.semantic.vectors_of(np.array([id], np.int64), exact=True).get(id, plan.query.vector)
         asked = replace(plan.query, vector=vector, required=(), anchors=(), specificity=0.0)
         query = replace(asked, clauses=self._telling(named), variants=(), beside=(), prefixes=())
         plan = replace(plan, query=query, pipeline=replace(plan.pipeline, evidence=StoreEvidence(store, query)))
@@ -178,10 +178,10 @@ class Finding:
     def _telling(self, named: Meant) -> tuple[tuple[str, ...], ...]:
         """The terms of a work that are rare elsewhere and frequent in it."""
         store, analyzer = self.asking.store, self.asking.analyzer
-        document = store.document(*named.place)
+        document = store.catalog.document(*named.place)
         text = document.text[:CHARACTERS] if document else named.hit.content
         counts = Counter(analyzer.terms(f"{named.hit.title} {text}"))
-        known, chunks = store.document_frequencies(list(counts)), store.counts()["chunks"]
+        known, chunks = store.lexical.document_frequencies(list(counts)), store.counts()["chunks"]
         worth = {term: count**0.5 * idf(chunks, known[term]) for term, count in counts.items() if term in known}
         best = sorted(worth, key=lambda term: (-worth[term], term))[:TERMS]
         return tuple((term,) for term in best)
@@ -189,7 +189,7 @@ class Finding:
 
 def unknown(filter: Filter, works: Sequence[Hit], store: Store) -> list[str]:
     """What a filter asks for that no work here has: what is misspelt finds nothing. `works` are some that passed."""
-    tags = [tag for each in store.tags_of(_ids(works)).values() for tag in each] if filter.tags else []
+    tags = [tag for each in store.catalog.tags_of(_ids(works)).values() for tag in each] if filter.tags else []
     seen = {name.lower() for tag in tags for name in (tag.value, f"{tag.scheme}:{tag.value}")}
     listed = {name for hit in works for name in hit.metadata.get("sources", ())}
     asked = [("has the subject", name, Filter(tags=(name,))) for name in filter.tags if name.lower() not in seen]
@@ -198,7 +198,7 @@ def unknown(filter: Filter, works: Sequence[Hit], store: Store) -> list[str]:
         for name in filter.metadata.get("sources", ())
         if name not in listed
     ]
-    return [f"no work here {told} {name!r}" for told, name, each in asked if not store.any_passes(each)]
+    return [f"no work here {told} {name!r}" for told, name, each in asked if not store.catalog.any_passes(each)]
 
 
 def place_of(hit: Hit) -> tuple[str, str]:

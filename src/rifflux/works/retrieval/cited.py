@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Hit, Query, Ranking
 from rifflux.works.retrieval.intent import IN
 
@@ -35,7 +35,7 @@ class Cited:
         scores: dict[int, float] = defaultdict(float)
         rank = {id: place for place, id in enumerate(ids.tolist(), 1)}
         for direction in follow:
-            edges = self.store.linked(ids, incoming=direction == IN)
+            edges = self.store.catalog.linked(ids, incoming=direction == IN)
             fan: dict[int, int] = defaultdict(int)
             for edge in edges:
                 fan[edge.asked] += 1
@@ -54,10 +54,10 @@ def allowed(store: Store, limits: Query, ranking: Ranking) -> Ranking:
     """
     ids = ranking.ids
     if limits.filter and len(ids):
-        ids = ids[np.isin(ids, store.passing(limits.filter, ids))]
+        ids = ids[np.isin(ids, store.catalog.passing(limits.filter, ids))]
     for clause in limits.required if len(ids) else ():
-        ids = ids[np.isin(ids, store.holding(clause, ids))]
+        ids = ids[np.isin(ids, store.lexical.holding(clause, ids))]
     for clause in limits.excluded if len(ids) else ():
-        ids = ids[~np.isin(ids, store.holding(clause, ids))]
+        ids = ids[~np.isin(ids, store.lexical.holding(clause, ids))]
     kept = np.isin(ranking.ids, ids)
     return Ranking(ranking.ids[kept], ranking.scores[kept])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC, Source
-from rifflux.store.base import FieldWeights, Store
+from rifflux.store import FieldWeights, Store
 from rifflux.types import Hit, Ids, Query, Ranking, Scores, Why
 from rifflux.works.retrieval.intent import Weights
 
@@ -39,7 +39,7 @@ class Exactly:
         if len({term for clause in query.clauses for term in clause}) <= FEW_TERMS:
             return self.source(replace(query, exact=True))
         found = self.source(replace(query, limit=int(MORE * query.limit), enough=0)).ids
-        scores = self.store.bm25_of(query, found, self.fields)
+        scores = self.store.lexical.bm25_of(query, found, self.fields)
         order = np.lexsort((found, -scores))[: query.limit]
         return Ranking(found[order], scores[order])
 
@@ -55,7 +55,7 @@ def settled(store: Store, query: Query, hits: Sequence[Hit], weights: Weights) -
     ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
     told = [hit.because(LEXICAL) for hit in hits]
     lexical = np.array([why.score or 0.0 if why else 0.0 for why in told])
-    semantic = np.maximum(store.cosines_of(query, ids), 0.0)
+    semantic = np.maximum(store.semantic.cosines_of(query, ids), 0.0)
     merged = _merged(lexical, np.nan_to_num(semantic), weights)
     ranks = {LEXICAL: _ranks(lexical, ids), SEMANTIC: _ranks(semantic, ids)}
     scores = {LEXICAL: lexical, SEMANTIC: semantic}

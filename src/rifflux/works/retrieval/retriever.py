@@ -18,7 +18,7 @@ from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
 from rifflux.session.searching import Asking
 from rifflux.session.visible import closed_hit
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.types import Document, Hit, Identifier, Ids, Query, Ranking, Trace, Why
 from rifflux.works.citing import CITING
 from rifflux.works.export import style_of
@@ -115,7 +115,7 @@ class Scholar:
             ranked, reranker = self._ranked(question, works, around.near, filter.tags, degraded)
         rate = partial(finding.rated, found)
         rated = rate(ranked[:top_k])
-        names = self.asking.store.identifiers_of(np.unique(_ids(candidates)))
+        names = self.asking.store.catalog.identifiers_of(np.unique(_ids(candidates)))
         with clock("pack"):
             packer = self._packer(asked, rate, rated, budget, top_k, cite, degraded)
             pack = packer(query, asked.intent.name, self._citable(query, ranked[:POOL], candidates, names))
@@ -170,9 +170,9 @@ class Scholar:
         cited = self.cited or Cited(store)
         closed = bool(about and about.withheld)
         if about and not closed and len(ranking := allowed(store, limits, cited([about.hit], expansion.follow))):
-            return store.hydrate(ranking), ()
+            return store.catalog.hydrate(ranking), ()
         ranking = allowed(store, limits, cited(works[: expansion.seeds], expansion.follow))
-        return store.hydrate(ranking), (NOT_TOLD if closed else NO_CITATIONS,) if about else ()
+        return store.catalog.hydrate(ranking), (NOT_TOLD if closed else NO_CITATIONS,) if about else ()
 
     def _ranked(
         self,
@@ -236,7 +236,7 @@ class Scholar:
         passages: dict[tuple[str, str], list[Hit]] = {}
         for hit in hits:
             passages.setdefault(hit.place, []).append(hit)
-        tags = store.tags_of(_ids(ranked))
+        tags = store.catalog.tags_of(_ids(ranked))
 
         def candidate(hit: Hit) -> Citable:
             place, id = hit.place, int(hit.chunk_id, 16)
@@ -306,4 +306,4 @@ def _components(hit: Hit) -> dict[str, float]:
 
 
 def _reader(store: Store, place: tuple[str, str]) -> Callable[[], Document | None]:
-    return lambda: store.document(*place)
+    return lambda: store.catalog.document(*place)

@@ -27,7 +27,7 @@ from functools import lru_cache
 import numpy as np
 
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.store.base import Store
+from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.text.schemes import WORDED
 from rifflux.types import Hit, Ids, Scores, Tag
@@ -103,7 +103,7 @@ class WorkScore:
         return share(scores)
 
     def _field_match(self, ids: Ids) -> Scores:
-        found = self.store.tags_of(ids)
+        found = self.store.catalog.tags_of(ids)
         tags = [found.get(id, ()) for id in ids.tolist()]
         if self.subjects:
             wanted = {_plain(each): 1.0 for each in self.subjects}
@@ -134,7 +134,7 @@ class WorkScore:
         return np.asarray(np.exp2(-np.array(ages, np.float64) / self.half_life_years))
 
     def _authority(self, ids: Ids) -> Scores:
-        cited = self.store.citations(ids)
+        cited = self.store.catalog.citations(ids)
         counts = np.array([cited.get(id, 0) for id in ids.tolist()], np.float64)
         return np.asarray(np.minimum(1.0, np.log1p(counts) / np.log1p(self.most_citations)))
 

@@ -66,13 +66,13 @@ def test_by_value(index):
 
 
 def test_no_more_rows_are_read_than_the_page_and_the_reranker_need(index, monkeypatch):
-    read, hydrate = [], index.store.hydrate
+    read, hydrate = [], index.store.catalog.hydrate
 
     def counted(ranking, *trails):
         read.append(len(ranking))
         return hydrate(ranking, *trails)
 
-    monkeypatch.setattr(index.store, "hydrate", counted)
+    monkeypatch.setattr(type(index.store.catalog), "hydrate", lambda _, *given: counted(*given))
     for top_k, group in ((3, None), (12, None), (3, "document")):
         index.search("cache", top_k=top_k, rerank=Rerank(Features(index.resources), top=7), group=group)
     # What groups looks at everything that was found.

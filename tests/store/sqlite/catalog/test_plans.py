@@ -13,21 +13,21 @@ from rifflux.types import Filter, Ranking
 
 IDS = np.array([1, 2], np.int64)
 LOOKUPS: dict[str, Callable[[SqliteStore], object]] = {
-    "hydrate": lambda store: store.hydrate(Ranking(IDS, np.zeros(2))),
-    "chunk": lambda store: store.chunk(f"{1:016x}"),
-    "chunks_of": lambda store: store.chunks_of("c", "a"),
-    "find_documents": lambda store: store.find_documents("c/a"),
-    "document": lambda store: store.document("c", "a"),
-    "vectors_of": lambda store: store.vectors_of(IDS),
-    "vectors_by_hash": lambda store: store.vectors_by_hash([1, 2]),
-    "kinds": lambda store: store.kinds(IDS),
-    "names": lambda store: store.names(IDS),
-    "titled": lambda store: store.titled(("a", "b"), IDS),
-    "passing": lambda store: store.passing(Filter(kinds=("text",)), IDS),
-    "holding": lambda store: store.holding(("words",), IDS),
-    "document_frequencies": lambda store: store.document_frequencies(["words", "none"]),
-    "setting": lambda store: store.setting("language"),
-    "model": lambda store: store.model(),
+    "hydrate": lambda store: store.catalog.hydrate(Ranking(IDS, np.zeros(2))),
+    "chunk": lambda store: store.catalog.chunk(f"{1:016x}"),
+    "chunks_of": lambda store: store.catalog.chunks_of("c", "a"),
+    "find_documents": lambda store: store.catalog.find_documents("c/a"),
+    "document": lambda store: store.catalog.document("c", "a"),
+    "vectors_of": lambda store: store.semantic.vectors_of(IDS),
+    "vectors_by_hash": lambda store: store.semantic.vectors_by_hash([1, 2]),
+    "kinds": lambda store: store.catalog.kinds(IDS),
+    "names": lambda store: store.catalog.names(IDS),
+    "titled": lambda store: store.catalog.titled(("a", "b"), IDS),
+    "passing": lambda store: store.catalog.passing(Filter(kinds=("text",)), IDS),
+    "holding": lambda store: store.lexical.holding(("words",), IDS),
+    "document_frequencies": lambda store: store.lexical.document_frequencies(["words", "none"]),
+    "setting": lambda store: store.registry.setting("language"),
+    "model": lambda store: store.semantic.model(),
 }
 #: What grows with the index. The word index is asked by its words, and has no other plan.
 LARGE = ("chunk", "document", "document_text", "vector", "file")
@@ -37,25 +37,25 @@ LARGE = ("chunk", "document", "document_text", "vector", "file")
 @pytest.mark.parametrize("name", LOOKUPS)
 def test_a_lookup_goes_through_no_table(name: str, owner: str) -> None:
     store = SqliteStore.open(":memory:").of(owner)
-    store.use_model(MODEL)
-    store.put("c", change("a", "some words", "more words"))
+    store.semantic.use_model(MODEL)
+    store.catalog.put("c", change("a", "some words", "more words"))
     assert _gone_through(store, LOOKUPS[name]) == []
 
 
 @pytest.mark.parametrize("owner", ["", "ann"])
 def test_a_document_is_put_without_going_through_a_table(owner: str) -> None:
     store = SqliteStore.open(":memory:").of(owner)
-    store.use_model(MODEL)
+    store.semantic.use_model(MODEL)
     first = change("a", "some words")
-    store.put("c", first)
-    store.put_vectors([first.chunks[0].chunk.id], [first.chunks[0].hash], np.ones((1, 2), np.float32))
+    store.catalog.put("c", first)
+    store.semantic.put_vectors([first.chunks[0].chunk.id], [first.chunks[0].hash], np.ones((1, 2), np.float32))
     for texts in (("more words", "others"), ("more words", "further")):
-        assert _gone_through(store, lambda store, texts=texts: store.put("c", change("b", *texts))) == []
+        assert _gone_through(store, lambda store, texts=texts: store.catalog.put("c", change("b", *texts))) == []
 
 
 def _gone_through(store: SqliteStore, work: Callable[[SqliteStore], object]) -> list[str]:
     """The steps of some work's statements that go through all of a large table, or all that an owner has in it."""
-    connection = store._engine.connection
+    connection = store.view.engine.connection
     asked: list[tuple[str, object]] = []
     connection.exec_trace = lambda _cursor, statement, bound: not asked.append((statement, bound))
     work(store)

@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore.open(str(path))
-    store.use_model(MODEL)
+    store.semantic.use_model(MODEL)
     yield store
     store.close()
 
@@ -59,10 +59,10 @@ def build(connection: apsw.Connection, path: Path, name: str = "words") -> bool:
 
 def put(store: SqliteStore, key: str, *texts: str, embed: bool = False, first_id: int | None = None) -> None:
     changed = change(key, *texts, first_id=first_id)
-    store.put("c", changed)
+    store.catalog.put("c", changed)
     if embed:
         ids = [each.chunk.id for each in changed.chunks]
-        store.put_vectors(ids, [each.hash for each in changed.chunks], np.ones((len(ids), 2), np.float32))
+        store.semantic.put_vectors(ids, [each.hash for each in changed.chunks], np.ones((len(ids), 2), np.float32))
 
 
 def log(connection: apsw.Connection) -> list[tuple[int, str]]:
@@ -111,7 +111,7 @@ def test_words_put_changed_and_dropped_are_logged(store: SqliteStore, connection
     put(store, "a", "one", "changed", first_id=1)
     put(store, "b", "new", first_id=9)
     put(store, "a", "one", first_id=1)
-    store.remove("c", ["b"])
+    store.catalog.remove("c", ["b"])
     assert log(connection) == [(2, "words"), (3, "words"), (2, "words"), (3, "words")]
     assert sorted(touched(connection, "words", current(connection, "words").covered)) == [2, 3]
     assert touched(connection, "words", current(connection, "words").latest) == []
@@ -124,7 +124,7 @@ def test_vectors_put_replaced_and_dropped_are_logged(
     build(connection, path, "vectors")
     put(store, "a", "one", "changed", first_id=1)
     put(store, "a", "one", "changed", embed=True, first_id=1)
-    store.remove("c", ["a"])
+    store.catalog.remove("c", ["a"])
     assert [chunk for chunk, _ in log(connection)] == [2, 1, 2, 1, 2]
 
 
@@ -141,7 +141,7 @@ def test_a_build_trims_what_it_covers_and_leaves_the_log_of_others(
 
 def test_a_row_is_never_given_to_another_chunk(store: SqliteStore, connection: apsw.Connection) -> None:
     put(store, "a", "one", "two")
-    store.remove("c", ["a"])
+    store.catalog.remove("c", ["a"])
     put(store, "b", "three")
     assert connection.execute("select id from chunk").get == 3
 
@@ -181,7 +181,7 @@ def test_what_is_forgotten_while_it_is_built_is_not_known_afterwards(
 
     def write(new: Path, stamp: Stamp) -> None:
         new.write_bytes(stamp.encoded())
-        with store._engine.writing("") as (other, _):
+        with store.view.engine.writing("") as (other, _):
             forget(other, "words")
 
     assert not rebuild(connection, place, "words", 1, write)

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import OutOfScope
-from rifflux.store.base import DocumentChange, FieldWeights
+from rifflux.store import DocumentChange, FieldWeights
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import StoreContract, change, words
 from rifflux.types import Filter, Query, Ranking
@@ -30,30 +30,27 @@ from tests.support.exploring import examples
 WEIGHTS = FieldWeights()
 
 
-class _Following(SqliteStore):
-    """Brings its word index up to date before it answers, so that it answers alone."""
+class _Following:
+    """The lexical role with a word index that is brought up to date before it answers, so that it answers alone."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store, self._lexical = store, store.lexical
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
-        if not self._engine.connection.in_transaction:
-            self.accelerate()
-        return super().match(query, limit, weights)
+        if not self._store.view.engine.connection.in_transaction:
+            SqliteStore(self._store.database).accelerate()
+        return self._lexical.match(query, limit, weights)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._lexical, name)
 
 
 class TestUpToDate(StoreContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[SqliteStore]:
-        store = _Following.open(str(tmp_path / "index.db"))
+        store = SqliteStore.open(str(tmp_path / "index.db")).with_roles(lexical=_Following)
         yield store
         store.close()
-
-
-class _FollowingView(SqliteStore):
-    """A named owner's view that answers from a word index of its own."""
-
-    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
-        if not self._engine.connection.in_transaction:
-            SqliteStore(self._engine).accelerate()
-        return super().match(query, limit, weights)
 
 
 class TestView(StoreContract):
@@ -62,12 +59,12 @@ class TestView(StoreContract):
     @pytest.fixture
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
         monkeypatch.setattr("rifflux.store.sqlite.lexical.word_index.LEAST_CHUNKS", 0)
-        monkeypatch.setattr("rifflux.store.sqlite.connection.keeper.PAUSE", 60.0)
+        monkeypatch.setattr("rifflux.store.sqlite.connection.background.PAUSE", 60.0)
         store = SqliteStore.open(str(tmp_path / "index.db"))
         for number, owner in enumerate(("", "bob")):
             put = change("a", "text of cache rivers one two", title="cache", first_id=(number + 1) * 10**12)
-            store.of(owner).put("c", put)
-        yield _FollowingView(store._engine, "ann")
+            store.of(owner).catalog.put("c", put)
+        yield store.with_roles(lexical=_Following).of("ann")
         store.close()
 
     def test_a_store_in_use_is_sound(self, store: SqliteStore) -> None:
@@ -80,7 +77,7 @@ class TestBehind(StoreContract):
 
     @pytest.fixture
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
-        monkeypatch.setattr("rifflux.store.sqlite.connection.keeper.PAUSE", 60.0)
+        monkeypatch.setattr("rifflux.store.sqlite.connection.background.PAUSE", 60.0)
         store = SqliteStore.open(str(tmp_path / "index.db"))
         store.accelerate()
         yield store
@@ -150,21 +147,21 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
             with view.transaction():
                 for number in range(100):
                     text = " ".join(generator.choices(VOCABULARY, k=generator.randint(1, 12)))
-                    view.put("c" if number % 4 else "other", document(number, text, last_id))
+                    view.catalog.put("c" if number % 4 else "other", document(number, text, last_id))
         store.accelerate()
     yield store
     store.close()
 
 
 def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
-    return store.match(replace(query, exact=True), limit, WEIGHTS)
+    return store.lexical.match(replace(query, exact=True), limit, WEIGHTS)
 
 
 @examples(300)
 @given(query=queries, limit=st.sampled_from([3, 200]), owner=st.sampled_from(["", "ann"]))
 def test_it_ranks_as_the_tables_do_whatever_is_asked(filled: SqliteStore, query: Query, limit: int, owner: str) -> None:
     view = filled.of(owner)
-    found, expected = view.match(query, limit, WEIGHTS), exactly(view, query, limit)
+    found, expected = view.lexical.match(query, limit, WEIGHTS), exactly(view, query, limit)
     beside = bool(query.required and (query.clauses or query.variants or query.prefixes))
     phrases = (*query.clauses, *query.required, *query.variants)
     if query.prefixes == _OF_SEVERAL or beside or any(len(set(phrase)) < len(phrase) for phrase in phrases):
@@ -189,15 +186,15 @@ def test_it_answers_without_the_tables(filled: SqliteStore, tmp_path: Path, owne
     store = SqliteStore.open(str(path))
     query = Query("", (("cach",), ("zebra",)))
     assert len(exactly(store.of(owner), query, 10)) == 0
-    assert len(store.of(owner).match(query, 10, WEIGHTS)) == 10
+    assert len(store.of(owner).lexical.match(query, 10, WEIGHTS)) == 10
     assert store.troubles() == []
     store.close()
 
 
 def _copy(store: SqliteStore, folder: Path) -> Path:
     """The index and its word index somewhere else, as a person would copy them."""
-    location = Path(store._engine.location)
-    store._engine.connection.execute("pragma wal_checkpoint(truncate)")
+    location = Path(store.view.engine.location)
+    store.view.engine.connection.execute("pragma wal_checkpoint(truncate)")
     shutil.copy(location, folder / "index.db")
     for place in location.parent.glob("index.db.words*"):
         if place.is_dir():
@@ -221,17 +218,17 @@ def test_it_finds_what_there_is_after_every_change(tmp_path_factory: pytest.Temp
     store = SqliteStore.open(str(tmp_path_factory.mktemp("words") / "index.db"))
     with store.transaction():
         for number in range(8):
-            store.put("c", document(number, f"cache {VOCABULARY[number]}"))
+            store.catalog.put("c", document(number, f"cache {VOCABULARY[number]}"))
     store.accelerate()
     for step, number, text in steps:
         if step == "put":
-            store.put("c", document(number, text))
+            store.catalog.put("c", document(number, text))
         elif step == "remove":
-            store.remove("c", [f"d{number}"])
+            store.catalog.remove("c", [f"d{number}"])
         else:
             store.accelerate()
         for query in (words("cache river c++"), Query("", prefixes=("riv",)), words("cache", filter=_NOTES)):
-            assert set(store.match(query, 50, WEIGHTS).ids) == set(exactly(store, query, 50).ids)
+            assert set(store.lexical.match(query, 50, WEIGHTS).ids) == set(exactly(store, query, 50).ids)
     store.close()
 
 
@@ -244,10 +241,10 @@ def test_a_change_of_metadata_alone_is_followed(filled: SqliteStore, tmp_path: P
     for follow in (False, True):
         put = document(5, "cache")
         put = replace(put, document=replace(put.document, metadata={"colour": "blue", "again": follow}))
-        store.put("c", put)
+        store.catalog.put("c", put)
         if follow:
             store.accelerate()
-        assert store.match(query, 5, WEIGHTS).ids.tolist() == [put.chunks[0].chunk.id]
+        assert store.lexical.match(query, 5, WEIGHTS).ids.tolist() == [put.chunks[0].chunk.id]
     store.close()
 
 
@@ -286,11 +283,11 @@ def test_whatever_is_damaged_the_tables_answer_and_it_can_be_built_anew(
     store = SqliteStore.open(str(path))
     query = words("cache river stone")
     expected = exactly(store, query, 50)
-    assert store.match(query, 50, WEIGHTS).ids.tolist() == expected.ids.tolist()
+    assert store.lexical.match(query, 50, WEIGHTS).ids.tolist() == expected.ids.tolist()
     assert len(store.troubles()) == 1
     assert any("doctor --build" in problem.cure for problem in store.check())
     store.accelerate()
-    assert store.match(query, 50, WEIGHTS).scores == pytest.approx(expected.scores, rel=1e-4)
+    assert store.lexical.match(query, 50, WEIGHTS).scores == pytest.approx(expected.scores, rel=1e-4)
     assert store.troubles() == []
     assert store.check() == []
     store.close()
@@ -309,11 +306,11 @@ def test_a_changed_byte_is_found_by_checking(filled: SqliteStore, tmp_path: Path
 
 def test_the_word_index_of_another_database_is_not_used(filled: SqliteStore, tmp_path: Path) -> None:
     store = SqliteStore.open(str(tmp_path / "index.db"))
-    store.put("c", change("a", "cache"))
+    store.catalog.put("c", change("a", "cache"))
     store.accelerate()
     shutil.rmtree(tmp_path / "index.db.words")
-    shutil.copytree(f"{filled._engine.location}.words", tmp_path / "index.db.words")
-    assert len(store.match(words("cache river"), 10, WEIGHTS)) == 1
+    shutil.copytree(f"{filled.view.engine.location}.words", tmp_path / "index.db.words")
+    assert len(store.lexical.match(words("cache river"), 10, WEIGHTS)) == 1
     store.close()
 
 
@@ -331,7 +328,7 @@ elif sys.argv[2] == "committed":
     words_build.stamp_file = dead
 else:
     words_build.Upkeep._sweep = dead
-store.put("c", change("new", "fresh cache"))
+store.catalog.put("c", change("new", "fresh cache"))
 store.accelerate()
 """
 
@@ -346,7 +343,7 @@ def test_a_build_that_is_killed_harms_nothing(filled: SqliteStore, tmp_path: Pat
     expected = exactly(store, query, 50)
     assert len(expected) > 1
     for _ in range(2):
-        assert set(store.match(query, 50, WEIGHTS).ids) == set(expected.ids)
+        assert set(store.lexical.match(query, 50, WEIGHTS).ids) == set(expected.ids)
         store.accelerate()
     assert store.check() == []
     store.close()
@@ -361,7 +358,7 @@ from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import change
 
 store = SqliteStore.open(sys.argv[1])
-store.put("c", change("new", "fresh cache"))
+store.catalog.put("c", change("new", "fresh cache"))
 store.accelerate()
 store.close()
 """
@@ -370,9 +367,9 @@ store.close()
 def test_what_another_process_built_is_seen(filled: SqliteStore, tmp_path: Path) -> None:
     path = _copy(filled, tmp_path)
     store = SqliteStore.open(str(path))
-    assert len(store.match(words("fresh"), 10, WEIGHTS)) == 0
+    assert len(store.lexical.match(words("fresh"), 10, WEIGHTS)) == 0
     subprocess.run([sys.executable, "-c", _WRITER, str(path)], check=True)
-    assert len(store.match(words("fresh"), 10, WEIGHTS)) == 1
+    assert len(store.lexical.match(words("fresh"), 10, WEIGHTS)) == 1
     assert store.troubles() == []
     store.close()
 
@@ -385,7 +382,7 @@ def test_whoever_cannot_write_searches_all_the_same(
     store = SqliteStore.open(str(path))
     assert store.read_only
     query = words("cache river")
-    assert store.match(query, 50, WEIGHTS).scores == pytest.approx(exactly(store, query, 50).scores, rel=1e-4)
+    assert store.lexical.match(query, 50, WEIGHTS).scores == pytest.approx(exactly(store, query, 50).scores, rel=1e-4)
     store.accelerate()
     store.close()
 
@@ -400,7 +397,7 @@ def test_two_that_build_at_once_both_get_it(filled: SqliteStore, tmp_path: Path)
     for thread in threads:
         thread.join()
     for store in stores:
-        assert len(store.match(words("cache"), 5, WEIGHTS)) == 5
+        assert len(store.lexical.match(words("cache"), 5, WEIGHTS)) == 5
         assert store.troubles() == []
         store.close()
 
@@ -409,21 +406,21 @@ def test_a_large_index_gets_one_by_itself(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("rifflux.store.sqlite.lexical.word_index.LEAST_CHUNKS", 3)
     path = tmp_path / "index.db"
     store = SqliteStore.open(str(path))
-    store.put("c", change("a", "one", "two"))
+    store.catalog.put("c", change("a", "one", "two"))
     store.close()
     assert not (tmp_path / "index.db.words").exists()
     store = SqliteStore.open(str(path))
-    store.put("c", change("b", "three"))
+    store.catalog.put("c", change("b", "three"))
     store.close()
     assert (tmp_path / "index.db.words").is_dir()
 
 
 def test_it_waits_for_the_end_of_a_long_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rifflux.store.sqlite.lexical.word_index.LEAST_CHUNKS", 3)
-    monkeypatch.setattr("rifflux.store.sqlite.connection.keeper.PAUSE", 0.01)
+    monkeypatch.setattr("rifflux.store.sqlite.connection.background.PAUSE", 0.01)
     store, place = SqliteStore.open(str(tmp_path / "index.db")), tmp_path / "index.db.words"
-    with store.claim("read"):
-        store.put("c", change("a", "one", "two", "three", "four"))
+    with store.registry.claim("read"):
+        store.catalog.put("c", change("a", "one", "two", "three", "four"))
         time.sleep(0.2)
         assert not place.exists()
     deadline = time.monotonic() + 20
@@ -436,18 +433,18 @@ def test_it_waits_for_the_end_of_a_long_task(tmp_path: Path, monkeypatch: pytest
 def test_damage_that_a_search_finds_is_mended_in_the_background(
     filled: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rifflux.store.sqlite.connection.keeper.READER_PAUSE", 0.0)
+    monkeypatch.setattr("rifflux.store.sqlite.connection.background.READER_PAUSE", 0.0)
     path = _copy(filled, tmp_path)
     for place in (tmp_path / "index.db.words").glob("*.pos"):
         place.write_bytes(bytes(len(data := place.read_bytes()) - 40) + data[-40:])
     store = SqliteStore.open(str(path))
     query = Query("", (("cach", "river"),))
-    assert len(store.match(query, 10, WEIGHTS)) == len(exactly(store, query, 10))
+    assert len(store.lexical.match(query, 10, WEIGHTS)) == len(exactly(store, query, 10))
     assert len(store.troubles()) == 1
     deadline = time.monotonic() + 30
     while store.troubles() and time.monotonic() < deadline:
         time.sleep(0.05)
-        store.match(query, 10, WEIGHTS)
+        store.lexical.match(query, 10, WEIGHTS)
     assert store.troubles() == []
     assert store.check() == []
     store.close()

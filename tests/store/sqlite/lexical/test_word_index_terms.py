@@ -62,8 +62,8 @@ def test_what_was_added_is_seen_by_the_next_question(tmp_path: Path) -> None:
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
     monkeypatch.setattr(words, "LEAST_CHUNKS", 1)
-    monkeypatch.setattr(words.Keeper, "owe", lambda self: None)
-    monkeypatch.setattr(words.Keeper, "wish", lambda self: None)
+    monkeypatch.setattr(words.BackgroundBuilder, "require", lambda self: None)
+    monkeypatch.setattr(words.BackgroundBuilder, "suggest", lambda self: None)
     store = SqliteStore.open(str(tmp_path / "index.db"))
     yield store
     store.close()
@@ -72,49 +72,49 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSto
 @pytest.mark.parametrize("owner", ["", "ann"])
 def test_the_vocabulary_is_that_of_the_tables_whatever_changed(store: SqliteStore, tmp_path: Path, owner: str) -> None:
     view = store.of(owner)
-    view.put("c", change("a", "heron river", "heroic hinge"))
-    view.put("c", change("b", "heron harbour"))
+    view.catalog.put("c", change("a", "heron river", "heroic hinge"))
+    view.catalog.put("c", change("b", "heron harbour"))
     store.accelerate()
-    index = view._engine.words(0 if not owner else 1)
+    index = view.database.words.of(0 if not owner else 1)
     assert index is not None
     assert (index.place / words_terms.NAME).exists()
-    view.put("c", change("d", "hermit heron"))
-    view.remove("c", ["b"])
+    view.catalog.put("c", change("d", "hermit heron"))
+    view.catalog.remove("c", ["b"])
     steps = []
     for _ in range(2):
-        asked = view.vocabulary("he", 1, 9)
+        asked = view.lexical.vocabulary("he", 1, 9)
         assert isinstance(asked, words_terms.Counted)
         steps.append({term: asked[term] for term in asked if asked[term]})
         store.accelerate()
     assert steps[0] == steps[1] == {"heron": 2, "heroic": 1, "hermit": 1}
-    assert not [term for term, count in view.vocabulary("ha", 1, 9).items() if count]
+    assert not [term for term, count in view.lexical.vocabulary("ha", 1, 9).items() if count]
 
 
 def test_without_the_file_the_tables_tell(store: SqliteStore, tmp_path: Path) -> None:
-    store.put("c", change("a", "heron river"))
+    store.catalog.put("c", change("a", "heron river"))
     store.accelerate()
     (location_of(tmp_path / "index.db", "words") / words_terms.NAME).unlink()
-    assert dict(store.vocabulary("h", 1, 9)) == {"heron": 1}
-    store.put("c", change("b", "hinge"))
+    assert dict(store.lexical.vocabulary("h", 1, 9)) == {"heron": 1}
+    store.catalog.put("c", change("b", "hinge"))
     store.accelerate()
-    assert dict(store.vocabulary("h", 1, 9)) == {"heron": 1, "hing": 1}
+    assert dict(store.lexical.vocabulary("h", 1, 9)) == {"heron": 1, "hing": 1}
 
 
 @pytest.mark.parametrize("owner", ["", "ann"])
 def test_terms_are_counted_as_the_tables_count_them_whatever_changed(store: SqliteStore, owner: str) -> None:
     view = store.of(owner)
     for key, text in (("a", "heron river"), ("b", "heron harbour"), ("e", "heron stone")):
-        view.put("c", change(key, text))
+        view.catalog.put("c", change(key, text))
     store.accelerate()
-    view.put("c", change("d", "hermit heron heron"))
-    view.remove("c", ["b"])
-    view.put("c", change("a", "river owl"))
-    view.put("c", change("e", "heron stone", metadata={"colour": "grey"}))
+    view.catalog.put("c", change("d", "hermit heron heron"))
+    view.catalog.remove("c", ["b"])
+    view.catalog.put("c", change("a", "river owl"))
+    view.catalog.put("c", change("e", "heron stone", metadata={"colour": "grey"}))
     expected = {"heron": 2, "river": 1, "hermit": 1, "owl": 1, "stone": 1}
-    index = view._engine.words(0 if not owner else 1)
+    index = view.database.words.of(0 if not owner else 1)
     assert index is not None
     for _ in range(2):
-        with view._reading() as (connection, _):
+        with view.view.reading() as (connection, _):
             found = index.frequencies(connection, ["heron", "river", "harbour", "hermit", "owl", "stone", "none"])
         assert found == expected
         store.accelerate()

@@ -16,7 +16,7 @@ from rifflux import Document, Index
 from rifflux.index.salvage import diagnose
 from rifflux.session.visible import WITHHELD
 from rifflux.store.sqlite.lexical import word_index as words
-from rifflux.store.sqlite.semantic import neighbours
+from rifflux.store.sqlite.semantic import vector_index
 from rifflux.works import Work
 from tests.support.places import word
 
@@ -300,7 +300,7 @@ class TestDerived:
     def built(self, db: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         """That index with its word index and its matrix of packed vectors beside it, as large ones have them."""
         monkeypatch.setattr(words, "LEAST_CHUNKS", 1)
-        monkeypatch.setattr(neighbours, "LEAST", 1)
+        monkeypatch.setattr(vector_index, "LEAST", 1)
         with rifflux.open(db) as index:
             index.accelerate()
         assert diagnose(db) == []

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from rifflux.errors import InvalidArgument, MissingExtra
-from rifflux.store.base import ModelInfo
+from rifflux.store import ModelInfo
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.derived import location_of
-from rifflux.store.sqlite.semantic import hnsw, neighbours
+from rifflux.store.sqlite.semantic import hnsw, vector_index
 from rifflux.store.sqlite.semantic.scan import nearest_rows
 from rifflux.testing import change
 from rifflux.types import Filter, Query, Vectors
@@ -29,19 +29,19 @@ RANDOM = np.random.default_rng(5)
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where an index will be that packs, and has a graph, from the first vector on, and only when told."""
-    monkeypatch.setattr(neighbours, "LEAST", 1)
+    monkeypatch.setattr(vector_index, "LEAST", 1)
     monkeypatch.setattr(hnsw, "LEAST", 1)
     monkeypatch.setattr(hnsw, "FEW", 1)
     monkeypatch.setattr(hnsw, "FEWEST", 50)
-    for name in ("owe", "wish"):
-        monkeypatch.setattr(neighbours.Keeper, name, lambda self: None)
+    for name in ("require", "suggest"):
+        monkeypatch.setattr(vector_index.BackgroundBuilder, name, lambda self: None)
     return tmp_path / "index.db"
 
 
 @pytest.fixture
 def store(path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore.open(str(path), neighbours="hnsw")
-    store.use_model(MODEL)
+    store.semantic.use_model(MODEL)
     yield store
     store.close()
 
@@ -53,21 +53,21 @@ def vectors(count: int) -> Vectors:
 
 def put(store: SqliteStore, key: str, rows: Vectors, **fields: object) -> None:
     changed = change(key, *[f"{key} {place} {RANDOM.integers(1 << 60)}" for place in range(len(rows))], **fields)
-    store.put("c", changed)
-    store.put_vectors([each.chunk.id for each in changed.chunks], [each.hash for each in changed.chunks], rows)
+    store.catalog.put("c", changed)
+    store.semantic.put_vectors([each.chunk.id for each in changed.chunks], [each.hash for each in changed.chunks], rows)
 
 
-def snapshot(store: SqliteStore) -> neighbours.Snapshot:
-    with store._reading() as (connection, _):
-        found = store._engine.neighbours.at(connection)
+def snapshot(store: SqliteStore) -> vector_index.Snapshot:
+    with store.view.reading() as (connection, _):
+        found = store.database.vectors.at(connection)
     assert found is not None
     return found
 
 
-def pack(store: SqliteStore) -> neighbours.Snapshot:
+def pack(store: SqliteStore) -> vector_index.Snapshot:
     """Pack what changed, and leave the graph as it is."""
-    store._engine.neighbours._changed_at = -neighbours.QUIET
-    assert store._engine.neighbours._keep_packed(store._engine.connection)
+    store.database.vectors._changed_at = -vector_index.QUIET
+    assert store.database.vectors._keep_packed(store.view.engine.connection)
     return snapshot(store)
 
 
@@ -83,7 +83,7 @@ def walks(store: SqliteStore, query: Query, monkeypatch: pytest.MonkeyPatch) -> 
 
     with monkeypatch.context() as patch:
         patch.setattr(hnsw.Proximity, "_walked", counted)
-        store.nearest(query, 10)
+        store.semantic.nearest(query, 10)
     return sum(named)
 
 
@@ -113,14 +113,14 @@ def test_a_narrow_filter_is_scanned_and_a_wide_one_gets_a_full_page(
     narrow, wide = (Query("", vector=vector, filter=Filter(metadata={name: 1})) for name in ("narrow", "wide"))
     assert walks(store, narrow, monkeypatch) == 0
     assert walks(store, wide, monkeypatch) > 0
-    assert {hit.document for hit in store.hydrate(store.nearest(wide, 200))} <= {"few", "half"}
-    assert len(store.nearest(wide, 200)) == 200
+    assert {hit.document for hit in store.catalog.hydrate(store.semantic.nearest(wide, 200))} <= {"few", "half"}
+    assert len(store.semantic.nearest(wide, 200)) == 200
 
 
 def test_it_serves_on_when_vectors_are_packed_anew(store: SqliteStore) -> None:
     put(store, "a", vectors(1000))
     store.accelerate()
-    written = hnsw.known(store._engine.connection)
+    written = hnsw.known(store.view.engine.connection)
     new = vectors(60)
     put(store, "b", new)
     with_log = snapshot(store)
@@ -129,13 +129,13 @@ def test_it_serves_on_when_vectors_are_packed_anew(store: SqliteStore) -> None:
     assert len(packed.packed) == 1060
     assert packed.graph is not None
     assert len(packed.graph.rest) == 60
-    assert hnsw.known(store._engine.connection) == written
+    assert hnsw.known(store.view.engine.connection) == written
     for vector in new[:10]:
-        assert store.nearest(Query("", vector=vector), 1).scores[0] == pytest.approx(1, abs=1e-4)
+        assert store.semantic.nearest(Query("", vector=vector), 1).scores[0] == pytest.approx(1, abs=1e-4)
     store.accelerate()
     assert len(snapshot(store).graph.rest) == 0
     for vector in new[:10]:
-        assert store.nearest(Query("", vector=vector), 1).scores[0] == pytest.approx(1, abs=1e-4)
+        assert store.semantic.nearest(Query("", vector=vector), 1).scores[0] == pytest.approx(1, abs=1e-4)
 
 
 def test_what_is_gone_or_changed_is_not_found_by_its_node(store: SqliteStore) -> None:
@@ -143,12 +143,12 @@ def test_what_is_gone_or_changed_is_not_found_by_its_node(store: SqliteStore) ->
     for place, row in enumerate(rows):
         put(store, f"d{place}", row[None])
     store.accelerate()
-    store.remove("c", [f"d{place}" for place in range(20)])
+    store.catalog.remove("c", [f"d{place}" for place in range(20)])
     now = pack(store)
     assert len(now.packed) == 280
     assert int(np.count_nonzero(now.graph.rows < 0)) == 20
     for place in range(20):
-        found = store.hydrate(store.nearest(Query("", vector=rows[place]), 5))
+        found = store.catalog.hydrate(store.semantic.nearest(Query("", vector=rows[place]), 5))
         assert found
         assert not {hit.document for hit in found} & {f"d{gone}" for gone in range(20)}
 
@@ -157,7 +157,7 @@ def test_too_many_dead_nodes_make_it_anew(store: SqliteStore) -> None:
     for place, row in enumerate(vectors(200)):
         put(store, f"d{place}", row[None])
     store.accelerate()
-    store.remove("c", [f"d{place}" for place in range(100)])
+    store.catalog.remove("c", [f"d{place}" for place in range(100)])
     store.accelerate()
     assert len(snapshot(store).graph.rows) == 100
 
@@ -178,7 +178,7 @@ def test_a_damaged_graph_is_not_used(store: SqliteStore, path: Path, name: str, 
     assert snapshot(other).graph is None
     packed, vector = snapshot(other).packed, vectors(1)[0]
     rows, _ = nearest_rows(packed, slice(0, 500), None, vector, 10)
-    assert set(other.nearest(Query("", vector=vector), 10).ids.tolist()) <= set(packed.ids[rows].tolist())
+    assert set(other.semantic.nearest(Query("", vector=vector), 10).ids.tolist()) <= set(packed.ids[rows].tolist())
     assert [each.what for each in other.check() if "graph" in each.what]
     other.accelerate()
     assert snapshot(other).graph is not None
@@ -200,7 +200,7 @@ def test_damaged_rows_of_a_graph_are_found_by_reading_all(store: SqliteStore, pa
 
 def test_a_closing_process_does_not_wait_for_a_graph(store: SqliteStore, path: Path) -> None:
     put(store, "a", vectors(100))
-    store._engine.neighbours._closing = True
+    store.database.vectors._closing = True
     store.accelerate()
     assert not location_of(path, hnsw.NAME).exists()
     assert len(snapshot(store).packed) == 100

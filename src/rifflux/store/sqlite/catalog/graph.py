@@ -1,20 +1,15 @@
-"""What names documents and joins them: identifiers, subject tags, parts, and links followed in both directions."""
+"""Identifiers, subject tags, parts and records of documents, and links followed in both directions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
 import apsw
 
-from rifflux.store.base import Edge
-from rifflux.store.sqlite.connection.view import View
-from rifflux.types import Document, Identifier, Ids, Part, Tag
+from rifflux.types import Document
 
-__all__ = ["Graph", "drop_names", "names_of", "put_names"]
-
-Value = TypeVar("Value")
+__all__ = ["drop_names", "put_names"]
 
 IDENTIFIED = """
 select wanted.value, document.collection, document.key
@@ -109,71 +104,10 @@ insert into record (document, name, data)
 select id, ?, ? from document where owner = ? and collection = ? and key = ?"""
 
 PUT_IDENTIFIER = "insert or ignore into identifier values (?, ?, ?)"
+
 PUT_TAG = "insert or ignore into tag values (?, ?, ?)"
+
 PUT_PART = "insert into part values (?, ?, ?, ?, ?, ?, ?)"
-IDENTIFIERS = "select scheme, value from identifier where document = ? order by scheme, value"
-TAGS = "select scheme, value from tag where document = ? order by scheme, value"
-PARTS = "select kind, span_start, span_end, headings, label from part where document = ? order by position"
-
-
-class Graph(View):
-    """Finds documents by what names them, and follows links."""
-
-    def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
-        """The (collection, key) of the documents that each identifier names; unknown ones are left out."""
-        found: dict[str, list[tuple[str, str]]] = {}
-        for name, collection, key in self._rows(IDENTIFIED, {"names": json.dumps(list(names))}):
-            found.setdefault(name, []).append((collection, key))
-        return found
-
-    def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
-        """The documents that those of some chunks link to, or are linked from, each by its first chunk."""
-        statement = LINKED_TO if incoming else LINKED_FROM
-        return [Edge(*row) for row in self._rows(statement, {"ids": json.dumps(ids.tolist())})]
-
-    def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
-        """How many documents link to that of each chunk; chunks whose document has no such link are left out."""
-        return dict(self._rows(CITATIONS, {"ids": json.dumps(ids.tolist()), "kind": kind}))
-
-    def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
-        """The subject tags of each chunk's document; chunks without any are left out."""
-        return self._grouped(TAGS_OF, ids, Tag)
-
-    def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
-        """The identifiers of each chunk's document; chunks without any are left out."""
-        return self._grouped(IDENTIFIERS_OF, ids, Identifier)
-
-    def _grouped(self, statement: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
-        """What is made of each chunk's schemes and values."""
-        found: dict[int, list[Value]] = {}
-        for id, scheme, value in self._rows(statement, {"ids": json.dumps(ids.tolist())}):
-            found.setdefault(id, []).append(make(scheme, value))
-        return found
-
-    def records(self, collection: str, key: str) -> Mapping[str, str]:
-        """What was kept of a document's sources, by their names."""
-        return dict(self._rows(RECORDS, {"collection": collection, "key": key}))
-
-    def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
-        """Keep what each source told of a document, by their names, instead of what was kept."""
-        with self._writing(content=False) as (connection, owner):
-            connection.execute(DROP_RECORDS, (owner, collection, key))
-            connection.executemany(PUT_RECORD, [(*each, owner, collection, key) for each in records.items()])
-
-
-Names = tuple[tuple[Identifier, ...], tuple[Tag, ...], tuple[Part, ...]]
-
-
-def names_of(connection: apsw.Connection, document: int) -> Names:
-    """The identifiers, tags and parts of a document."""
-    identifiers: list[Any] = connection.execute(IDENTIFIERS, (document,)).fetchall()
-    tags: list[Any] = connection.execute(TAGS, (document,)).fetchall()
-    parts: list[Any] = connection.execute(PARTS, (document,)).fetchall()
-    return (
-        tuple(Identifier(*row) for row in identifiers),
-        tuple(Tag(*row) for row in tags),
-        tuple(Part(kind, (start, end), tuple(json.loads(heads)), label) for kind, start, end, heads, label in parts),
-    )
 
 
 def put_names(connection: apsw.Connection, documents: Sequence[tuple[int, Document]]) -> None:

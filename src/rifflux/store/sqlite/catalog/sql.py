@@ -1,30 +1,4 @@
-"""The statements of the SQLite store, whole and named."""
-
-# What is given to MATCH is one owner's alone: see `terms`. The owner is named for the index that holds the ids alone:
-# in the table, the chunks of one owner lie far apart.
-MATCH = """
-select chunk.uid, found.score
-from (
-    select rowid, {score} as score
-    from {table} where {table} match :terms {narrowed}
-    order by score limit :limit
-) as found
-join chunk indexed by chunk_owner on chunk.owner = :owner and chunk.id = found.rowid
-order by found.score, chunk.uid"""
-
-MATCHING = "select count(*) from {table} where {table} match :terms"
-
-STATISTICS = "select count(*), coalesce(sum(length), 0) from chunk where owner = :owner"
-
-ALLOWED = """
-select chunk.id from chunk join document on document.id = chunk.document
-where document.owner = :owner and {condition}"""
-
-HOLDING_ALL = "select rowid from {table} where {table} match :terms"
-
-PASSING_DOCUMENTS = "select id from document where owner = :owner and {condition}"
-
-LISTED = "with found (number) as ({statement}) select group_concat(number) from found"
+"""The statements of the catalog, whole and named."""
 
 # Where rows are looked up by id, the plus keeps SQLite from going through all that the owner has.
 KINDS = """
@@ -44,19 +18,6 @@ select chunk.uid from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids)) and {condition}"""
 
 ANY_PASSES = "select exists (select 1 from document where owner = :owner and {condition})"
-
-HOLDING = """
-select chunk.uid from chunk where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))
-and chunk.id in (select rowid from {table} where {table} match :terms)"""
-
-ROWS_OF = """
-select chunk.id from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner"""
-
-# For few chunks each is looked up: a common word's list is long.
-HOLDING_FEW = """
-select chunk.uid
-from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and +chunk.owner = :owner
-where exists (select 1 from {table} where {table} match :terms and rowid = chunk.id)"""
 
 HYDRATE = """
 select chunk.uid, document.key, document.path, document.title, chunk.headings, chunk.position, chunk.text,
@@ -81,11 +42,29 @@ select collection, key from document where id in (
 )
 order by collection, key"""
 
-DOCUMENT = """
-select document.id, document.key, document_text.text, document.title, document.kind, document.created_at,
-    document.updated_at, document.metadata, document.licence
-from document join document_text on document_text.document = document.id
-where document.owner = :owner and collection = :collection and key = :key"""
+# Documents whole, in one statement: what hangs on each comes as JSON.
+DOCUMENTS_AT = """
+select document.collection, document.key, document_text.text, document.title, document.kind, document.created_at,
+    document.updated_at, document.metadata, document.licence,
+    (select json_group_array(json_array(link.key, link.kind, link.confidence) order by link.key, link.kind)
+        from link where link.document = document.id),
+    (select json_group_array(json_array(scheme, value) order by scheme, value)
+        from identifier where identifier.document = document.id),
+    (select json_group_array(json_array(scheme, value) order by scheme, value)
+        from tag where tag.document = document.id),
+    (select json_group_array(json_array(part.kind, span_start, span_end, headings, label) order by position)
+        from part where part.document = document.id)
+from json_each(:places) as wanted
+    cross join document on document.owner = :owner
+        and document.collection = wanted.value ->> 0 and document.key = wanted.value ->> 1
+    join document_text on document_text.document = document.id"""
+
+OUTLINES = """
+select document.collection, document.key, document.title, document.metadata, document.licence,
+    (select json_group_array(json_array(scheme, value) order by scheme, value)
+        from identifier where identifier.document = document.id)
+from document where document.owner = :owner and document.collection >= :prefix and document.collection < :end
+order by document.collection, document.key"""
 
 DOCUMENTS = """
 select document.key, document_text.text, document.title, document.kind, document.created_at, document.updated_at,
@@ -105,9 +84,8 @@ from json_each(:keys) as wanted
     join document_use on document_use.document = document.id"""
 
 # Rows by the number of a document or chunk that was found with its owner need no owner besides.
-LINKS = "select key, kind, confidence from link where document = :document order by key, kind"
-
 DOCUMENT_ID = "select id from document where owner = ? and collection = ? and key = ?"
+
 LAST_DOCUMENT = "select coalesce(max(id), 0) from document"
 
 NEW_DOCUMENT = """
@@ -125,6 +103,7 @@ PUT_TEXT = """
 insert into document_text values (?, ?) on conflict (document) do update set text = excluded.text"""
 
 PUT_LINK = "insert or replace into link values (?, ?, ?, ?)"
+
 DROP_LINKS = "delete from link where document = ?"
 
 CHUNKS_HELD = "select uid, id, hash, coalesce(words, hash) from chunk where document = ?"
@@ -147,12 +126,16 @@ update chunk set
 where id = ?"""
 
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
+
 # What the word index beside the database needs to follow; without one nothing is kept.
 ANY_WORD_INDEX = "select 1 from derived where name = ?"
+
 PUT_FRESH_TERMS = "insert or replace into fresh_terms (chunk, title, headings, body) values (?, ?, ?, ?)"
 
 DROP_TERMS = "delete from {table} where rowid = ?"
+
 DROP_CHUNK = "delete from chunk where id = ?"
+
 DROP_STALE_VECTOR = "delete from vector where chunk = ?"
 
 PUT_FILE = """
@@ -170,17 +153,24 @@ from document join file on file.id = document.file
 where file.owner = :owner and file.root = :root and file.path = :path"""
 
 DROP_DOCUMENT = "delete from document where owner = :owner and collection = :collection and key = :key"
+
 DROP_FILE = "delete from file where owner = :owner and root = :root and path = :path"
+
 FILES = "select path, size, mtime_ns, hash, problem from file where owner = :owner and root = :root"
+
 FILES_BELOW = """
 select path, size, mtime_ns, hash, problem from file
 where owner = :owner and root = :root and path >= :path and path < :end and (path = :path or path >= :first)"""
+
 FILE_COUNT = "select count(*) from file where owner = :owner"
+
 ALL_FILES = """
 select root, path, size, mtime_ns, hash, problem from file where owner = :owner order by root, path limit :number"""
+
 # A user's files are few. How many others have must not show in the sample.
 SOME_OWN_FILES = """
 select root, path, size, mtime_ns, hash, problem from file where owner = :owner order by random() limit :number"""
+
 # A place in the table for each, and the file that follows it: the table is never read as a whole.
 SOME_FILES = """
 with recursive place (number, id) as (
@@ -190,30 +180,8 @@ with recursive place (number, id) as (
 select distinct root, path, size, mtime_ns, hash, problem
 from place cross join file on file.id = (select min(later.id) from file as later where later.id > place.id)
 where file.owner = :owner"""
+
 ROOTS = "select distinct root from file where owner = :owner order by root"
-
-# The model of the fingerprint that is given, while its vectors are built or in use; without one, the model in use.
-_MODEL = """(
-    select id from model where state in ('active', 'building')
-    and iif(:model is null, state = 'active', fingerprint = :model)
-)"""
-
-MODEL_STATE = "select state from model where fingerprint = ? and state in ('active', 'building')"
-
-PENDING = f"""
-select chunk.id, chunk.uid, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
-    chunk.embedded
-from chunk join document on document.id = chunk.document
-where chunk.owner = :owner and chunk.id > :after and not exists (
-    select 1 from vector where vector.chunk = chunk.id
-    and vector.model = {_MODEL}
-)
-order by chunk.id limit :batch"""
-
-PUT_VECTOR = f"""
-insert or replace into vector (model, chunk, owner, hash, data)
-select {_MODEL}, id, owner, hash, :vector
-from chunk where owner = :owner and uid = :id and hash = :hash"""
 
 ANY_VECTOR = "select 1 from vector where owner = ? limit 1"
 
@@ -224,28 +192,6 @@ insert or ignore into vector (model, chunk, owner, hash, data)
 select model, :chunk, owner, hash, data from vector indexed by vector_hash
 where hash = :hash and owner = :owner and model in (select id from model where state in ('active', 'building'))
 group by model"""
-
-VECTORS_BY_HASH = f"""
-select hash, data from vector
-where owner = :owner and model = {_MODEL}
-and hash in (select value from json_each(:hashes)) group by hash"""
-
-# The cross joins keep the order: the few ids are looked up, and no table is read as a whole.
-VECTORS_OF = """
-select chunk.uid, vector.data
-from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner cross join vector
-    on vector.chunk = chunk.id and vector.model = (select id from model where state = 'active')"""
-
-ACTIVE_MODEL = "select name, backend, dimension, fingerprint, spec from model where state = 'active'"
-PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, state) values (?, ?, ?, ?, ?, 'active')"
-
-PUT_EVENT = """
-insert into event (owner, time, kind, query, collection, key, chunk, grade, user)
-values (:owner, :time, :kind, :query, :collection, :key, :chunk, :grade, :user)"""
-
-EVENTS = """
-select kind, query, collection, key, chunk, grade, user, time
-from event where owner = :owner and (:kind is null or kind = :kind) order by id"""
 
 _OTHERS = """(
             exists (select 1 from {table} where owner < :owner) or exists (select 1 from {table} where owner > :owner)
@@ -262,21 +208,7 @@ select
         {_OTHERS.format(table="chunk")},
         (select count(*) from chunk where owner = :owner), (select count(*) from chunk)
     ) as chunks,
-    iif(
-        {_OTHERS.format(table="vector")} or (select count(*) from model) > 1,
-        (
-            select count(*) from vector
-            where owner = :owner and model = (select id from model where state = 'active')
-        ),
-        iif(exists (select 1 from model where state = 'active'), (select count(*) from vector), 0)
-    ) as embedded_chunks,
     (select count(*) from file where owner = :owner) as files"""
-
-# Settings that are an owner's own; those of owner 0 are for the whole index.
-OWN_SETTING = "select value from owner_setting where owner = :owner and name = :name"
-PUT_OWN_SETTING = "insert or replace into owner_setting (owner, name, value) values (:owner, :name, :value)"
-SETTING = "select value from setting where name = :name"
-PUT_SETTING = "insert or replace into setting (name, value) values (:name, :value)"
 
 # For the name of a part: all that begin with it. For owner 0, everybody.
 OWNERS = """
@@ -284,14 +216,27 @@ select name from owner
 where name <> :name and (:name = '' or substr(name, 1, length(:part)) = :part)
 order by name"""
 
-# A view of the word index by term. It is temporary, so that an index that cannot be written has it too.
-TERM_COUNTS = "create virtual table if not exists temp.{table}_count using fts5vocab(main, {table}, row)"
+COLLECTIONS = "select collection, count(*) from document where owner = :owner group by collection"
 
-DOCUMENT_FREQUENCIES = """
-select wanted.value, counted.doc
-from json_each(:terms) as wanted cross join {table}_count as counted on counted.term = :prefix || wanted.value"""
+PLACE = """
+select coalesce(time, 9e18), id from document
+where owner = :owner and collection = :collection and key = :key"""
 
-VOCABULARY = """
-select substr(term, length(:prefix) + 1), doc from {table}_count
-where term >= :prefix || :start and term < :prefix || :end
-and length(term) - length(:prefix) between :shortest and :longest"""
+ONE = """
+select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
+from document join document_text on document_text.document = document.id
+where owner = :owner and collection = :collection and key = :key"""
+
+FROM = """
+select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
+from document join document_text on document_text.document = document.id
+where owner = :owner and collection = :collection and coalesce(time, 9e18) >= :time
+    and (coalesce(time, 9e18) > :time or id >= :id)
+order by coalesce(time, 9e18), id limit :limit"""
+
+BEFORE = """
+select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
+from document join document_text on document_text.document = document.id
+where owner = :owner and collection = :collection and coalesce(time, 9e18) <= :time
+    and (coalesce(time, 9e18) < :time or id < :id)
+order by coalesce(time, 9e18) desc, id desc limit :limit"""

@@ -10,9 +10,9 @@ from urllib.parse import quote
 import apsw
 
 from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, RiffluxError, UnusableIndex
-from rifflux.store.sqlite.connection.patience import Mover, Patience, patiently
+from rifflux.store.sqlite.connection.bm25 import bm25
+from rifflux.store.sqlite.connection.busy import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
-from rifflux.store.sqlite.lexical.scoring import bm25
 
 __all__ = ["MEMORY", "Translated", "connect", "frozen"]
 
@@ -65,7 +65,7 @@ def _open(path: Path) -> tuple[apsw.Connection, bool]:
     for way in ways:
         connection = way(path)
         try:
-            connection.set_busy_handler(Patience())
+            connection.set_busy_handler(BusyHandler())
             connection.execute("select 1 from sqlite_master").fetchall()
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             connection.close()
@@ -123,7 +123,7 @@ def frozen(connection: apsw.Connection) -> tuple[int, ...] | None:
 def _prepared(
     connection: apsw.Connection, *, create: bool, read_only: bool = False, path: Path | None = None
 ) -> apsw.Connection:
-    connection.set_busy_handler(Patience())
+    connection.set_busy_handler(BusyHandler())
     # One statement a call: of several, those after the first that returns a row would not run. What is deleted is
     # overwritten, which costs nothing that could be measured: pages are used again, with the rest of what they held.
     for setting in ("foreign_keys = on", "temp_store = memory", "cache_size = -32000", "secure_delete = on"):
@@ -145,11 +145,11 @@ def _prepared(
 
 def _keep_log(connection: apsw.Connection) -> None:
     """Write changes to a log first, so that readers and a writer do not wait for each other."""
-    patiently(lambda: connection.pragma("journal_mode", "wal"))
+    retry_while_busy(lambda: connection.pragma("journal_mode", "wal"))
     # What was reported as done survives a power cut too; a commit holds many files, so that this costs little.
     connection.pragma("synchronous", "full")
     connection.pragma("journal_size_limit", LOG_BYTES)
-    connection.set_wal_hook(Mover())
+    connection.set_wal_hook(WalCheckpointer())
 
 
 def _is_empty(connection: apsw.Connection) -> bool:

@@ -9,28 +9,20 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import apsw
 
-from rifflux.store.sqlite.connection.connect import MEMORY, Translated, connect, frozen
-from rifflux.store.sqlite.connection.patience import stand_aside
+from rifflux.store.sqlite.connection.busy import yield_turn
+from rifflux.store.sqlite.connection.connect import Translated, connect, frozen
 from rifflux.store.sqlite.connection.readers import Readers
-from rifflux.store.sqlite.lexical.scoring import Statistics
-from rifflux.store.sqlite.lexical.word_index import Words
-from rifflux.store.sqlite.semantic.neighbours import Neighbours
-from rifflux.store.sqlite.semantic.vectors import Matrix
-from rifflux.types import Ids
 
-__all__ = ["Engine", "Remembered"]
+__all__ = ["Engine", "Follower", "Remembered"]
 
-#: Vectors of named owners that are kept in memory, in bytes.
-MOST_VECTORS = 256 << 20
+#: Owners of whom something small is kept in memory.
 MOST_OWNERS = 4096
-#: What filters let through that is kept, in bytes.
-MOST_ALLOWED = 32 << 20
 #: How often what is derived follows while a long task goes on, in seconds.
 FOLLOW = 60.0
 
@@ -43,7 +35,7 @@ class Remembered(Generic[Value]):
     Those used longest ago go when it gets too much.
     """
 
-    def __init__(self, most: int, size: Callable[[Value], int] = lambda _: 1) -> None:
+    def __init__(self, most: int = MOST_OWNERS, size: Callable[[Value], int] = lambda _: 1) -> None:
         self._most, self._size, self._held = most, size, 0
         self._values: OrderedDict[Hashable, tuple[object, Value]] = OrderedDict()
         self._lock = threading.Lock()
@@ -69,58 +61,40 @@ class Remembered(Generic[Value]):
             self._held -= self._size(self._values.pop(owner)[1])
 
 
+class Follower(Protocol):
+    """What is derived from the database, beside it: it follows the rows of all owners."""
+
+    def changed(self, connection: apsw.Connection, owners: Collection[int]) -> None:
+        """Follow what was just committed for some owners."""
+        ...
+
+    def erased(self, owners: Collection[int], *, documents: bool) -> None:
+        """Keep nothing of owners of whom all was deleted; without `documents` there was nothing to find."""
+        ...
+
+    def close(self) -> None:
+        """End what goes on in the background."""
+        ...
+
+
 class Engine:
     """A store's connections, for all threads. `lock` guards the one that writes. The rest is derived."""
 
-    def __init__(
-        self, connection: apsw.Connection, location: str, *, read_only: bool = False, way: str = "scan"
-    ) -> None:
+    def __init__(self, connection: apsw.Connection, location: str, *, read_only: bool = False) -> None:
         self.connection = connection
         self.location = location
         self.read_only = read_only
         self.lock = threading.RLock()
         self.readers = Readers(location)
-        self.matrices = Remembered[Matrix](MOST_VECTORS, lambda matrix: matrix.vectors.nbytes)
-        self.counted = Remembered[Mapping[str, int]](MOST_OWNERS)
-        self.frequencies = Remembered[dict[str, int]](MOST_OWNERS)
-        self.statistics = Remembered[Statistics](MOST_OWNERS)
+        self.followers: list[Follower] = []
         self._touched: set[int] = set()
         self._behind: set[int] = set()
         self._tasks, self._followed_at = 0, 0.0
         self._frozen = frozen(connection)
-        self.passing = Remembered[Ids](MOST_ALLOWED, lambda documents: documents.nbytes)
-        self._words: dict[int, Words] = {}
-        self.neighbours = Neighbours(location, read_only=read_only, way=way) if location != MEMORY else None
-
-    def words(self, owner: int) -> Words | None:
-        """The word index of an owner's chunks; none in memory, and for an owner of whom there is nothing."""
-        if self.location == MEMORY or owner < 0:
-            return None
-        if owner not in self._words:
-            self._words.setdefault(owner, Words(self.location, owner, read_only=self.read_only))
-        return self._words[owner]
-
-    def drop_words(self, owner: int) -> None:
-        """Close the word index of an owner of whom nothing is left."""
-        words = self._words.pop(owner, None)
-        if words:
-            words.close()
-
-    @property
-    def used(self) -> list[Words | Neighbours]:
-        """What is beside the database, as far as it was asked for."""
-        return [*self._words.copy().values(), *([self.neighbours] if self.neighbours else [])]
-
-    def derived(self) -> list[Words | Neighbours]:
-        """What is beside the database, or would pay."""
-        with self.reading() as connection:
-            rows: list[Any] = connection.execute("select id from owner order by id").fetchall()
-            words = [each for (owner,) in rows if (each := self.words(owner)) and each.is_wanted(connection)]
-        return [*words, *([self.neighbours] if self.neighbours else [])]
 
     def close(self) -> None:
         """Close the database; pending work was committed or is rolled back."""
-        for each in self.used:
+        for each in self.followers:
             each.close()
         with self.lock:
             # The last connection to be closed tidies up, and only one that may write can.
@@ -202,7 +176,7 @@ class Engine:
             finally:
                 _end(connection)
             self._follow(connection)
-        stand_aside(begun)
+        yield_turn(begun)
 
     @contextmanager
     def long_task(self) -> Iterator[None]:
@@ -226,9 +200,8 @@ class Engine:
             return
         behind, self._behind = self._behind, set()
         self._followed_at = time.monotonic()
-        for derived in (*map(self.words, behind), *([self.neighbours] if behind else [])):
-            if derived:
-                derived.changed(connection)
+        for follower in self.followers if behind else ():
+            follower.changed(connection, behind)
 
     def _number(self, connection: apsw.Connection, owner: str, content: bool) -> int:
         number = 0

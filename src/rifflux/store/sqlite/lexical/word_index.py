@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import struct
 import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +20,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 import numpy as np
 
-from rifflux.store.base import FieldWeights
+from rifflux.store.lexical import FieldWeights
+from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
+from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.derived import Current, Stamp, Unfit, current, location_of
-from rifflux.store.sqlite.connection.keeper import PAUSE, Keeper
-from rifflux.store.sqlite.lexical.terms import Terms
+from rifflux.store.sqlite.terms import Terms
 from rifflux.types import Query, Ranking
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from rifflux.store.sqlite.lexical.word_index_query import Parser
     from rifflux.store.sqlite.lexical.word_index_terms import Vocabulary
 
-__all__ = ["LEAST_CHUNKS", "Log", "Snapshot", "Words", "stamp_file"]
+__all__ = ["LEAST_CHUNKS", "Log", "Snapshot", "WordIndex", "WordIndexes", "stamp_file"]
 
 
 Answer = TypeVar("Answer")
@@ -179,7 +181,7 @@ def _sound() -> Iterator[None]:
         raise
 
 
-class Words:
+class WordIndex:
     """Opens an owner's word index of the database at `location` when asked, and has it built and kept up to date."""
 
     title = "the word index"
@@ -196,7 +198,7 @@ class Words:
         self._open: Snapshot | None = None
         self._refused: tuple[str, str] | None = None
         self._vocabulary: Vocabulary | None = None
-        self._keeper = None if read_only else Keeper(location, self._keep)
+        self._builder = None if read_only else BackgroundBuilder(location, self._keep)
 
     def _keep(self, connection: apsw.Connection) -> bool:
         from rifflux.store.sqlite.lexical.word_index_build import Upkeep
@@ -210,13 +212,13 @@ class Words:
         """What the database says of its word index; None if there is none, or far too much that it does not cover."""
         row: Any = connection.execute(_LOG, {"name": self.name, "most": MOST_FRESH + 1}).fetchone()
         if row is None or not row[2]:
-            if self._keeper and self._is_worth_it(connection):
-                self._keeper.wish()
+            if self._builder and self._is_worth_it(connection):
+                self._builder.suggest()
             return None
         latest, covered, token, listed = row
         fresh = tuple(json.loads(listed))
-        if fresh and self._keeper:
-            self._keeper.wish()
+        if fresh and self._builder:
+            self._builder.suggest()
         return Log(latest, covered, token, fresh) if len(fresh) <= MOST_FRESH else None
 
     def at(self, log: Log) -> Snapshot | None:
@@ -293,13 +295,13 @@ class Words:
     def _refuse(self, log: Log, error: Unfit) -> None:
         """Do not use this state any more, and have it built anew."""
         self._open, self._refused = None, (log.token, str(error))
-        if self._keeper:
-            self._keeper.wish()
+        if self._builder:
+            self._builder.suggest()
 
     def changed(self, connection: apsw.Connection) -> None:
         """Have the word index follow what was just committed."""
-        if self._keeper and self.due(connection):
-            self._keeper.owe()
+        if self._builder and self.due(connection):
+            self._builder.require()
 
     def is_wanted(self, connection: apsw.Connection) -> bool:
         """Whether there is one, or shall be when it is asked for: always of owner 0, of others if it pays."""
@@ -322,17 +324,63 @@ class Words:
 
     def build(self) -> None:
         """Bring the word index up to date now, or make it."""
-        while self._keeper and not self._keeper.once():
+        while self._builder and not self._builder.once():
             time.sleep(PAUSE)
 
     def close(self) -> None:
         """End what goes on in the background."""
-        if self._keeper:
-            self._keeper.close()
+        if self._builder:
+            self._builder.close()
 
     @property
     def trouble(self) -> str | None:
         """Why the word index is not used although there should be one, or could not be built; None if all is well."""
         if self._refused:
             return self._refused[1]
-        return self._keeper.trouble if self._keeper else None
+        return self._builder.trouble if self._builder else None
+
+
+class WordIndexes:
+    """The word indexes of a database's owners, by number, as far as they were asked for; none in memory."""
+
+    def __init__(self, location: str, *, read_only: bool = False) -> None:
+        self._location, self._read_only = location, read_only
+        self._opened: dict[int, WordIndex] = {}
+
+    def of(self, owner: int) -> WordIndex | None:
+        """Return the word index of an owner's chunks; None in memory, and for an owner of whom there is nothing."""
+        if self._location == MEMORY or owner < 0:
+            return None
+        if owner not in self._opened:
+            self._opened.setdefault(owner, WordIndex(self._location, owner, read_only=self._read_only))
+        return self._opened[owner]
+
+    def opened(self) -> list[WordIndex]:
+        """Return those that were asked for."""
+        return [*self._opened.copy().values()]
+
+    def wanted(self, connection: apsw.Connection) -> list[WordIndex]:
+        """Return those that there are, or that would pay."""
+        rows: list[Any] = connection.execute("select id from owner order by id").fetchall()
+        return [each for (owner,) in rows if (each := self.of(owner)) and each.is_wanted(connection)]
+
+    def changed(self, connection: apsw.Connection, owners: Collection[int]) -> None:
+        """Have the word indexes of some owners follow what was just committed."""
+        for index in map(self.of, owners):
+            if index:
+                index.changed(connection)
+
+    def erased(self, owners: Collection[int], *, documents: bool) -> None:
+        """Close the word indexes of some owners, and remove them from beside the database."""
+        for owner in owners:
+            if index := self._opened.pop(owner, None):
+                index.close()
+            if self._location != MEMORY:
+                place = location_of(self._location, Terms(owner).index)
+                shutil.rmtree(place, ignore_errors=True)
+                place.with_name(f"{place.name}.lock").unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """End what goes on in the background."""
+        for index in self.opened():
+            index.close()

@@ -19,9 +19,9 @@ import tantivy
 
 from rifflux.store.sqlite.connection.derived import Stamp, Unfit, advance, current, rebuild, touched
 from rifflux.store.sqlite.lexical import word_index_terms as words_terms
-from rifflux.store.sqlite.lexical.terms import Terms
 from rifflux.store.sqlite.lexical.word_index import Snapshot, stamp_file
 from rifflux.store.sqlite.lexical.word_index_schema import FORMAT, ROW, entry, facets, schema
+from rifflux.store.sqlite.terms import Terms
 
 __all__ = ["Upkeep"]
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import tantivy
 
-from rifflux.store.base import VARIANT
-from rifflux.store.sqlite.lexical.terms import MOST_CLAUSES, Terms
+from rifflux.store.lexical import VARIANT
 from rifflux.store.sqlite.lexical.word_index_schema import FACET, ROW, TERMS, TIME, encoded, own
+from rifflux.store.sqlite.terms import MOST_CLAUSES, Terms
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Clause, Filter, Query
 

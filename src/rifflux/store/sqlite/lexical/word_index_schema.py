@@ -31,7 +31,7 @@ __all__ = [
 #: The version of what is written here.
 FORMAT = 2
 TERMS, FACET, TIME, ID, ROW = "terms", "facet", "time", "id", "row"
-#: How often each word of a title is entered: the weight that `Words.weights` has for it.
+#: How often each word of a title is entered: the weight that `WordIndex.weights` has for it.
 TITLE_TIMES = 2
 #: Longer values of facets are hashed.
 LONGEST_VALUE = 200

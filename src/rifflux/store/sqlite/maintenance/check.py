@@ -9,8 +9,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from rifflux.store.base import Problem
-from rifflux.store.mending import REVISION, Analysis, StoredChunk
+from rifflux.store.mending import REVISION, Analysis, Problem, StoredChunk
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
 from rifflux.types import Vectors
 

@@ -9,12 +9,12 @@ from typing import Any
 import apsw
 
 from rifflux.store.mending import NAMING, REVISION, Analysis, Mended, StoredChunk
-from rifflux.store.sqlite.catalog.sql import PUT_SETTING
 from rifflux.store.sqlite.connection.derived import forget
 from rifflux.store.sqlite.connection.engine import Engine
-from rifflux.store.sqlite.lexical.terms import Terms
 from rifflux.store.sqlite.maintenance import check
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
+from rifflux.store.sqlite.registry.registry import PUT_SETTING
+from rifflux.store.sqlite.terms import Terms
 
 __all__ = ["mend"]
 

@@ -1,17 +1,38 @@
-"""Tokens, spendings and questions in the SQLite file."""
+"""The registry in SQLite: settings, events and claims of an owner; tokens, spendings and questions of the index."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import astuple
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
 
-from rifflux.store.registry import Erased, Question, Reaction, Spending, SpendingSum, Token
+from rifflux.errors import OutOfScope
+from rifflux.store.registry import Erased, Event, Question, Reaction, Spending, SpendingSum, Token
+from rifflux.store.sqlite.connection.connect import MEMORY
+from rifflux.store.sqlite.connection.engine import Engine
+from rifflux.store.sqlite.connection.locks import held
+from rifflux.store.sqlite.registry.erase import erase
+from rifflux.store.sqlite.view import View
 
-if TYPE_CHECKING:
-    from rifflux.store.sqlite.connection.engine import Engine
+__all__ = ["SqliteRegistry"]
 
-__all__ = ["SqliteRegister"]
+PUT_EVENT = """
+insert into event (owner, time, kind, query, collection, key, chunk, grade, user)
+values (:owner, :time, :kind, :query, :collection, :key, :chunk, :grade, :user)"""
+
+EVENTS = """
+select kind, query, collection, key, chunk, grade, user, time
+from event where owner = :owner and (:kind is null or kind = :kind) order by id"""
+
+# Settings that are an owner's own; those of owner 0 are for the whole index.
+OWN_SETTING = "select value from owner_setting where owner = :owner and name = :name"
+
+PUT_OWN_SETTING = "insert or replace into owner_setting (owner, name, value) values (:owner, :name, :value)"
+
+SETTING = "select value from setting where name = :name"
+
+PUT_SETTING = "insert or replace into setting (name, value) values (:name, :value)"
 
 _PUT_TOKEN = """
 insert into token (id, user, role, label, created_at, used_at, revoked_at, digest) values (?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -51,67 +72,110 @@ where event.kind in ('click', 'save', 'export', 'not_relevant')
 order by event.time, event.id"""
 
 
-class SqliteRegister:
-    """The tokens, spendings and questions of an index. Writing them leaves valid what is derived from its contents."""
+@dataclass(frozen=True, slots=True)
+class SqliteRegistry:
+    """Settings, events and claims of one owner. What concerns everybody is refused to a named one."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    view: View
+
+    @property
+    def _whole(self) -> Engine:
+        """The engine, for what is the whole index's. Writing that leaves valid what is derived from its contents."""
+        if self.view.owner:
+            raise OutOfScope("tokens and spendings are the whole index's: ask who looks after it")
+        return self.view.engine
+
+    def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
+        """Have a task to oneself until the block or the process ends; an index in memory is nobody else's."""
+        if self.view.engine.location == MEMORY:
+            return nullcontext(True)
+        return self._claimed(task, waiting)
+
+    @contextmanager
+    def _claimed(self, task: str, waiting: Callable[[str], None] | None) -> Iterator[bool]:
+        path = Path(self.view.engine.location).expanduser()
+        with held(path.with_name(f"{path.name}.{task}.lock"), waiting) as mine, ExitStack() as long:
+            if mine:
+                long.enter_context(self.view.engine.long_task())
+            yield mine
+
+    def setting(self, name: str) -> str | None:
+        """A setting's value, or None."""
+        statement = OWN_SETTING if self.view.owner else SETTING
+        return next((value for (value,) in self.view.rows(statement, {"name": name})), None)
+
+    def policy(self, name: str) -> str | None:
+        """A setting of the whole index, which every owner may read; None where it is not set."""
+        return next((value for (value,) in self.view.rows(SETTING, {"name": name})), None)
+
+    def set(self, name: str, value: str, *, content: bool = True) -> None:
+        """Store a setting; without `content`, one that changes nothing of what is found."""
+        with self.view.writing(content=content) as (connection, owner):
+            statement = PUT_OWN_SETTING if owner else PUT_SETTING
+            connection.execute(statement, {"owner": owner, "name": name, "value": value})
+
+    def record(self, event: Event) -> None:
+        """Append an event to the record; its document need not exist."""
+        with self.view.writing(content=False) as (connection, owner):
+            connection.execute(PUT_EVENT, asdict(event) | {"owner": owner})
+
+    def events(self, kind: str | None = None) -> list[Event]:
+        """The recorded events of a kind, or all, in the order of recording."""
+        return [Event(*row) for row in self.view.rows(EVENTS, {"kind": kind})]
 
     def put_token(self, token: Token, digest: bytes) -> None:
         """Remember a new token by the digest of its secret."""
-        with self._engine.writing("", content=False) as (connection, _):
+        with self._whole.writing("", content=False) as (connection, _):
             connection.execute(_PUT_TOKEN, (*astuple(token), digest))
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
         """A token and the digest of its secret, or None."""
-        return next(((Token(*row[:-1]), row[-1]) for row in self._engine.rows(_TOKEN, (id,))), None)
+        return next(((Token(*row[:-1]), row[-1]) for row in self._whole.rows(_TOKEN, (id,))), None)
 
     def tokens(self) -> list[Token]:
         """All tokens in the order of their making, the revoked ones too."""
-        return [Token(*row) for row in self._engine.rows(_TOKENS)]
+        return [Token(*row) for row in self._whole.rows(_TOKENS)]
 
     def mark_used(self, id: str, time: float) -> None:
         """Remember when a token was last used."""
-        with self._engine.writing("", content=False) as (connection, _):
+        with self._whole.writing("", content=False) as (connection, _):
             connection.execute(_MARK_USED, (time, id))
 
     def revoke(self, id: str, time: float) -> bool:
         """Make a token useless for ever; False if there is none that is valid."""
-        with self._engine.writing("", content=False) as (connection, _):
+        with self._whole.writing("", content=False) as (connection, _):
             connection.execute(_REVOKE, (time, id))
             return connection.changes() > 0
 
     def erase(self, user: str) -> Erased:
         """Delete all that is kept of a user, in one transaction: what they have, their tokens, what they did."""
-        from rifflux.store.sqlite.maintenance.erase import erase
-
-        return erase(self._engine, user)
+        return erase(self._whole, user)
 
     def spend(self, spendings: Sequence[Spending]) -> None:
         """Append to the record of spendings."""
-        with self._engine.writing("", content=False) as (connection, _):
+        with self._whole.writing("", content=False) as (connection, _):
             connection.executemany(_SPEND, [astuple(each) for each in spendings])
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         """Spendings summed by day, user, feature and model, in that order; of one user, or of all."""
-        rows = self._engine.rows(_SPENT, {"user": user, "since": since, "until": until})
+        rows = self._whole.rows(_SPENT, {"user": user, "since": since, "until": until})
         return [SpendingSum(*row) for row in rows]
 
     def cost(self, user: str, since: float) -> float:
         """What a user has spent since a moment."""
-        ((cost,),) = self._engine.rows(_COST, (user, since))
+        ((cost,),) = self._whole.rows(_COST, (user, since))
         return float(cost)
 
     def ask(self, questions: Sequence[Question], forget_before: float) -> None:
         """Append to the record of questions, and drop what is older than a moment."""
-        with self._engine.writing("", content=False) as (connection, _):
+        with self._whole.writing("", content=False) as (connection, _):
             connection.executemany(_ASK, [astuple(each) for each in questions])
             connection.execute(_FORGET_QUESTIONS, (forget_before,))
 
     def questions(self, since: float = 0.0, until: float | None = None) -> list[Question]:
         """The questions of all users in a span of time, in its order."""
-        return [Question(*row) for row in self._engine.rows(_QUESTIONS, {"since": since, "until": until})]
+        return [Question(*row) for row in self._whole.rows(_QUESTIONS, {"since": since, "until": until})]
 
     def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
         """What all users did with what they found, in a span of time and in its order."""
-        return [Reaction(*row) for row in self._engine.rows(_REACTIONS, {"since": since, "until": until})]
+        return [Reaction(*row) for row in self._whole.rows(_REACTIONS, {"since": since, "until": until})]

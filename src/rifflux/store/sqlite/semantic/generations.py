@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from rifflux.errors import InvalidArgument
-from rifflux.store.base import ModelInfo
-from rifflux.store.generations import Generation, State
+from rifflux.store.semantic import Generation, ModelInfo, State
 from rifflux.store.sqlite.connection.derived import forget
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What remains when processes work at once, or are ended."""

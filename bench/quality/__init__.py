@@ -1,0 +1,1 @@
+"""How well the index ranks, and how its settings were chosen."""

@@ -1,0 +1,244 @@
+"""Fit the relevance of hits on judged collections, and measure it on those left out.
+
+    python -m bench calibrate FOLDER_OF_COLLECTIONS FOLDER_OF_INDEXES [NAME ...] [--questions 150] [--write]
+
+The indexes are NAME.db, as `bench ranking --keep` leaves them. Every collection is asked
+
+    its own questions        a hit whose document is judged relevant is an answer, the others mostly are not
+    questions of the others  no hit is an answer (collections on neighbouring subjects are not asked each other's)
+    nonsense                 made-up words, placeholder text, real words at random: no hit is an answer
+
+and the first ten hits are looked at. Answers weigh as much as all the rest together, half of which are hits for
+questions without an answer, and all collections weigh alike: what is fitted is how likely a hit is an answer where
+that is as likely as not.
+
+Printed are, for each collection with the coefficients fitted on the others: the expected calibration error (ten bins,
+in that even mix), the share of answers among the hits of its own questions by level (a lower bound: most collections
+judge only few documents a question), the share of its answers above low, and the share of questions without an answer
+that have any hit above low. `--write` stores the coefficients beside the bundled model; those for words alone are
+printed, and stand in rifflux/retrieve/calibrate.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rifflux
+from rifflux.evaluate import Collection, Question, read_beir
+from rifflux.index import Index
+from rifflux.models.onnx import OnnxEmbedder
+from rifflux.models.registry import BUNDLED
+from rifflux.retrieve.steps.calibrate import HIGH, MEDIUM, STORED, WORDS, Calibration, Features, Relevance
+from rifflux.retrieve.steps.rerank import Rerank, Scored
+from rifflux.types import Hit, Query, Scores
+
+NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "cfr30", "srd5e", "stacks", "stacks:terms")
+SCOPES = {"locomo": "conversation"}
+#: Collections about the same things, whose questions may well have answers in each other.
+NEIGHBOURS = ({"scifact", "nfcorpus"}, {"cacm", "cosqa"}, {"stacks", "stacks:terms"})
+PAGE, FOREIGN, NONSENSE = 10, 25, 60
+MEANING = ("cosine", "coverage", "length", "named", "title")
+LOREM = ["lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed", "do", "eiusmod"]
+Mask = NDArray[np.bool_]
+OWN, OTHERS, MADE_UP = "own", "others", "made up"
+
+
+@dataclass
+class Sample:
+    """Hits with their features: whose question found them, which, and whether they answer it."""
+
+    origin: list[str] = field(default_factory=list)
+    question: list[str] = field(default_factory=list)
+    answer: list[bool] = field(default_factory=list)
+    values: list[Scores] = field(default_factory=list)
+
+    def features(self) -> Features:
+        """All features, one array each."""
+        return Features(*np.concatenate(self.values, axis=1))
+
+    def weights(self) -> Scores:
+        """Half of the weight on answers, a quarter each on other hits of own questions and on all hits of the rest."""
+        own, answer = np.array(self.origin) == OWN, np.array(self.answer)
+        weights = np.zeros(len(own))
+        for which, share in ((own & answer, 0.5), (own & ~answer, 0.25), (~own, 0.25)):
+            weights[which] = share / max(1, which.sum())
+        return weights
+
+
+@dataclass
+class Recorder:
+    """Looks at the first page as a reranker does, notes its features, and leaves the order as it is."""
+
+    relevance: Relevance
+    name: str = "recorder"
+    _seen: list[Features] = field(default_factory=list)
+
+    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
+        """Note the features of the hits."""
+        self._seen.append(self.relevance.features(query, hits))
+        return Scored(-np.arange(len(hits), dtype=np.float64))
+
+    def seen(self) -> Features | None:
+        """The features noted last, once; None where there was no hit."""
+        return self._seen.pop() if self._seen else None
+
+
+def main() -> None:
+    """Print how the calibrations hold on what they were not fitted to, and their coefficients fitted to all."""
+    arguments = _arguments()
+    collections = {name: _read(arguments.data, name) for name in arguments.names or NAMES}
+    samples = {name: _sampled(name, collections, arguments) for name in collections}
+    for title, names in (("meaning and words", MEANING), ("words alone", MEANING[1:])):
+        print(f"\n{title}\n{'left out':<13} {'error':>6} {'high':>11} {'medium':>11} {'low':>11} {'found':>6}"
+              f" {'others':>7} {'made up':>7}")  # fmt: skip
+        for name, sample in samples.items():
+            rest = [samples[other] for other in samples if other.partition(":")[0] != name.partition(":")[0]]
+            print(f"{name:<13} {_told(sample, fit(rest, names)(sample.features()))}")
+        found = fit(list(samples.values()), names)
+        print(f"fitted to all: {found.intercept:.2f}, {_rounded(found.weights)}")
+        if names == MEANING and arguments.write:
+            _write(found)
+    print(f"in use for words alone: {WORDS.intercept:.2f}, {_rounded(WORDS.weights)}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("indexes", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--questions", type=int, default=150, help="of each collection, at most")
+    parser.add_argument("--write", action="store_true", help="store what was fitted beside the bundled model")
+    return parser.parse_args()
+
+
+def _read(data: Path, name: str) -> Collection:
+    folder, _, qrels = name.partition(":")
+    return read_beir(data / folder, qrels or "test", scope=SCOPES.get(folder))
+
+
+# What is looked at
+
+
+def _sampled(name: str, collections: Mapping[str, Collection], arguments: argparse.Namespace) -> Sample:
+    """The hits of a collection for its own questions, for those of others, and for nonsense."""
+    choice, collection, sample = random.Random(name), collections[name], Sample()
+    with rifflux.open(arguments.indexes / f"{name.partition(':')[0]}.db", create=False) as index:
+        # Asked by words alone, identifiers would have no cosine.
+        index = index.using(replace(index.profile, shortcut=False))
+        recorder = Recorder(Relevance(index.store, index.analyzer))
+        own = _some(collection.questions, arguments.questions, choice)
+        for question in own:
+            _ask(index, recorder, collection, question, OWN, sample)
+        for origin, text in _unanswerable(name, collections, choice):
+            scope = choice.choice(own)
+            _ask(index, recorder, collection, Question("", text, {}, scope.metadata), origin, sample)
+    return sample
+
+
+def _some(questions: Sequence[Question], most: int, choice: random.Random) -> list[Question]:
+    return choice.sample(list(questions), min(most, len(questions)))
+
+
+def _unanswerable(name: str, collections: Mapping[str, Collection], choice: random.Random) -> Iterator[tuple[str, str]]:
+    """Questions that a collection has no answer to, and where they come from."""
+    near = set().union({name}, *(group for group in NEIGHBOURS if name in group))
+    for other, collection in collections.items():
+        if other not in near:
+            yield from ((OTHERS, each.text) for each in _some(collection.questions, FOREIGN, choice))
+    words = sorted({word for each in collections.values() for asked in each.questions for word in asked.text.split()})
+    for _ in range(NONSENSE // 3):
+        yield MADE_UP, " ".join("".join(choice.choices(string.ascii_lowercase, k=6)) for _ in range(3))
+        yield MADE_UP, " ".join(choice.sample(LOREM, choice.randint(3, 7)))
+        yield MADE_UP, " ".join(choice.sample(words, choice.randint(3, 7)))
+
+
+def _ask(
+    index: Index, recorder: Recorder, collection: Collection, question: Question, origin: str, sample: Sample
+) -> None:
+    filter = collection.filter(question)
+    hits = index.search(question.text, top_k=PAGE, filter=filter, rerank=Rerank(recorder, top=PAGE)).hits
+    found = recorder.seen()
+    if found is None:
+        return
+    sample.values.append(np.stack([getattr(found, name) for name in MEANING]))
+    sample.origin += [origin] * len(hits)
+    sample.question += [question.text] * len(hits)
+    sample.answer += [question.grades.get(collection.identify(hit), 0) > 0 for hit in hits]
+
+
+# What is fitted
+
+
+def fit(samples: Sequence[Sample], names: Sequence[str], ridge: float = 1e-4) -> Calibration:
+    """Weighted logistic regression by Newton's method; `ridge` keeps coefficients finite where a feature decides."""
+    columns = [
+        np.stack([np.ones(len(sample.answer))] + [getattr(sample.features(), name) for name in names], axis=1)
+        for sample in samples
+    ]
+    matrix = np.concatenate(columns)
+    answer = np.concatenate([sample.answer for sample in samples])
+    weights = np.concatenate([sample.weights() for sample in samples]) / len(samples)
+    penalty = ridge * np.diag([0.0] + [1.0] * len(names))
+    found = np.zeros(matrix.shape[1])
+    for _ in range(50):
+        likely = 1 / (1 + np.exp(-matrix @ found))
+        slope = matrix.T @ (weights * (likely - answer)) + penalty @ found
+        curve = (matrix * (weights * likely * (1 - likely))[:, None]).T @ matrix + penalty
+        step = np.linalg.solve(curve, slope)
+        found -= step
+        if np.abs(step).max() < 1e-9:
+            break
+    intercept, *rest = found.tolist()
+    return Calibration(intercept, dict(zip(names, rest, strict=True)))
+
+
+def _told(sample: Sample, relevance: Scores) -> str:
+    """The figures of one collection, as a row."""
+    origin, answer = np.array(sample.origin), np.array(sample.answer)
+    own = origin == OWN
+    levels = (relevance >= HIGH, (relevance >= MEDIUM) & (relevance < HIGH), relevance < MEDIUM)
+    told = [f"{calibration_error(relevance, answer, sample.weights()):6.3f}"]
+    told += [
+        f"{answer[own & level].mean() if (own & level).any() else 0:5.2f}/{(own & level).sum():<5}" for level in levels
+    ]
+    told.append(f"{(relevance[own & answer] >= MEDIUM).mean():6.2f}")
+    told += [f"{_fooled(sample, relevance, origin == each):7.3f}" for each in (OTHERS, MADE_UP)]
+    return " ".join(told)
+
+
+def calibration_error(relevance: Scores, answer: Mask, weights: Scores, bins: int = 10) -> float:
+    """The expected calibration error: how far the share of answers in each bin is from what it should be.
+
+    Naeini, Cooper and Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", AAAI 2015.
+    """
+    place = np.minimum((relevance * bins).astype(int), bins - 1)
+    errors = [abs(float((weights * (relevance - answer))[place == each].sum())) for each in range(bins)]
+    return sum(errors) / float(weights.sum())
+
+
+def _fooled(sample: Sample, relevance: Scores, which: Mask) -> float:
+    """The share of some questions that have a hit above low."""
+    asked = np.array(sample.question)
+    return len(set(asked[which & (relevance >= MEDIUM)])) / max(1, len(set(asked[which])))
+
+
+def _rounded(weights: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(weight, 2) for name, weight in weights.items()}
+
+
+def _write(found: Calibration) -> None:
+    content = {
+        "fingerprint": OnnxEmbedder.load(BUNDLED).fingerprint,
+        "intercept": round(found.intercept, 2),
+        "weights": _rounded(found.weights),
+    }
+    (BUNDLED / STORED).write_text(json.dumps(content, indent=2) + "\n", "utf-8")

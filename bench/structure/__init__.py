@@ -1,0 +1,1 @@
+"""How the code is built: its figures, and what it goes through for one request."""

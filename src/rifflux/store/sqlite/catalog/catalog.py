@@ -1,0 +1,338 @@
+"""The catalog in SQLite: documents, files and links of one owner. The statements stand whole in `sql` and `graph`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+import apsw
+import numpy as np
+
+from rifflux.store.catalog import DocumentChange, Edge, FileState, Placed
+from rifflux.store.sqlite.catalog import graph, sql
+from rifflux.store.sqlite.catalog.documents import put_documents
+from rifflux.store.sqlite.connection.engine import Remembered
+from rifflux.store.sqlite.filters import where
+from rifflux.store.sqlite.view import View
+from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Why
+
+__all__ = ["SqliteCatalog"]
+
+# What json.loads does around it takes longer than the decoding of a few words.
+_decoded = json.JSONDecoder().raw_decode
+_COUNTED = ("documents", "chunks", "files")
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteCatalog:
+    """Documents, files and links of one owner. Every change is one transaction, or part of the one around it."""
+
+    view: View
+    #: Counts by owner, since counting goes through all rows.
+    counted: Remembered[Mapping[str, int]]
+
+    def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
+        """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""
+        self.put_all([Placed(collection, change, file)])
+
+    def put_all(self, documents: Iterable[Placed]) -> None:
+        """Add or replace documents as `put` does, but many at once; of two with the same name the later counts."""
+        with self.view.writing() as (connection, owner):
+            put_documents(connection, owner, documents)
+
+    def remove(self, collection: str, keys: Sequence[str]) -> int:
+        """Remove documents by key and return how many there were."""
+        with self.view.writing() as (connection, owner):
+            removed = 0
+            for key in keys:
+                connection.execute(sql.DROP_DOCUMENT, {"owner": owner, "collection": collection, "key": key})
+                removed += connection.changes()
+            return removed
+
+    def note_uses(self, collection: str, keys: Sequence[str], time: float) -> None:
+        """Count one more use of each document; what is found does not change by it."""
+        with self.view.writing(content=False) as (connection, owner):
+            rows = [{"owner": owner, "collection": collection, "key": key, "time": time} for key in keys]
+            connection.executemany(sql.NOTE_USE, rows)
+
+    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
+        """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
+        with self.view.writing() as (connection, owner):
+            file = _file(owner, root, state.path)
+            connection.execute(sql.PUT_FILE, asdict(state) | file)
+            if keep is None:
+                return 0
+            kept = set(keep)
+            held = connection.execute(sql.HELD_BY_FILE, file).fetchall()
+            gone = [
+                {"owner": owner, "collection": collection, "key": key} for collection, key in held if key not in kept
+            ]
+            connection.executemany(sql.DROP_DOCUMENT, gone)
+            return len(gone)
+
+    def remove_files(self, root: str, paths: Sequence[str]) -> int:
+        """Forget files and all their documents; returns how many documents went."""
+        with self.view.writing() as (connection, owner):
+            files = [_file(owner, root, path) for path in paths]
+            held = sum(len(connection.execute(sql.HELD_BY_FILE, file).fetchall()) for file in files)
+            connection.executemany(sql.DROP_FILE, files)
+            return held
+
+    def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
+        """Keep what each source told of a document, by their names, instead of what was kept."""
+        with self.view.writing(content=False) as (connection, owner):
+            connection.execute(graph.DROP_RECORDS, (owner, collection, key))
+            connection.executemany(graph.PUT_RECORD, [(*each, owner, collection, key) for each in records.items()])
+
+    def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
+        """Read the rows of a ranking, in its order, with its scores and trails; ids that are gone are left out."""
+        ids = ranking.ids.tolist()
+        which = "chunk.uid in (select value from json_each(:ids))"
+        rows = {row[0]: row for row in self.view.rows(sql.HYDRATE.format(which=which), {"ids": json.dumps(ids)})}
+        found = zip(ids, ranking.scores.tolist(), trails or [()] * len(ids), strict=True)
+        return [_hit(rows[id], score, why) for id, score, why in found if id in rows]
+
+    def chunk(self, chunk_id: str) -> Hit | None:
+        """One chunk by its public id."""
+        try:
+            uid = int(chunk_id, 16)
+        except ValueError:
+            return None
+        if len(chunk_id) != 16 or uid >= 1 << 63:
+            return None
+        return next(iter(self._hits("chunk.uid = :uid", {"uid": uid})), None)
+
+    def chunks_of(self, collection: str, key: str) -> list[Hit]:
+        """All chunks of a document in reading order."""
+        which = "document.owner = :owner and document.collection = :collection and document.key = :key"
+        return self._hits(f"{which} order by chunk.position", {"collection": collection, "key": key})
+
+    def _hits(self, which: str, bound: Mapping[str, Any]) -> list[Hit]:
+        return [_hit(row) for row in self.view.rows(sql.HYDRATE.format(which=which), bound)]
+
+    def document(self, collection: str, key: str) -> Document | None:
+        """Return one document with its whole text."""
+        return self.documents_at([(collection, key)]).get((collection, key))
+
+    def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
+        """Return several documents, with their whole texts, by (collection, key); what is gone is left out."""
+        rows = self.view.rows(sql.DOCUMENTS_AT, {"places": json.dumps(places)}) if places else []
+        return {(collection, key): _document(key, *row) for collection, key, *row in rows}
+
+    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
+        """Return the documents of the collections whose names begin so, by collection and key.
+
+        Only title, metadata, license and identifiers are read.
+        """
+        rows = self.view.rows(sql.OUTLINES, {"prefix": prefix, "end": prefix + chr(0x10FFFF)})
+        return [(collection, _outline(*row)) for collection, *row in rows]
+
+    def documents(self, collection: str, filter: Filter) -> list[Document]:
+        """The documents of a collection that a filter lets through, with their whole text, by key."""
+        condition, bound = where(filter)
+        rows = self.view.rows(sql.DOCUMENTS.format(condition=condition or "true"), bound | {"collection": collection})
+        return [_whole(row) for row in rows]
+
+    def find_documents(self, key: str) -> list[tuple[str, str]]:
+        """The (collection, key) of every document with this key, path or absolute path."""
+        splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
+        return self.view.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
+
+    def collections(self) -> Mapping[str, int]:
+        """How many documents each collection has."""
+        return dict(self.view.rows(sql.COLLECTIONS))
+
+    def in_order(
+        self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
+    ) -> list[Document]:
+        """The documents of a collection by date, what has none last, and among equals as they were added."""
+        if key is not None and not before and after == 0:
+            return [_whole(row) for row in self.view.rows(sql.ONE, {"collection": collection, "key": key})]
+        time, id = float("-inf"), 0
+        if key is not None:
+            places = self.view.rows(sql.PLACE, {"collection": collection, "key": key})
+            if not places:
+                return []
+            ((time, id),) = places
+        bound = {"collection": collection, "time": time, "id": id}
+        earlier = self.view.rows(sql.BEFORE, {**bound, "limit": before}) if before else []
+        rows = [*reversed(earlier), *self.view.rows(sql.FROM, {**bound, "limit": -1 if after is None else after + 1})]
+        return [_whole(row) for row in rows]
+
+    def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
+        """How often each document was used, and when last (seconds since 1970); those never used are left out."""
+        rows = self.view.rows(sql.USES, {"collection": collection, "keys": json.dumps(list(keys))})
+        return {key: (uses, used_at) for key, uses, used_at in rows}
+
+    def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
+        """What is remembered of a root's files, by path; with `below`, only of this one or those in this folder."""
+        if not below:
+            return {row[0]: FileState(*row) for row in self.view.rows(sql.FILES, {"root": root})}
+        # No path sorts between those that begin with "below/" and "below0".
+        bound = {"root": root, "path": below, "first": f"{below}/", "end": f"{below}0"}
+        return {row[0]: FileState(*row) for row in self.view.rows(sql.FILES_BELOW, bound)}
+
+    def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
+        """How many files there are, and up to `number` of them with their roots: all, or others each time."""
+        ((total,),) = self.view.rows(sql.FILE_COUNT)
+        some = sql.SOME_OWN_FILES if self.view.owner else sql.SOME_FILES
+        statement = sql.ALL_FILES if total <= number else some
+        return total, [(root, FileState(*state)) for root, *state in self.view.rows(statement, {"number": number})]
+
+    def roots(self) -> list[str]:
+        """The folders that were synced."""
+        return [root for (root,) in self.view.rows(sql.ROOTS)]
+
+    def kinds(self, ids: Ids) -> Mapping[int, str]:
+        """The kind of each chunk's document; chunks that are gone are left out."""
+        return dict(self.view.rows(sql.KINDS, {"ids": json.dumps(ids.tolist())}))
+
+    def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
+        """The title and the headings of each chunk; chunks that are gone are left out."""
+        rows = self.view.rows(sql.NAMES, {"ids": json.dumps(ids.tolist())})
+        return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
+
+    def titled(self, terms: Collection[str], ids: Ids) -> Ids:
+        """Those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""
+        rows = self.view.rows(sql.TITLED, {"terms": " ".join(sorted(set(terms)))})
+        return ids[np.isin(ids, [id for (id,) in rows])] if rows else ids[:0]
+
+    def passing(self, filter: Filter, ids: Ids) -> Ids:
+        """Those of the chunks whose document a filter lets through."""
+        condition, bound = where(filter)
+        statement = sql.PASSING.format(condition=condition or "true")
+        rows = self.view.rows(statement, bound | {"ids": json.dumps(ids.tolist())})
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
+    def any_passes(self, filter: Filter) -> bool:
+        """Whether a filter lets any document through."""
+        condition, bound = where(filter)
+        return bool(self.view.rows(sql.ANY_PASSES.format(condition=condition or "true"), bound)[0][0])
+
+    def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
+        """The (collection, key) of the documents that each identifier names; unknown ones are left out."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for name, collection, key in self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))}):
+            found.setdefault(name, []).append((collection, key))
+        return found
+
+    def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
+        """The documents that those of some chunks link to, or are linked from, each by its first chunk."""
+        statement = graph.LINKED_TO if incoming else graph.LINKED_FROM
+        return [Edge(*row) for row in self.view.rows(statement, {"ids": json.dumps(ids.tolist())})]
+
+    def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
+        """How many documents link to that of each chunk; chunks whose document has no such link are left out."""
+        return dict(self.view.rows(graph.CITATIONS, {"ids": json.dumps(ids.tolist()), "kind": kind}))
+
+    def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
+        """The subject tags of each chunk's document; chunks without any are left out."""
+        return self._grouped(graph.TAGS_OF, ids, Tag)
+
+    def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
+        """The identifiers of each chunk's document; chunks without any are left out."""
+        return self._grouped(graph.IDENTIFIERS_OF, ids, Identifier)
+
+    def _grouped(self, statement: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
+        """What is made of each chunk's schemes and values."""
+        found: dict[int, list[Value]] = {}
+        for id, scheme, value in self.view.rows(statement, {"ids": json.dumps(ids.tolist())}):
+            found.setdefault(id, []).append(make(scheme, value))
+        return found
+
+    def records(self, collection: str, key: str) -> Mapping[str, str]:
+        """What was kept of a document's sources, by their names."""
+        return dict(self.view.rows(graph.RECORDS, {"collection": collection, "key": key}))
+
+    def counts(self) -> Mapping[str, int]:
+        """Count `documents`, `chunks` and `files`."""
+        with self.view.reading() as (connection, owner):
+            state = self.view.generation(connection, owner)
+            return self.counted.get(owner, state, lambda: _counts(connection, owner))
+
+
+def _counts(connection: apsw.Connection, owner: int) -> Mapping[str, int]:
+    row: Any = connection.execute(sql.COUNTS, {"owner": owner}).fetchone()
+    return dict(zip(_COUNTED, row, strict=True))
+
+
+def _file(owner: int, root: str, path: str) -> dict[str, Any]:
+    return {"owner": owner, "root": root, "path": path}
+
+
+def _document(key: str, *row: Any) -> Document:
+    """Return a document of a row of `DOCUMENTS_AT`."""
+    text, title, kind, created, updated, metadata, license, links, identifiers, tags, parts = row
+    return Document(
+        key,
+        text,
+        title,
+        kind,
+        created,
+        updated,
+        json.loads(metadata),
+        _each(Link, links),
+        license,
+        _each(Identifier, identifiers),
+        _each(Tag, tags),
+        tuple(
+            Part(kind, (start, end), tuple(json.loads(headings)), label)
+            for kind, start, end, headings, label in json.loads(parts)
+        ),
+    )
+
+
+def _outline(key: str, title: str, facts: str, license: str | None, names: str) -> Document:
+    found = _each(Identifier, names)
+    return Document(key, "", title, metadata=json.loads(facts), license=license, identifiers=found)
+
+
+def _each(noun: Callable[..., Value], rows: str) -> tuple[Value, ...]:
+    return tuple(noun(*row) for row in json.loads(rows))
+
+
+def _whole(row: Sequence[Any]) -> Document:
+    key, text, title, kind, created, updated, metadata, license = row
+    return Document(key, text, title, kind, created, updated, json.loads(metadata), (), license)
+
+
+def _hit(row: Sequence[Any], score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
+    (
+        uid,
+        key,
+        path,
+        title,
+        headings,
+        position,
+        text,
+        start,
+        end,
+        kind,
+        created,
+        updated,
+        metadata,
+        license,
+        collection,
+    ) = row
+    return Hit(
+        chunk_id=f"{uid:016x}",
+        document=key,
+        path=path,
+        title=title,
+        heading_path=" > ".join(_decoded(headings)[0]) if headings != "[]" else "",
+        chunk_index=position,
+        content=text,
+        span=(start, end),
+        score=score,
+        why=why,
+        kind=kind,
+        created_at=created,
+        updated_at=updated,
+        metadata=_decoded(metadata)[0] if metadata != "{}" else {},
+        license=license,
+        collection=collection,
+    )

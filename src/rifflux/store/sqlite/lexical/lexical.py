@@ -1,0 +1,229 @@
+"""The lexical role in SQLite: chunks named by the word index beside the file, or by FTS5, and scored by BM25."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import apsw
+import numpy as np
+
+from rifflux.store.lexical import VARIANT, FieldWeights
+from rifflux.store.sqlite.best import best
+from rifflux.store.sqlite.connection.bm25 import Bm25, Statistics
+from rifflux.store.sqlite.connection.engine import Remembered
+from rifflux.store.sqlite.filters import where
+from rifflux.store.sqlite.lexical.word_index import WordIndexes
+from rifflux.store.sqlite.terms import Terms
+from rifflux.store.sqlite.view import View
+from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
+
+__all__ = ["SqliteLexical"]
+
+# What is given to MATCH is one owner's alone: see `terms`. The owner is named for the index that holds the ids alone:
+# in the table, the chunks of one owner lie far apart.
+MATCH = """
+select chunk.uid, found.score
+from (
+    select rowid, {score} as score
+    from {table} where {table} match :terms {narrowed}
+    order by score limit :limit
+) as found
+join chunk indexed by chunk_owner on chunk.owner = :owner and chunk.id = found.rowid
+order by found.score, chunk.uid"""
+
+MATCHING = "select count(*) from {table} where {table} match :terms"
+
+STATISTICS = "select count(*), coalesce(sum(length), 0) from chunk where owner = :owner"
+
+ALLOWED = """
+select chunk.id from chunk join document on document.id = chunk.document
+where document.owner = :owner and {condition}"""
+
+HOLDING = """
+select chunk.uid from chunk where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))
+and chunk.id in (select rowid from {table} where {table} match :terms)"""
+
+# For few chunks each is looked up: a common word's list is long.
+HOLDING_FEW = """
+select chunk.uid
+from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and +chunk.owner = :owner
+where exists (select 1 from {table} where {table} match :terms and rowid = chunk.id)"""
+
+ROWS_OF = """
+select chunk.id from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner"""
+
+# A view of the word index by term. It is temporary, so that an index that cannot be written has it too.
+TERM_COUNTS = "create virtual table if not exists temp.{table}_count using fts5vocab(main, {table}, row)"
+
+DOCUMENT_FREQUENCIES = """
+select wanted.value, counted.doc
+from json_each(:terms) as wanted cross join {table}_count as counted on counted.term = :prefix || wanted.value"""
+
+VOCABULARY = """
+select substr(term, length(:prefix) + 1), doc from {table}_count
+where term >= :prefix || :start and term < :prefix || :end
+and length(term) - length(:prefix) between :shortest and :longest"""
+
+_SCORE = "bm25(chunk_terms, :title, :headings, :body)"
+_OWN_SCORE = "owner_bm25(owned_terms, :scoring)"
+# FTS5 breaks ties at the cut by row number; reading a few more lets the chunk id decide.
+_TIE_MARGIN = 32
+#: Terms of an owner whose frequency is kept in memory.
+MOST_TERMS = 100_000
+#: Up to so many chunks are looked up one by one.
+FEW = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteLexical:
+    """Ranks chunk ids by their terms; nothing is fetched."""
+
+    view: View
+    indexes: WordIndexes
+    frequencies: Remembered[dict[str, int]]
+    statistics: Remembered[Statistics]
+
+    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
+        """Rank chunks by BM25 over the query's terms, as SQLite's bm25() does, negated.
+
+        Where the word index answers, scores are nearly those; a query that is `exact` gets SQLite's own.
+        """
+        found = self._by_words(query, query.sufficient(limit), weights)
+        return self._by_tables(query, limit, weights) if found is None else found
+
+    def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
+        """The BM25 of some chunks, by the tables."""
+        rows = self.view.rows(ROWS_OF, {"ids": json.dumps(ids.tolist())})
+        found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [row for (row,) in rows])
+        scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
+        return np.array([scores.get(id, 0.0) for id in ids.tolist()])
+
+    def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
+        """What the word index beside the database finds, with what it does not cover yet; None if it cannot answer."""
+        if query.exact:
+            return None
+        with self.view.reading() as (connection, owner):
+            words = self.indexes.of(owner)
+            log = words.log(connection) if words else None
+        if words is None or log is None or weights != words.weights:
+            return None
+        found = words.ask(log, lambda snapshot: snapshot.find(query, limit + _TIE_MARGIN, log.fresh))
+        if found is None or not log.fresh:
+            return found and best(found.ids, found.scores, limit)
+        fresh = self._by_tables(query, limit, weights, log.fresh)
+        return best(np.concatenate([found.ids, fresh.ids]), np.concatenate([found.scores, fresh.scores]), limit)
+
+    def _by_tables(
+        self, query: Query, limit: int, weights: FieldWeights, among: Sequence[int] | None = None
+    ) -> Ranking:
+        """What the full-text tables find, `among` some rows or all."""
+        if not query.variants or self.view.terms().owner:
+            return self._by_bm25(query, limit, weights, among)
+        # SQLite's bm25() weighs all phrases alike.
+        asked = replace(query, variants=())
+        return _blended(*(self._by_bm25(each, None, weights, among) for each in (query, asked))).head(limit)
+
+    def _by_bm25(self, query: Query, limit: int | None, weights: FieldWeights, among: Sequence[int] | None) -> Ranking:
+        """Rank by the tables alone; without a limit, all that matches."""
+        statement, bound = self._matching(MATCH, query, weights, among)
+        if not bound["terms"]:
+            return Ranking.empty()
+        rows = self.view.rows(statement, bound | {"limit": -1 if limit is None else limit + _TIE_MARGIN})[:limit]
+        return Ranking(
+            np.fromiter((row[0] for row in rows), np.int64, len(rows)),
+            np.fromiter((-row[1] for row in rows), np.float64, len(rows)),
+        )
+
+    def _matching(
+        self, statement: str, query: Query, weights: FieldWeights, among: Sequence[int] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """A statement over the chunks that match, and what is bound to it; `terms` are empty if none can match."""
+        terms = self.view.terms()
+        condition, bound = where(query.filter)
+        # The plus keeps SQLite from asking the word index once for every allowed row.
+        narrowed = f"and +rowid in ({ALLOWED.format(condition=condition)})" if condition else ""
+        if among is not None:
+            narrowed += " and +rowid in (select value from json_each(:among))"
+            bound["among"] = json.dumps(list(among))
+        if terms.owner:
+            bound["scoring"] = apsw.pyobject(self._scoring(terms, query, weights))
+        else:
+            bound |= {"title": weights.title, "headings": weights.headings, "body": weights.body}
+        score = _OWN_SCORE if terms.owner else _SCORE
+        statement = statement.format(table=terms.table, score=score, narrowed=narrowed)
+        return statement, bound | {"terms": terms.expression(query)}
+
+    def _scoring(self, terms: Terms, query: Query, weights: FieldWeights) -> Bm25:
+        """How to score by the statistics of this owner alone."""
+        statement = MATCHING.format(table=terms.table)
+        with self.view.reading() as (connection, owner):
+            state = self.view.generation(connection, owner)
+            statistics = self.statistics.get(owner, state, lambda: _statistics(connection, owner))
+            frequencies = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
+        fields = weights.title, weights.headings, weights.body
+        return Bm25.of(statistics, frequencies, terms.worths(query), fields)
+
+    def holding(self, clause: Clause, ids: Ids) -> Ids:
+        """Those of the chunks that hold a term, or a phrase of adjacent terms."""
+        terms = self.view.terms()
+        statement = (HOLDING_FEW if len(ids) <= FEW else HOLDING).format(table=terms.table)
+        rows = self.view.rows(statement, {"ids": json.dumps(ids.tolist()), "terms": terms.phrase(clause)})
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
+    def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """In how many chunks each term occurs; terms that occur in none are left out."""
+        with self.view.reading() as (connection, owner):
+            # Counting goes through all chunks that hold a term.
+            known = self.frequencies.get(owner, self.view.generation(connection, owner), dict)
+            if unknown := [term for term in terms if term not in known]:
+                words = self.indexes.of(owner)
+                found = words.frequencies(connection, unknown) if words else None
+                if found is None:
+                    found = self._counted(DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})
+                known.update((term, found.get(term, 0)) for term in unknown)
+            counts = {term: known[term] for term in terms if known[term]}
+            if len(known) > MOST_TERMS:
+                known.clear()
+            return counts
+
+    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
+        """The terms that begin with `start` and have so many characters, with the number of chunks that hold each.
+
+        Terms that occur no more may be among them, with 0.
+        """
+        with self.view.reading() as (connection, owner):
+            words = self.indexes.of(owner)
+            terms = words.terms(connection, start, shortest, longest) if words else None
+        if terms is not None:
+            from rifflux.store.sqlite.lexical.word_index_terms import Counted
+
+            return Counted(terms, self.document_frequencies)
+        bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
+        return self._counted(VOCABULARY, bound)
+
+    def _counted(self, statement: str, bound: Mapping[str, Any]) -> Mapping[str, int]:
+        """Terms with the number of chunks that hold each."""
+        with self.view.reading() as (connection, owner):
+            terms = Terms(owner)
+            connection.execute(TERM_COUNTS.format(table=terms.table))
+            rows: list[Any] = connection.execute(
+                statement.format(table=terms.table), {**bound, "prefix": terms.prefix}
+            ).fetchall()
+            return dict(rows)
+
+
+def _blended(found: Ranking, asked: Ranking) -> Ranking:
+    """What was found with variants, where they count as they should, given what is found without them."""
+    known = dict(zip(asked.ids.tolist(), asked.scores.tolist(), strict=True))
+    alone = np.array([known.get(id, 0.0) for id in found.ids.tolist()], np.float64)
+    scores = VARIANT * found.scores + (1 - VARIANT) * alone
+    order = np.lexsort((found.ids, -scores))
+    return Ranking(found.ids[order], scores[order])
+
+
+def _statistics(connection: apsw.Connection, owner: int) -> Statistics:
+    row: Any = connection.execute(STATISTICS, {"owner": owner}).fetchone()
+    return Statistics(*row)

@@ -1,0 +1,262 @@
+"""The semantic role in SQLite: chunks named by the packed vectors beside the file, or by its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import apsw
+import numpy as np
+
+from rifflux.errors import ModelMismatch, OutOfScope
+from rifflux.store.semantic import ModelInfo, Pending, State
+from rifflux.store.sqlite.connection.derived import unmoved
+from rifflux.store.sqlite.connection.engine import Remembered
+from rifflux.store.sqlite.filters import where
+from rifflux.store.sqlite.semantic.allowed import Allowed
+from rifflux.store.sqlite.semantic.generations import SqliteGenerations
+from rifflux.store.sqlite.semantic.matrix import Matrix, scanned
+from rifflux.store.sqlite.semantic.vector_index import LEAST, VectorIndex
+from rifflux.store.sqlite.view import View
+from rifflux.types import Filter, Ids, Query, Ranking, Scores, Vectors
+
+__all__ = ["SqliteSemantic"]
+
+HOLDING_ALL = "select rowid from {table} where {table} match :terms"
+
+PASSING_DOCUMENTS = "select id from document where owner = :owner and {condition}"
+
+LISTED = "with found (number) as ({statement}) select group_concat(number) from found"
+
+# The model of the fingerprint that is given, while its vectors are built or in use; without one, the model in use.
+_MODEL = """(
+    select id from model where state in ('active', 'building')
+    and iif(:model is null, state = 'active', fingerprint = :model)
+)"""
+
+MODEL_STATE = "select state from model where fingerprint = ? and state in ('active', 'building')"
+
+PENDING = f"""
+select chunk.id, chunk.uid, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
+    chunk.embedded
+from chunk join document on document.id = chunk.document
+where chunk.owner = :owner and chunk.id > :after and not exists (
+    select 1 from vector where vector.chunk = chunk.id
+    and vector.model = {_MODEL}
+)
+order by chunk.id limit :batch"""
+
+PUT_VECTOR = f"""
+insert or replace into vector (model, chunk, owner, hash, data)
+select {_MODEL}, id, owner, hash, :vector
+from chunk where owner = :owner and uid = :id and hash = :hash"""
+
+VECTORS_BY_HASH = f"""
+select hash, data from vector
+where owner = :owner and model = {_MODEL}
+and hash in (select value from json_each(:hashes)) group by hash"""
+
+# The cross joins keep the order: the few ids are looked up, and no table is read as a whole.
+VECTORS_OF = """
+select chunk.uid, vector.data
+from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner cross join vector
+    on vector.chunk = chunk.id and vector.model = (select id from model where state = 'active')"""
+
+_OTHERS = """(
+    exists (select 1 from vector where owner < :owner) or exists (select 1 from vector where owner > :owner)
+)"""
+
+# SQLite counts a whole table ten times as fast as the rows of an owner, and mostly there is but one.
+EMBEDDED = f"""
+select iif(
+    {_OTHERS} or (select count(*) from model) > 1,
+    (select count(*) from vector where owner = :owner and model = (select id from model where state = 'active')),
+    iif(exists (select 1 from model where state = 'active'), (select count(*) from vector), 0)
+)"""
+
+ACTIVE_MODEL = "select name, backend, dimension, fingerprint, spec from model where state = 'active'"
+
+PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, state) values (?, ?, ?, ?, ?, 'active')"
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteSemantic:
+    """Vectors of one owner's chunks, ranked by cosine; nothing is fetched."""
+
+    view: View
+    #: Packed vectors; None for an index in memory.
+    index: VectorIndex | None
+    counted: Remembered[int]
+    matrices: Remembered[Matrix]
+    #: Rows of documents that pass a filter, since a filter is mostly used again.
+    allowed: Remembered[Ids]
+
+    @property
+    def generations(self) -> SqliteGenerations:
+        """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
+        if self.view.owner:
+            raise OutOfScope("the models are the whole index's: ask who looks after it")
+        return SqliteGenerations(self.view.engine)
+
+    def embedded(self) -> int:
+        """Count the chunks that have a vector of the model in use."""
+        with self.view.reading() as (connection, owner):
+            return self.counted.get(
+                owner, self.view.generation(connection, owner), lambda: _embedded(connection, owner)
+            )
+
+    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
+        """Store vectors for chunks that still have the given hash; returns how many did."""
+        stored = 0
+        with self.view.writing(content=False) as (connection, owner):
+            state = connection.execute(MODEL_STATE, (model,)).get if model else State.ACTIVE
+            if state is None:
+                raise ModelMismatch("the index was switched to another model meanwhile, or its switch was aborted")
+            for id, hash, vector in zip(ids, hashes, vectors, strict=True):
+                data = vector.astype(np.float32).tobytes()
+                connection.execute(PUT_VECTOR, {"owner": owner, "id": id, "hash": hash, "vector": data, "model": model})
+                stored += connection.changes()
+            if state == State.ACTIVE:
+                self.view.engine.touch(owner)
+        return stored
+
+    def use_model(self, model: ModelInfo) -> None:
+        """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
+        known = self.model() or self._first_model(model)
+        if known.fingerprint != model.fingerprint:
+            raise ModelMismatch(
+                f"the index holds vectors of {known.name} ({known.spec}), not of {model.name}: open it with "
+                f"model={known.spec!r}, or make a new index for {model.name}"
+            )
+
+    def _first_model(self, model: ModelInfo) -> ModelInfo:
+        """Record a model unless another process was faster; returns the one that is recorded then."""
+        with self.view.writing() as (connection, _):
+            known = self.model()
+            if known is None:
+                connection.execute(
+                    PUT_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec)
+                )
+            return known or model
+
+    def model(self) -> ModelInfo | None:
+        """The model whose vectors are stored, or None while there are none."""
+        return next((ModelInfo(*row) for row in self.view.rows(ACTIVE_MODEL)), None)
+
+    def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
+        """The chunks without a vector, in batches by row number; safe to write to the store meanwhile."""
+        after = 0
+        while True:
+            rows = self.view.rows(PENDING, {"after": after, "batch": batch, "model": model})
+            if not rows:
+                return
+            after = rows[-1][0]
+            yield [
+                Pending(uid, hash, title, tuple(json.loads(heads)), text, embedded)
+                for _, uid, hash, title, heads, text, embedded in rows
+            ]
+
+    def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
+        """Vectors already stored for the same embedded text."""
+        rows = self.view.rows(VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes)), "model": model})
+        return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
+
+    def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
+        """The vector of each chunk, by its id; chunks without one are left out. Packed ones are rounded."""
+        if exact:
+            return self._stored_vectors(ids)
+        with self.view.reading() as (connection, owner):
+            packed = self.index.at(connection) if self.index else None
+        known = packed.vectors_of(owner, ids) if packed else {}
+        missing = [id for id in ids.tolist() if id not in known]
+        return {**known, **self._stored_vectors(np.array(missing, np.int64))} if missing else known
+
+    def _stored_vectors(self, ids: Ids) -> Mapping[int, Vectors]:
+        """The vector of each chunk, by its id; chunks without one are left out."""
+        rows = self.view.rows(VECTORS_OF, {"ids": json.dumps(ids.tolist())})
+        return {id: np.frombuffer(data, np.float32) for id, data in rows}
+
+    def nearest(self, query: Query, limit: int) -> Ranking:
+        """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing."""
+        length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
+        if query.vector is None or not length:
+            return Ranking.empty()
+        vector, allowed = query.vector / length, self._allowed(query)
+        with self.view.reading() as (connection, owner):
+            packed = self.index.at(connection) if self.index else None
+            if packed is None:
+                return self._nearest_exactly(connection, owner, query, vector, limit, allowed)
+            # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
+            _check_model(connection, query)
+        return packed.nearest(owner, vector, limit, allowed, query.sufficient(limit))
+
+    def _nearest_exactly(
+        self,
+        connection: apsw.Connection,
+        owner: int,
+        query: Query,
+        vector: Vectors,
+        limit: int,
+        allowed: Allowed | None,
+    ) -> Ranking:
+        """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
+        index, state = self.index, self.view.generation(connection, owner)
+        many = index and index.suggest(connection) and self.embedded() >= LEAST
+        with unmoved(connection):
+            _check_model(connection, query)
+            if many:
+                return scanned(connection, owner, vector, limit, allowed)
+            read = partial(Matrix.read, connection, owner, len(vector))
+            return self.matrices.get(owner, state, read).nearest(vector, limit, allowed)
+
+    def _allowed(self, query: Query) -> Allowed | None:
+        """What the filter and the query's required and excluded words leave, or None for all."""
+        terms = self.view.terms()
+        required, excluded = terms.all_of(query), terms.any_of(query)
+        if not (query.filter or required or excluded):
+            return None
+        holding = HOLDING_ALL.format(table=terms.table)
+        return Allowed(
+            self._documents(query.filter) if query.filter else None,
+            self._numbers(holding, {"terms": required}) if required else None,
+            self._numbers(holding, {"terms": excluded}) if excluded else None,
+        )
+
+    def _documents(self, filter: Filter) -> Ids:
+        """The rows of the documents that a filter lets through; remembered, since a filter is mostly used again."""
+        condition, bound = where(filter)
+        statement = PASSING_DOCUMENTS.format(condition=condition)
+        with self.view.reading() as (connection, owner):
+            state = self.view.generation(connection, owner)
+            asked = (owner, condition, repr(bound))
+            return self.allowed.get(asked, state, lambda: self._numbers(statement, bound))
+
+    def _numbers(self, statement: str, bound: Mapping[str, Any]) -> Ids:
+        # One text is made and read in half the time of a row each.
+        ((listed,),) = self.view.rows(LISTED.format(statement=statement), bound)
+        return np.fromstring(listed, np.int64, sep=",") if listed else np.empty(0, np.int64)
+
+    def cosines_of(self, query: Query, ids: Ids) -> Scores:
+        """The cosine of some chunks with a query's vector, by the tables."""
+        cosines = np.full(len(ids), np.nan)
+        length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
+        vectors = self._stored_vectors(ids) if length else {}
+        held = [place for place, id in enumerate(ids.tolist()) if id in vectors]
+        if held:
+            stacked = np.array([vectors[int(ids[place])] for place in held], np.float64)
+            cosines[held] = np.vecdot(stacked, np.asarray(query.vector, np.float64) / length)
+        return cosines
+
+
+def _embedded(connection: apsw.Connection, owner: int) -> int:
+    return int(connection.execute(EMBEDDED, {"owner": owner}).get)
+
+
+def _check_model(connection: apsw.Connection, query: Query) -> None:
+    """Raise where the question was embedded by another model than the one that is searched."""
+    known = connection.execute(ACTIVE_MODEL).fetchone()
+    if known and query.model and ModelInfo(*known).fingerprint != query.model:
+        raise ModelMismatch(f"the question was embedded by another model than {known[0]}: embed it anew")

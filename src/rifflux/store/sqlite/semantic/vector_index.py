@@ -1,0 +1,354 @@
+"""The packed vectors of a database, as this process has them mapped, with what changed since they were packed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import numpy as np
+
+from rifflux.errors import InvalidArgument
+from rifflux.store.sqlite.best import best
+from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
+from rifflux.store.sqlite.connection.derived import (
+    Current,
+    Unfit,
+    current,
+    forget,
+    location_of,
+    rebuild,
+    touched,
+    unmoved,
+)
+from rifflux.store.sqlite.semantic.allowed import Allowed
+from rifflux.store.sqlite.semantic.matrix import Matrix
+from rifflux.store.sqlite.semantic.packed import FORMAT, GRAPH, NAME, Packed, write
+from rifflux.store.sqlite.semantic.scan import nearest_rows
+from rifflux.types import Ids, Ranking, Vectors
+
+if TYPE_CHECKING:
+    from rifflux.store.sqlite.semantic.hnsw import Proximity
+
+__all__ = ["LEAST", "WAYS", "Snapshot", "VectorIndex"]
+
+#: How packed vectors are searched: all of them, or along a graph where there are very many.
+WAYS = ("scan", "hnsw")
+#: From so many vectors on they are packed; fewer are read into memory and scanned exactly.
+LEAST = 4096
+#: Changed rows that are scanned exactly before it is time to pack again: a share of all, and at most so many.
+SHARE, MOST = 0.125, 32_768
+#: The same while nothing else is going on, which is so after as many seconds without a change.
+QUIET_SHARE, QUIET = 0.01, 2.0
+#: A log of more entries is not read by a search.
+TOO_LONG = 4 * MOST
+
+_MODEL = "select id, dimension from model where state = 'active'"
+_HIGHEST = "select coalesce(max(id), 0) from vector"
+_COUNT = "select count(*) from vector where model = ?"
+
+# The cross join keeps the order: the few chunks are looked up, and no table is read as a whole.
+_FRESH = """
+select vector.owner, vector.chunk, chunk.uid, chunk.document, vector.data
+from json_each(:chunks) as wanted
+cross join vector on vector.model = :model and vector.chunk = wanted.value join chunk on chunk.id = vector.chunk"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """What changed since the vectors were packed, up to an entry of the log.
+
+    `chunks` are all that did; `hidden` are their rows in the packed matrix, ascending, which no longer count. `matrix`
+    has the vectors of those that have one, `owners` whose they are.
+    """
+
+    seen: int
+    chunks: Ids
+    hidden: Ids
+    owners: Ids
+    matrix: Matrix
+
+    @classmethod
+    def none(cls, seen: int, dimension: int) -> Fresh:
+        """No changes up to an entry of the log."""
+        nothing = np.empty(0, np.int64)
+        return cls(seen, nothing, nothing, nothing, Matrix.of([], dimension))
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The packed vectors with what changed since: all that a search by meaning needs, and nothing moves under it.
+
+    Where there is a graph of the packed ones, it names the candidates.
+    """
+
+    packed: Packed
+    fresh: Fresh
+    graph: Proximity | None = None
+
+    def is_of(self, known: Current, model: int) -> bool:
+        """Whether this is the state that the database knows."""
+        return self.fresh.seen == known.latest and self.packed.is_of(known, model)
+
+    def nearest(
+        self, owner: int, vector: Vectors, limit: int, allowed: Allowed | None, enough: int | None = None
+    ) -> Ranking:
+        """The `limit` chunks of an owner of highest cosine with a vector of unit length, among those allowed.
+
+        As many as are `enough` are found where there are too many to look at each.
+        """
+        enough = limit if enough is None else enough
+        ranking = self.fresh.matrix.where(self.fresh.owners == owner).nearest(vector, limit, allowed)
+        among = self.packed.of(owner)
+        mask = self._mask(among, allowed)
+        search = self.graph.nearest_rows if self.graph else nearest_rows
+        rows, cosines = search(self.packed, among, mask, vector, enough)
+        every = len(rows) == (among.stop - among.start if mask is None else np.count_nonzero(mask))
+        ids = np.concatenate([self.packed.ids[rows], ranking.ids])
+        return best(ids, np.concatenate([cosines, ranking.scores]), limit if every else enough)
+
+    def _mask(self, among: slice, allowed: Allowed | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
+        """Which rows of a slice count; None for all."""
+        hidden = self.fresh.hidden
+        hidden = hidden[np.searchsorted(hidden, among.start) : np.searchsorted(hidden, among.stop)] - among.start
+        if allowed is None and not len(hidden):
+            return None
+        if allowed is None:
+            mask = np.ones(among.stop - among.start, np.bool_)
+        else:
+            mask = allowed.mask(self.packed.documents[among], self.packed.chunks[among])
+        mask[hidden] = False
+        return mask
+
+    def vectors_of(self, owner: int, ids: Ids) -> dict[int, Vectors]:
+        """The vectors of those chunks of an owner that are packed and did not change since, by their ids."""
+        rows = np.setdiff1d(self.packed.rows_of_ids(ids), self.fresh.hidden)
+        mine = self.packed.of(owner)
+        rows = rows[(rows >= mine.start) & (rows < mine.stop)]
+        return dict(zip(self.packed.ids[rows].tolist(), self.packed.vectors(rows), strict=True))
+
+
+class VectorIndex:
+    """Maps the packed vectors of the database at `location`, follows its changes, and has them packed anew in time."""
+
+    #: What to forget when it is damaged: the graph over it, too.
+    name, title = f"{NAME}*", "the matrix of packed vectors"
+
+    def __init__(self, location: str, *, read_only: bool = False, way: str = "scan") -> None:
+        if way not in WAYS:
+            raise InvalidArgument(f"no way to find neighbours is called {way!r}: choose one of {', '.join(WAYS)}")
+        self._location, self.place = location, location_of(location, NAME)
+        self._graphs: Path | None = None
+        if way == "hnsw":
+            from rifflux.store.sqlite.semantic import hnsw
+
+            hnsw.needed()
+            self._graphs = location_of(location, hnsw.NAME)
+        # The token of the graph that was looked at last.
+        self._graph_seen = ""
+        self._closing = self._renewing = False
+        self._open: Snapshot | None = None
+        self._refused: tuple[str, str] | None = None
+        self._changed_at = -QUIET
+        self._builder = None if read_only else BackgroundBuilder(location, self._keep)
+
+    def at(self, connection: apsw.Connection) -> Snapshot | None:
+        """What is packed, with what changed since, as a connection sees the database; None where nothing fits."""
+        known = current(connection, NAME)
+        if known is None or not known.token or (self._refused and self._refused[0] == known.token):
+            return None
+        model = connection.execute(_MODEL).fetchone()
+        found = self._open
+        if found is None or model is None or not found.is_of(known, model[0]) or self._graph_moved(connection):
+            with unmoved(connection) as others_may_see:
+                found = self._followed(connection)
+                if others_may_see:
+                    self._open = found
+        return found
+
+    def _followed(self, connection: apsw.Connection) -> Snapshot | None:
+        """The snapshot of this moment, made from the former one where the packed file is still the same."""
+        known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
+        if known is None or model is None:
+            return None
+        former = self._open
+        try:
+            if former and former.packed.is_of(known, model[0]):
+                packed, fresh = former.packed, former.fresh
+            else:
+                packed, fresh = Packed.open(self.place, known, model[0]), Fresh.none(known.covered, model[1])
+        except Unfit as error:
+            self._refused = known.token, str(error)
+            return None
+        if known.latest - fresh.seen > TOO_LONG:
+            return None
+        return Snapshot(packed, _follow(connection, packed, fresh, known.latest), self._graph_of(connection, packed))
+
+    def _graph_moved(self, connection: apsw.Connection) -> bool:
+        """Whether there is another graph than the one that was looked at last."""
+        if self._graphs is None:
+            return False
+        from rifflux.store.sqlite.semantic import hnsw
+
+        return hnsw.known(connection) != self._graph_seen
+
+    def _graph_of(self, connection: apsw.Connection, packed: Packed) -> Proximity | None:
+        """The graph of what is packed, if there shall be one and it can be used."""
+        if self._graphs is None:
+            return None
+        from rifflux.store.sqlite.semantic import hnsw
+
+        if len(packed) < hnsw.LEAST:
+            return None
+        if self._open and self._open.packed is packed and not self._graph_moved(connection):
+            return self._open.graph
+        self._graph_seen = hnsw.known(connection)
+        try:
+            return hnsw.Proximity.open(self._graphs, packed, self._graph_seen)
+        except Unfit:
+            if self._builder:
+                self._builder.suggest()
+            return None
+
+    def suggest(self, connection: apsw.Connection) -> bool:
+        """A search could do with packed vectors: whether there are enough to have some soon."""
+        wanted = self._builder is not None and _is_worth_it(connection)
+        if self._builder and wanted:
+            self._builder.suggest()
+        return wanted
+
+    def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
+        """Have what is packed, of all owners, follow what was just committed, once that pays."""
+        self._changed_at = time.monotonic()
+        if self._builder and _is_worth_it(connection):
+            self._builder.require()
+
+    def build(self) -> None:
+        """Pack now what is not packed yet, if there is enough of it."""
+        self._changed_at = -QUIET
+        while self._builder and not self._builder.once():
+            time.sleep(PAUSE)
+
+    def erased(self, owners: Collection[int], *, documents: bool) -> None:
+        """Pack again what there is, so that nothing that was deleted stays in a file beside the database."""
+        if documents and self._builder and self.place.exists():
+            self._renewing = True
+            self.build()
+
+    def close(self) -> None:
+        """End what goes on in the background; what this process changed is packed first, but no graph is waited for."""
+        self._changed_at, self._closing = -QUIET, True
+        if self._builder:
+            self._builder.close()
+
+    def check(self, connection: apsw.Connection) -> str | None:
+        """What is wrong with the copy that the database knows, told by reading all of it; None if nothing is."""
+        known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
+        if known is None or model is None or not known.token:
+            return None
+        try:
+            packed = Packed.open(self.place, known, model[0])
+            packed.verify()
+        except Unfit as error:
+            return str(error)
+        try:
+            if self._graphs:
+                from rifflux.store.sqlite.semantic import hnsw
+
+                hnsw.verify(self._graphs, packed, hnsw.known(connection))
+        except Unfit as error:
+            return f"of the graph over it, {error}"
+        return None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the packed vectors are not used although there are some."""
+        return self._refused[1] if self._refused else None
+
+    def _keep(self, connection: apsw.Connection) -> bool:
+        """Pack if it is time, and have the graph follow; False if it will be later, or if somebody else is at it."""
+        return self._keep_packed(connection) and (self._graphs is None or self._keep_graph(connection, self._graphs))
+
+    def _keep_packed(self, connection: apsw.Connection) -> bool:
+        model = connection.execute(_MODEL).fetchone()
+        if model is None or connection.execute(_COUNT, model[:1]).get < LEAST:
+            if self._renewing:
+                self._drop(connection)
+            return True
+        with unmoved(connection):
+            behind, rows = self._behind(connection, model[0])
+        quiet = time.monotonic() - self._changed_at >= QUIET
+        if not self._renewing:
+            if behind <= QUIET_SHARE * rows:
+                return True
+            if not quiet and behind <= min(SHARE * rows, MOST):
+                return False
+        built = rebuild(
+            connection, self.place, NAME, FORMAT, lambda path, stamp: write(connection, path, stamp, *model)
+        )
+        if built and self._renewing:
+            self._renewing = False
+            self._drop_graph(connection)
+        return built
+
+    def _drop(self, connection: apsw.Connection) -> None:
+        """Do without what is beside the database."""
+        self._renewing = False
+        forget(connection, NAME)
+        self.place.unlink(missing_ok=True)
+        self._drop_graph(connection)
+
+    def _drop_graph(self, connection: apsw.Connection) -> None:
+        """Do without the graph, if there is one, until it is built anew; it holds vectors too."""
+        forget(connection, GRAPH)
+        shutil.rmtree(location_of(self._location, GRAPH), ignore_errors=True)
+
+    def _keep_graph(self, connection: apsw.Connection, place: Path) -> bool:
+        from rifflux.store.sqlite.semantic import hnsw
+
+        known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
+        if known is None or model is None or self._closing:
+            return True
+        try:
+            packed = Packed.open(self.place, known, model[0])
+        except Unfit:
+            return True
+        return len(packed) < hnsw.LEAST or hnsw.keep(connection, place, packed, lambda: not self._closing)
+
+    def _behind(self, connection: apsw.Connection, model: int) -> tuple[float, int]:
+        """How many chunks changed since they were packed, of how many; infinitely many if nothing fits."""
+        known = current(connection, NAME)
+        try:
+            if known is None:
+                raise Unfit("nothing was packed yet")
+            return len(touched(connection, NAME, known.covered)), len(Packed.open(self.place, known, model))
+        except Unfit:
+            return float("inf"), 0
+
+
+def _is_worth_it(connection: apsw.Connection) -> bool:
+    """Whether there are so many vectors that packing pays; told by the highest row, which costs nothing."""
+    return bool(connection.execute(_HIGHEST).get >= LEAST)
+
+
+def _follow(connection: apsw.Connection, packed: Packed, fresh: Fresh, latest: int) -> Fresh:
+    """What changed up to the log's last entry."""
+    chunks = np.array(touched(connection, NAME, fresh.seen), np.int64)
+    if not len(chunks):
+        return replace(fresh, seen=latest)
+    bound = {"chunks": json.dumps(chunks.tolist()), "model": packed.stamp.facts["model"]}
+    rows: list[Any] = connection.execute(_FRESH, bound).fetchall()
+    kept = ~np.isin(fresh.matrix.chunks, chunks)
+    every = np.union1d(fresh.chunks, chunks)
+    return Fresh(
+        latest,
+        every,
+        np.sort(packed.rows_of_chunks(every)),
+        np.concatenate([fresh.owners[kept], np.array([row[0] for row in rows], np.int64)]),
+        fresh.matrix.where(kept).and_those(Matrix.of([row[1:] for row in rows], packed.values.shape[1])),
+    )

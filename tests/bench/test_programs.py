@@ -1,0 +1,187 @@
+"""The programs that measure works do what they say, on a collection of a few statements."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bench.__main__ import programs
+from bench.quality import branches, works
+from bench.service import load, retrieve
+from bench.structure import journeys
+
+import rifflux
+from rifflux.evaluate import read_beir
+
+ROOT = Path(__file__).parents[2]
+CHAPTERS = ("Commutative Algebra", "Topology", "Homological Algebra", "Schemes", "Examples")
+KINDS = ("flat module", "compact space", "derived functor", "open immersion", "odd example")
+
+
+@pytest.fixture
+def stacks(tmp_path: Path) -> Path:
+    """Two statements and a definition of each chapter, in the layout of the Stacks Project's collection."""
+    folder = tmp_path / "stacks"
+    folder.mkdir()
+    records = []
+    for number, (chapter, name) in enumerate(zip(CHAPTERS, KINDS, strict=True)):
+        words = " ".join(f"word{letter}{chr(97 + number)}" for letter in "abcdefghijkl")
+        told = {"chapter": chapter, "cites": [f"{number}-d"]}
+        records += [
+            _record(
+                f"{number}-d",
+                f"A {{\\it {name}}} is \\emph{{{name}}} when {words}.",
+                told | {"cites": []},
+                "definition",
+            ),
+            _record(f"{number}-l", f"Each {name} is good: {words}.", told, "lemma"),
+            _record(f"{number}-t", f"Every {name} is better: {words}.", told, "theorem"),
+        ]
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, records)))
+    return folder
+
+
+def _record(id: str, text: str, told: dict[str, Any], type: str) -> dict[str, Any]:
+    return {"_id": id, "title": f"{type} {id}", "text": text, "metadata": {**told, "type": type}}
+
+
+def test_branches_are_sets_of_questions_that_their_own_statements_answer(
+    stacks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "again"):
+        monkeypatch.setattr("sys.argv", ["branches", str(stacks), str(tmp_path / name), "--queries", "4"])
+        branches.main()
+    chapter_of = {f"{number}-{kind}": chapter for number, chapter in enumerate(CHAPTERS) for kind in "dlt"}
+    for branch in branches.BRANCHES:
+        collection = read_beir(tmp_path / "one", branch)
+        assert {question.metadata["kind"] for question in collection.questions} == {"term", "item"}, branch
+        relevant = {document for question in collection.questions for document in question.grades}
+        assert {branches.branch_of(chapter_of[each]) for each in relevant} == {branch}
+    for name in ("queries.jsonl", "qrels/algebra.tsv"):
+        assert (tmp_path / "one" / name).read_text() == (tmp_path / "again" / name).read_text()
+    assert branches.branch_of("Examples") is None
+
+
+def test_works_are_compared_row_by_row(
+    stacks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [json.loads(line) for line in (stacks / "corpus.jsonl").read_text().split("\n")]
+    branches.write(tmp_path / "made", stacks / "corpus.jsonl", list(branches.questions(records, 4)))
+    monkeypatch.chdir(tmp_path)
+    asked = [
+        "nowhere",
+        "--collections",
+        "made:algebra",
+        "made:topology",
+        "-k",
+        "3",
+        "--model",
+        "hash:64",
+        "--keep",
+        "kept",
+    ]
+    works.main(asked)
+    head, _, *lines = capsys.readouterr().out.split("\n")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    assert "branches@3" in head
+    assert [row[0] for row in rows] == ["algebra"] * 7 + ["topology"] * 7
+    assert [row[1][0] for row in rows[:7]] == ["1", "2", "3", "4", "5", "d", "5"]
+    assert all(float(row[2]) > 0.5 and 1 <= float(row[5]) <= 3 for row in rows if row[1] == "1 words")
+    assert rows[0][6:] == ["", ""]
+    assert "What does not help:" in lines
+    with rifflux.open(tmp_path / "kept" / "stacks-works.db") as index:
+        index.works.import_text('{"id": 1, "title": "Closed"}', source="closed", format="jsonl", embed=False)
+    with pytest.raises(SystemExit, match=r"without a license.*delete it"):
+        works.main(asked)
+
+
+def test_branches_are_those_that_a_collection_itself_has() -> None:
+    records = [
+        {"id": 1, "title": "Parsing", "text": "x", "cr_categories": ["4.12", "5.2"]},
+        {"id": 2, "title": "Sorting", "text": "x", "cr_categories": ["5.31"]},
+        {"id": 3, "title": "Other", "text": "x"},
+    ]
+    with rifflux.open(":memory:", profile="works", model="hash:64") as index:
+        text = "\n".join(map(json.dumps, records))
+        index.works.import_text(text, source="acm", format="jsonl", license="CC0-1.0")
+        hits = [hit for number in "123" for hit in index.chunks(f"acm:{number}")]
+        assert works.branches_of(index, hits) == {"acm:4", "acm:5"}
+        assert works.branches_of(index, hits[2:]) == set()
+
+
+def test_what_does_not_help_is_told_by_rule() -> None:
+    much, noise = np.full(60, 0.2), np.tile([0.2, -0.2], 30)
+    base = np.full(60, 0.5)
+    gains = {
+        "1 words": base,
+        "2 meaning": base - much,
+        "3 hybrid": base,
+        "4 + citations": base - much / 2,
+        works.ALL: base + noise - much / 2,
+        works.DEFAULT: base + noise - much / 2,
+        works.WITHOUT: base + noise + much,
+    }
+    table = [works.Row("CACM", way, {"ndcg@10": gain}) for way, gain in gains.items()]
+    told = list(works.unhelpful([table]))
+    assert told[:4] == [
+        "**2 meaning** is below the row before on CACM (-0.200, p < .001)",
+        "**3 hybrid** cannot be told from words on CACM (+0.000, p 1.000)",
+        "**4 + citations** is below the row before on CACM (-0.100, p < .001)",
+        "**4 + citations** is below words on CACM (-0.100, p < .001)",
+    ]
+    assert told[4].startswith(f"**{works.ALL}** is below words on CACM (-0.100, p")
+    assert told[5] == f"**{works.ALL}** cannot be told from the row before on CACM (+0.000, p 1.000)"
+    assert told[-1] == "citations cost: **without** them row 5 is better on CACM (+0.300, p < .001)"
+    assert list(works.unhelpful([table[:1]])) == []
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "failure", "diagnostics", "scored", "told"),
+    [
+        (10.0, "", {}, True, ""),
+        (70.0, "", {}, True, "p50 is 70 ms, over 60"),
+        (10.0, "503", {}, True, "requests failed"),
+        (10.0, "", {"degraded": ["the merged order was kept"]}, True, "100 of 100 answers were degraded"),
+        (10.0, "", {"hits": {}}, True, "citations were followed in 0 of 100"),
+        (10.0, "", {}, False, "works were scored in 0 of 100"),
+    ],
+)
+def test_a_load_that_measures_less_than_the_whole_fails(
+    milliseconds: float, failure: str, diagnostics: dict[str, Any], scored: bool, told: str
+) -> None:
+    asking = retrieve.Asking(client=None)
+    answer = {
+        "diagnostics": {"latency_ms": {"score": 1.0}, "degraded": [], "hits": {"cited": 3}} | diagnostics,
+        "evidence_pack": {"tokens": 100},
+        "reranked": [{"components": {"lexical": 0.5}}] if scored else [],
+    }
+    for _ in range(100):
+        asking.note(answer)
+    found = retrieve.faults([load.Answer("retrieve", milliseconds, failure)] * 100, asking)
+    assert bool(found) == bool(told)
+    assert told in "; ".join(found)
+
+
+def test_each_program_is_listed_with_what_it_does() -> None:
+    done = subprocess.run([sys.executable, "-m", "bench"], cwd=ROOT, capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert len(lines) == len(programs()) > 30
+    assert all(len(line) <= 120 and line.endswith(".") for line in lines)
+
+
+def test_the_same_request_takes_the_same_way(tmp_path: Path) -> None:
+    package = f"{Path(rifflux.__file__).parent}/"
+    requests = []
+    for name in ("warm", "one", "other"):
+        (tmp_path / name).mkdir()
+        requests.append(journeys.JOURNEYS["b"][1](tmp_path / name))
+    requests[0]()
+    one, other = (journeys.traced(request, package) for request in requests[1:])
+    assert one.functions == other.functions
+    assert any(module.startswith("retrieve/") for module in one.modules)
+    assert len(one.modules) <= one.moves < len(one.entered)
