@@ -18,7 +18,7 @@ _FENCE = re.compile(
 #: Ids, paths of the machine and figures differ from run to run; each becomes one sign.
 _CHANGING = (
     (re.compile(r"rfx_\w+"), "TOKEN"),
-    (re.compile(r"\b[0-9a-f]{16}\b"), "ID"),
+    (re.compile(r"\bm?[0-9a-f]{16}\b"), "ID"),
     (re.compile(r"(?<![\w/])/(?:[\w.@+-]+/)+[\w.@+-]*"), "PATH"),
     (re.compile(r"\d[\d.,:]*(?:[TZ+-]+\d[\d:.]*Z?)*"), "0"),
     (re.compile(r"\s+"), " "),

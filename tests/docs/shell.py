@@ -61,7 +61,8 @@ class Shell:
     def run(self, command: Command) -> tuple[str, int]:
         """Run a command; return all that it printed, and its status. A server is waited for."""
         words = self.here(command.words)
-        assert self._bash.stdin and self._bash.stdout
+        assert self._bash.stdin
+        assert self._bash.stdout
         self._bash.stdin.write(f"{{ {words}\n}} </dev/null 2>&1\nprintf '\\n@@ %s\\n' $?\n")
         self._bash.stdin.flush()
         lines: list[str] = []
