@@ -37,9 +37,10 @@ from rifflux.evaluate import Collection, Question, read_beir
 from rifflux.index import Index
 from rifflux.models.onnx import OnnxEmbedder
 from rifflux.models.registry import BUNDLED
-from rifflux.retrieve.steps.calibrate import HIGH, MEDIUM, STORED, WORDS, Calibration, Features, Relevance
+from rifflux.retrieve.steps.calibrate import HIGH, MEDIUM, STORED, WORDS, Calibration, Relevance
 from rifflux.retrieve.steps.rerank import Rerank, Scored
-from rifflux.types import Hit, Query, Scores
+from rifflux.retrieve.table import Candidates
+from rifflux.types import Query, Scores
 
 NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "cfr30", "srd5e", "stacks", "stacks:terms")
 SCOPES = {"locomo": "conversation"}
@@ -61,9 +62,9 @@ class Sample:
     answer: list[bool] = field(default_factory=list)
     values: list[Scores] = field(default_factory=list)
 
-    def features(self) -> Features:
+    def features(self) -> Mapping[str, Scores]:
         """All features, one array each."""
-        return Features(*np.concatenate(self.values, axis=1))
+        return dict(zip(MEANING, np.concatenate(self.values, axis=1), strict=True))
 
     def weights(self) -> Scores:
         """Half of the weight on answers, a quarter each on other hits of own questions and on all hits of the rest."""
@@ -80,14 +81,14 @@ class Recorder:
 
     relevance: Relevance
     name: str = "recorder"
-    _seen: list[Features] = field(default_factory=list)
+    _seen: list[Mapping[str, Scores]] = field(default_factory=list)
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
+    def __call__(self, query: Query, table: Candidates) -> Scored:
         """Note the features of the hits."""
-        self._seen.append(self.relevance.features(query, hits))
-        return Scored(-np.arange(len(hits), dtype=np.float64))
+        self._seen.append(self.relevance.features(query, table))
+        return Scored(-np.arange(len(table), dtype=np.float64))
 
-    def seen(self) -> Features | None:
+    def seen(self) -> Mapping[str, Scores] | None:
         """The features noted last, once; None where there was no hit."""
         return self._seen.pop() if self._seen else None
 
@@ -169,7 +170,7 @@ def _ask(
     found = recorder.seen()
     if found is None:
         return
-    sample.values.append(np.stack([getattr(found, name) for name in MEANING]))
+    sample.values.append(np.stack([found[name] for name in MEANING]))
     sample.origin += [origin] * len(hits)
     sample.question += [question.text] * len(hits)
     sample.answer += [question.grades.get(collection.identify(hit), 0) > 0 for hit in hits]
@@ -181,7 +182,7 @@ def _ask(
 def fit(samples: Sequence[Sample], names: Sequence[str], ridge: float = 1e-4) -> Calibration:
     """Weighted logistic regression by Newton's method; `ridge` keeps coefficients finite where a feature decides."""
     columns = [
-        np.stack([np.ones(len(sample.answer))] + [getattr(sample.features(), name) for name in names], axis=1)
+        np.stack([np.ones(len(sample.answer))] + [sample.features()[name] for name in names], axis=1)
         for sample in samples
     ]
     matrix = np.concatenate(columns)

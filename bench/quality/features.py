@@ -28,8 +28,9 @@ from rifflux.evaluate import Cache, parse_run, read_beir
 from rifflux.evaluate.collection import Collection, Question
 from rifflux.evaluate.components import ORDER, Judged, column, judged
 from rifflux.index import Index
-from rifflux.retrieve.steps.rerank.features import Weights, spread
+from rifflux.retrieve.steps.rerank.features import WEIGHTS, spread
 from rifflux.retrieve.steps.rerank.maxsim import MaxSim
+from rifflux.retrieve.weigh import Weights
 from rifflux.types import Scores
 
 HEAD = """# Reranking
@@ -41,7 +42,9 @@ MOST_GAIN, WORST = 0.03, 0.5
 #: So many of the best choices are averaged, and the mean is rounded to this.
 BEST, STEP = 20, 0.05
 GRID = [
-    Weights(semantic=semantic, coverage=coverage, phrase=phrase, title=title, centroid=centroid, expansion=expansion)
+    WEIGHTS.but(
+        semantic=semantic, coverage=coverage, phrase=phrase, title=title, centroid=centroid, expansion=expansion
+    )
     for semantic, coverage, phrase, title, centroid, expansion in product(
         (0.0, 0.15, 0.3),
         (0.15, 0.3, 0.5, 0.7),
@@ -90,8 +93,8 @@ def _cases(arguments: argparse.Namespace, name: str, cache: Cache) -> list[Judge
 
 def _case(index: Index, collection: Collection, question: Question, *, maxsim: bool) -> Judged:
     """A question's candidates, with late interaction as one more component."""
-    case, query, hits = judged(index, collection, question)
-    near = spread(MaxSim(index.resources).likeness(query, hits)) if maxsim else np.zeros(len(hits))
+    case, query, table = judged(index, collection, question)
+    near = spread(MaxSim(index.resources).likeness(query, table)) if maxsim else np.zeros(len(table))
     return replace(case, values=np.column_stack([case.values, near]))
 
 
@@ -102,18 +105,18 @@ def _weights_report(cases: Mapping[str, Sequence[Judged]]) -> list[str]:
     grid = np.concatenate([_vector(weights) for weights in GRID], axis=1)
     base = {name: _mean(each, _vector(_only_fused()))[0] for name, each in cases.items()}
     gains = {name: _mean(each, grid) - base[name] for name, each in cases.items()}
-    in_use = {name: _mean(each, _vector(Weights()))[0] - base[name] for name, each in cases.items()}
+    in_use = {name: _mean(each, _vector(WEIGHTS))[0] - base[name] for name, each in cases.items()}
     left_out, chosen = {}, {}
     for name, each in cases.items():
         chosen[name] = _chosen([gains[other] for other in gains if _folder(other) != _folder(name)])
         left_out[name] = _mean(each, _vector(chosen[name]))[0] - base[name]
     lines = _table(base, {"in use": in_use, "left out": left_out}, {name: _shown(w) for name, w in chosen.items()})
-    return [*lines, "", f"In use: {_shown(Weights())}", f"Fitted to all: {_shown(_chosen(list(gains.values())))}"]
+    return [*lines, "", f"In use: {_shown(WEIGHTS)}", f"Fitted to all: {_shown(_chosen(list(gains.values())))}"]
 
 
 def _shares_report(cases: Mapping[str, Sequence[Judged]]) -> list[str]:
     """The share of maxsim on top of the weights in use."""
-    weights = _vector(Weights())
+    weights = _vector(WEIGHTS)
     grid = np.concatenate([_with_share(weights, share) for share in SHARES], axis=1)
     base = {name: _mean(each, _vector(_only_fused()))[0] for name, each in cases.items()}
     gains = {name: _mean(each, grid) - base[name] for name, each in cases.items()}
@@ -132,7 +135,7 @@ def _shares_report(cases: Mapping[str, Sequence[Judged]]) -> list[str]:
 
 
 def _only_fused() -> Weights:
-    return replace(Weights(), **{name: float(name == "fused") for name in ORDER})
+    return WEIGHTS.but(**{name: float(name == "fused") for name in ORDER})
 
 
 def _vector(weights: Weights) -> Scores:
@@ -160,8 +163,8 @@ def _best(gains: Sequence[Scores], many: int) -> list[int]:
 def _chosen(gains: Sequence[Scores]) -> Weights:
     """The mean of the best choices."""
     best = [GRID[each] for each in _best(gains, BEST)]
-    means = {name: float(np.mean([getattr(weights, name) for weights in best])) for name in ORDER}
-    return Weights(**{name: round(round(mean / STEP) * STEP, 2) for name, mean in means.items()})
+    means = {name: float(np.mean([weights[name] for weights in best])) for name in ORDER}
+    return WEIGHTS.but(**{name: round(round(mean / STEP) * STEP, 2) for name, mean in means.items()})
 
 
 def _folder(name: str) -> str:
@@ -184,4 +187,4 @@ def _table(
 
 
 def _shown(weights: Weights) -> str:
-    return ", ".join(f"{name} {weight:g}" for name in ORDER if (weight := getattr(weights, name)))
+    return ", ".join(f"{name} {weight:g}" for name in ORDER if (weight := weights[name]))

@@ -26,8 +26,8 @@ from rifflux.index import Index
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import Adaptive, Balanced, ReciprocalRank
-from rifflux.retrieve.fuse.base import pool_of
 from rifflux.retrieve.query.understand import understand
+from rifflux.retrieve.table import SCORE, joined, pool_of
 from rifflux.types import Filter, Ids, Ranking, Scores
 
 HEAD = """# Fusion
@@ -105,7 +105,8 @@ def _case(index: Index, collection: Collection, question: Question) -> Case:
     rankings = {LEXICAL: lexical, SEMANTIC: index.store.semantic.nearest(query, DEPTH)}
     first = pool_of(rankings, LOOKED_AT)
     kinds = dict(zip(first.tolist(), StoreEvidence(index.store, query).kinds(first), strict=True))
-    pool = index.store.catalog.hydrate(Ranking(*(2 * [pool_of(rankings, POOL)])))  # type: ignore[arg-type]
+    pooled = pool_of(rankings, POOL)
+    pool = index.store.catalog.hydrate(Ranking(pooled, np.zeros(len(pooled))))
     documents = {int(hit.chunk_id, 16): hit.document for hit in pool}
     sense = index.classify(question.text)
     alone = len(sense.identifiers) == 1 and sense.specificity == 1
@@ -122,7 +123,8 @@ def _fused(fusion: Adaptive | Balanced | ReciprocalRank) -> Rank:
         # As in a large index, where channels stop at what is enough; a ranking that ends sooner is complete.
         reach = fusion.depth(POOL), fusion.enough(POOL)
         found = {name: ranking.head(reach[len(ranking) == DEPTH]) for name, ranking in rankings.items()}
-        return fusion(found, case, POOL)
+        table = fusion(joined(found, POOL), case)
+        return Ranking(table.ids, table[SCORE])
 
     return rank
 

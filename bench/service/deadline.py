@@ -19,7 +19,8 @@ import numpy as np
 import rifflux
 from rifflux.index import Index
 from rifflux.retrieve.steps.rerank import Rerank, Scored
-from rifflux.types import Hit, Query
+from rifflux.retrieve.table import Candidates
+from rifflux.types import Query
 
 
 class Hanging:
@@ -30,9 +31,9 @@ class Hanging:
     def __init__(self) -> None:
         self.release = threading.Event()
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
+    def __call__(self, query: Query, table: Candidates) -> Scored:
         self.release.wait()
-        return Scored(np.zeros(len(hits)))
+        return Scored(np.zeros(len(table)))
 
 
 def main() -> None:

@@ -24,8 +24,9 @@ import numpy as np
 import rifflux
 from rifflux.index import Index
 from rifflux.retrieve.coverage import StoreEvidence
+from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.fuse import FUSIONS
-from rifflux.retrieve.pipeline import Plan, Stopwatch, reaching
+from rifflux.retrieve.pipeline import Plan, Stopwatch, gather, reaching
 
 WARMING, AGAIN = 10, 5
 T = TypeVar("T")
@@ -62,15 +63,13 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _fusing(index: Index, question: str, fusion: str, pool: int, page: int) -> tuple[list[float], list[float]]:
+def _fusing(index: Index, question: str, fusion: str, pool: int, length: int) -> tuple[list[float], list[float]]:
     """Milliseconds to fuse, and to explain: the first time, and again."""
     plan = _plan(index, question, fusion, pool)
-    found = {name: source(plan.query) for name, source in plan.pipeline.sources.items()}
-    fusing, candidates = _timed(lambda: plan.pipeline.ordered(plan.query, found, Stopwatch()))
-    survivors = candidates.lifted.head(page)
-    rows = index.store.catalog.hydrate(survivors)
-    explaining = replace(plan.pipeline, hydrate=lambda ranking, trails: rows)
-    return fusing, _timed(lambda: explaining.explained(candidates, survivors))[0]
+    found = gather(plan.query, plan.pipeline.channels, Stopwatch())
+    fusing, table = _timed(lambda: plan.pipeline.ordered(plan.query, found, Stopwatch()))
+    shown = plan.pipeline.read(table.head(length))
+    return fusing, _timed(lambda: page(shown))[0]
 
 
 def _plan(index: Index, question: str, fusion: str, pool: int) -> Plan:
@@ -78,10 +77,9 @@ def _plan(index: Index, question: str, fusion: str, pool: int) -> Plan:
     plan = index.plan(question)
     fuse = FUSIONS[fusion]()
     query = reaching(plan.query, fuse, pool)
-    # Evidence remembers what it was asked: each fusion starts anew.
     evidence = StoreEvidence(index.store, query)
     return replace(
-        plan, query=query, pipeline=replace(plan.pipeline, fuse=fuse, pool=pool, evidence=evidence, lift=None)
+        plan, query=query, pipeline=replace(plan.pipeline, fuse=fuse, pool=pool, evidence=evidence, anchors=None)
     )
 
 

@@ -220,10 +220,10 @@ def test_what_a_later_thread_does_not_say_stays(conversations: Conversations) ->
 def test_meaning_is_searched_only_where_an_administrator_says_so(index: rifflux.Index) -> None:
     conversations = index.scoped(Scope("ann")).conversations
     talk(conversations, "a", "cache words")
-    assert not conversations.hybrid
+    assert conversations.hybrid is False
     assert conversations.search("cache").trace.effective_mode == "lexical"
     index.policies.set(HYBRID_SEARCH, True)
-    assert conversations.hybrid
+    assert index.scoped(Scope("ann")).conversations.hybrid
     degraded = conversations.search("cache").trace
     assert (degraded.effective_mode, bool(degraded.degraded)) == ("lexical", True)
     talk(conversations, "b", "cache words")

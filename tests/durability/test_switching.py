@@ -143,7 +143,7 @@ def test_an_interrupted_switch_can_be_given_up(index: Index) -> None:
 
 def test_a_switch_that_another_process_gives_up_ends(index: Index, db: Path) -> None:
     with rifflux.open(db) as other, pytest.raises(rifflux.ModelError, match="aborted"):
-        other.switch(Watched(256, before=lambda done: index.abort_switch() and None))
+        other.switch(Watched(256, before=lambda done: [index.abort_switch()].clear()))
     assert held(index) == {"hash:128": (State.ACTIVE, CHUNKS)}
 
 

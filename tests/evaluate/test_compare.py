@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
         yield cache
 
 
-def _compared(collection: Collection, cache: Cache, *runs: Run, **options: bool) -> list[Outcome]:
+def _compared(collection: Collection, cache: Cache, *runs: Run, **options: Any) -> list[Outcome]:
     return compare(collection, runs, cache.opener(collection, runs), **options)
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from rifflux.evaluate import read_beir, read_feedback
 from rifflux.evaluate.tune import FEWEST, apply, reset, tune
 from rifflux.retrieve.fuse import Adaptive, Balanced, Linear, ReciprocalRank
 from rifflux.retrieve.fuse.stored import dump_fusion, load_fusion
-from rifflux.retrieve.steps.rerank.features import Weights
+from rifflux.retrieve.steps.rerank.features import WEIGHTS
 from rifflux.retrieve.steps.rerank.stored import dump_weights, load_weights
 from tests.support.collection import write_collection
 
@@ -67,7 +68,7 @@ class TestTune:
         tuned = tune(well_weighed, read_beir(judged))
         assert (tuned.fusion.before, tuned.fusion.gain, tuned.significant) == (1.0, 0.0, False)
         assert tuned.fusion.choice == well_weighed.profile.fusion
-        assert tuned.features.choice == Weights()
+        assert tuned.features.choice == WEIGHTS
 
     def test_weights_of_features_are_fitted_on_top_and_kept(self, index: Index, judged: Path, tmp_path: Path) -> None:
         # Whatever shares words that were not asked for would come first.
@@ -79,7 +80,7 @@ class TestTune:
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.features == pytest.approx(tuned.features.choice.shares(), abs=1e-6)
             trail = again.search("word3 topic4", rerank="features")[0].because("rerank:features")
-            assert trail.detail.keys() <= {name for name, share in again.profile.features.items() if share}  # type: ignore[union-attr]
+            assert trail.detail.keys() <= {name for name, share in again.profile.features.items() if share}
         assert reset(index.store)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.features == {}
@@ -111,7 +112,12 @@ class TestTune:
 class TestStoredFusions:
     @pytest.mark.parametrize(
         "fusion",
-        [Adaptive(prior=0.7, priors={"code": 0.9}), Balanced(0.2), Linear(0.4), ReciprocalRank(10, {"lexical": 2.0})],
+        [
+            Adaptive(prior=0.7, priors={"code": 0.9}),
+            Balanced(weight=0.2),
+            Linear(alpha=0.4),
+            ReciprocalRank(10, {"lexical": 2.0}),
+        ],
     )
     def test_a_fusion_comes_back_as_it_was(self, fusion: Adaptive) -> None:
         assert load_fusion(dump_fusion(fusion)) == fusion
@@ -124,8 +130,8 @@ class TestStoredFusions:
 
 class TestStoredWeights:
     def test_weights_come_back_in_their_proportions(self) -> None:
-        weights = Weights(title=0.9, lexical=2)
-        assert Weights.of(load_weights(dump_weights(weights))).shares() == pytest.approx(weights.shares(), abs=1e-6)
+        weights = WEIGHTS.but(title=0.9, lexical=2)
+        assert WEIGHTS.but(**load_weights(dump_weights(weights))).shares() == pytest.approx(weights.shares(), abs=1e-6)
 
     @pytest.mark.parametrize("text", ["{", "[]", '{"knob": 1}', '{"title": "much"}', '{"title": -1}', "1"])
     def test_what_is_not_known_is_refused_with_the_cure(self, text: str) -> None:
@@ -135,7 +141,7 @@ class TestStoredWeights:
 
 class TestCommand:
     @pytest.fixture
-    def command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    def command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setenv("RIFFLUX_MODEL", "hash:8")
 
         def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -144,14 +150,14 @@ class TestCommand:
 
         return run
 
-    def test_it_tells_what_was_found_and_what_was_done(self, command, index: Index, judged: Path) -> None:
+    def test_it_tells_what_was_found_and_what_was_done(self, command: Any, index: Index, judged: Path) -> None:
         done = command(judged, "--dry-run")
         assert done.returncode == 0, done.stderr
         assert "nothing changed" in done.stdout
         assert index.store.registry.setting("fusion") is None
 
     def test_a_setting_that_cannot_be_used_is_told_and_can_be_removed(
-        self, command, index: Index, judged: Path
+        self, command: Any, index: Index, judged: Path
     ) -> None:
         index.store.registry.set("fusion", '{"name": "none"}')
         index.store.registry.set("features", '{"none": 1}')
@@ -161,6 +167,6 @@ class TestCommand:
         assert command(judged, "--json").returncode == 0
 
     @pytest.mark.parametrize("arguments", [(), ("judged", "--from-feedback"), ("--reset", "--from-feedback")])
-    def test_one_thing_at_a_time(self, command, index: Index, judged: Path, arguments: tuple[str, ...]) -> None:
+    def test_one_thing_at_a_time(self, command: Any, index: Index, judged: Path, arguments: tuple[str, ...]) -> None:
         done = command(*arguments)
         assert (done.returncode, "--from-feedback" in done.stderr, done.stdout) == (2, True, "")

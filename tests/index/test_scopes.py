@@ -22,6 +22,8 @@ import rifflux
 from rifflux import Document, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.ingest.walk.find import Finder
+from rifflux.retrieve.explain.trail import page
+from rifflux.retrieve.table import Candidates
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.testing import everything
 from tests.support.exploring import examples
@@ -76,7 +78,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.search linear": lambda w, a: w.ann.search(a.question, fusion="linear", rerank="maxsim"),
     "index.why": lambda w, a: [w.ann.why(a.question, each) for each in (a.key, a.id)],
     "index.plan": lambda w, a: w.ann.plan(a.question)(5),
-    "index.rated": lambda w, a: w.ann.rated(w.ann.plan(a.question).query, w.ann.chunks("n0")),
+    "index.rated": lambda w, a: page(w.ann.rated(w.ann.plan(a.question).query, Candidates.of_hits(w.ann.chunks("n0")))),
     "index.retrieve": lambda w, a: w.ann.retrieve(a.question),
     "index.classify": lambda w, a: w.ann.classify(a.question),
     "index.everything": lambda w, a: w.ann.everything(a.question),

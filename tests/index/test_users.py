@@ -80,8 +80,8 @@ def test_nothing_remains_in_any_table(index: Index) -> None:
     assert erased.documents == {"conversation": 1, "document": 1, "markdown": 1, "memory": 1, "message": 1}
     assert (erased.files, erased.events, erased.tokens, erased.calls, erased.questions) == (1, 2, 1, 1, 1)
     assert erased.settings
-    for table, held in rows(path).items():
-        for row in held:
+    for table, kept in rows(path).items():
+        for row in kept:
             assert ANNS not in repr(row), table
             assert "ann" not in row, table
     with closing(apsw.Connection(str(path))) as connection:

@@ -68,7 +68,7 @@ def test_a_new_file_is_told_by_its_folder(synced: Index, folder: Path) -> None:
     assert (found.changed_files, found.changed_folders) == (0, 1)
     assert "come or gone in 1 folders" in (found.note or "")
     synced.update()
-    assert synced.status().freshness == Freshness(4, 4, 0, 0, synced.status().freshness.synced_at)  # type: ignore[union-attr]
+    assert synced.status().freshness == Freshness(4, 4, 0, 0, synced.status().freshness.synced_at)
 
 
 def test_a_search_looks_again_only_after_a_while_and_never_waits(
@@ -115,7 +115,7 @@ def test_of_many_files_some_are_looked_at_and_the_rest_is_reckoned(
         == index.status().files
         == 303
     )
-    assert index.status().freshness.changed_files == 150  # type: ignore[union-attr]
+    assert index.status().freshness.changed_files == 150
 
 
 def test_how_many_files_others_have_does_not_show_in_the_sample(index: Index, folder: Path, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ class TestModes:
 
     def test_hybrid_tells_the_rank_in_each_channel_and_the_sum(self, library: Index) -> None:
         for hit in library.search("cache", fusion="rrf"):
-            ranks = [hit.because(channel).rank for channel in ("lexical", "semantic")]  # type: ignore[union-attr]
+            ranks = [hit.because(channel).rank for channel in ("lexical", "semantic")]
             assert hit.score == pytest.approx(sum(1 / (60 + rank) for rank in ranks if rank))
 
     def test_top_k_cuts_the_same_ranking(self, library: Index) -> None:

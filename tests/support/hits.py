@@ -1,10 +1,18 @@
 """Hits, queries and resources for reranking, small enough to work out by hand."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from rifflux.models.hashing import HashEmbedder
+from rifflux.retrieve.explain.trail import page
+from rifflux.retrieve.pipeline import Step
 from rifflux.retrieve.steps.rerank import RerankSettings, Resources
+from rifflux.retrieve.table import Candidates
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Hit, Query, Vectors, Why
 
@@ -16,7 +24,7 @@ def resources(
     embedder: object = None,
     frequencies: Mapping[str, int] = FREQUENCIES,
     vectors: Mapping[int, Vectors] | None = None,
-    **settings: str,
+    **settings: Any,
 ) -> Resources:
     """Resources of a made-up index of a thousand chunks."""
     return Resources(
@@ -56,6 +64,22 @@ def hit(
         why=trail,
         **fields,  # type: ignore[arg-type]
     )
+
+
+def table(hits: Sequence[Hit]) -> Candidates:
+    """The hits as candidates, with what their channels gave them."""
+    found = Candidates.of_hits(hits)
+    for channel in ("lexical", "semantic"):
+        told = [hit.because(channel) for hit in hits]
+        for part in ("rank", "score"):
+            values = [np.nan if why is None or getattr(why, part) is None else getattr(why, part) for why in told]
+            found = found.with_column(f"{channel}/{part}", np.array(values, np.float64))
+    return found
+
+
+def stepped(step: Step, query: Query, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits after a step, with their explanations."""
+    return page(step(query, table(hits)))
 
 
 def asked(text: str, deadline: float | None = None) -> Query:

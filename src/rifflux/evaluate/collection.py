@@ -183,7 +183,7 @@ def _check_scope(folder: Path, scope: str, questions: Sequence[Question], docume
             )
 
 
-def _values(value: Any) -> list[Any]:
+def _values(value: object) -> list[object]:
     if value is None:
         return []
     return value if isinstance(value, list) else [value]

@@ -6,20 +6,22 @@ judged by one product of matrices.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from rifflux.evaluate.collection import Collection, Question
 from rifflux.index import Index
-from rifflux.retrieve.steps.rerank.features import COMPONENTS, Candidates, Weights
-from rifflux.types import Hit, Ids, Query, Scores
+from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput
+from rifflux.retrieve.table import Candidates
+from rifflux.retrieve.weigh import Weights
+from rifflux.types import Ids, Query, Scores
 
 __all__ = ["ORDER", "Judged", "column", "components", "judged"]
 
 #: The components in the order of the columns of their values.
-ORDER = tuple(each.name for each in fields(Weights))
+ORDER = tuple(WEIGHTS)
 #: The hits that are looked at, those of them that are reranked, and where nDCG is cut.
 DEPTH, TOP, CUT = 100, 20, 10
 _DISCOUNTS = 1 / np.log2(np.arange(2, CUT + 2))
@@ -54,26 +56,26 @@ class Judged:
         return np.asarray(np.tensordot(_DISCOUNTS[: len(first)], self.gains[first], 1) / self.ideal)
 
 
-def judged(index: Index, collection: Collection, question: Question) -> tuple[Judged, Query, Sequence[Hit]]:
-    """A question's candidates with their judgements, the question as it was understood, and the candidates' hits."""
+def judged(index: Index, collection: Collection, question: Question) -> tuple[Judged, Query, Candidates]:
+    """Return a question's candidates with their judgements, the question as it was understood, and their table."""
     plan = index.plan(question.text, top_k=DEPTH, filter=collection.filter(question))
-    hits = plan(DEPTH).hits
-    names = [collection.identify(hit) for hit in hits]
+    table = plan.pipeline.read(plan.pipeline.candidates(plan.query, Stopwatch()).head(DEPTH))
+    names = [collection.identify(hit) for hit in table.passages]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     ideal = np.array(sorted(question.grades.values(), reverse=True)[:CUT])
     found = Judged(
-        components(index, plan.query, hits[:TOP]),
+        components(index, plan.query, table.head(TOP)),
         np.array([numbers[name] for name in names[:TOP]], np.int64),
         np.array([question.grades.get(name, 0) for name in numbers], np.float64),
         float(ideal @ _DISCOUNTS[: len(ideal)]),
     )
-    return found, plan.query, hits[:TOP]
+    return found, plan.query, table.head(TOP)
 
 
-def components(index: Index, query: Query, hits: Sequence[Hit]) -> Scores:
-    """The components of some hits, (hits, components)."""
-    candidates = Candidates(query, hits, index.resources)
-    return np.stack([COMPONENTS[name](candidates) for name in ORDER], axis=1)
+def components(index: Index, query: Query, table: Candidates) -> Scores:
+    """Return the components of candidates, (candidates, components)."""
+    asked = FeatureInput(query, table, index.resources)
+    return np.stack([COMPONENTS[name](asked) for name in ORDER], axis=1)
 
 
 def column(weights: Weights) -> Scores:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ def measured(questions: Sequence[Question], rankings: Rankings) -> Mapping[str, 
     return values
 
 
-def _ir_measures() -> Any:
+def _ir_measures() -> ModuleType:
     try:
         return import_module("ir_measures")
     except ImportError:

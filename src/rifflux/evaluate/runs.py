@@ -125,7 +125,7 @@ def _number(text: str) -> float:
         raise InvalidArgument(f"{text!r} is not a number") from None
 
 
-_OPTIONS: Mapping[str, Callable[[str], Any]] = {
+_OPTIONS: Mapping[str, Callable[[str], str | float]] = {
     "name": _name,
     "mode": _mode,
     "fusion": _fusion,
@@ -152,12 +152,7 @@ class Answers:
 
 
 def answers(
-    index: Index,
-    collection: Collection,
-    run: Run,
-    *,
-    ignore_identical: bool = False,
-    progress: Progress | None = None,
+    index: Index, collection: Collection, run: Run, *, ignore_identical: bool = False, progress: Progress | None = None
 ) -> Answers:
     """Ask all questions of a collection.
 

@@ -20,9 +20,10 @@ from rifflux.evaluate.measures import PRIMARY, Bootstrap, measured
 from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.fuse.stored import dump_fusion
-from rifflux.retrieve.pipeline import Stopwatch
-from rifflux.retrieve.steps.rerank.features import Weights
+from rifflux.retrieve.pipeline import Stopwatch, gather
+from rifflux.retrieve.steps.rerank.features import WEIGHTS
 from rifflux.retrieve.steps.rerank.stored import dump_weights
+from rifflux.retrieve.weigh import Weights
 from rifflux.store import Store
 from rifflux.types import Ids, Progress, Ranking, Scores
 
@@ -140,11 +141,7 @@ def _answerable(index: Index, collection: Collection) -> list[Question]:
 
 
 def _fusion(
-    index: Index,
-    collection: Collection,
-    questions: Sequence[Question],
-    bootstrap: Bootstrap,
-    progress: Progress | None,
+    index: Index, collection: Collection, questions: Sequence[Question], bootstrap: Bootstrap, progress: Progress | None
 ) -> Fitted[Fuse]:
     choices = (index.profile.fusion, *GRID)
     values = _values(index, collection, questions, choices, progress)
@@ -170,12 +167,10 @@ def _values(
 
 
 def _ranked(index: Index, collection: Collection, question: Question, choices: Sequence[Fuse]) -> Iterator[list[str]]:
-    """The documents that each choice finds, best first; the sources are asked once."""
+    """The documents that each choice finds, best first; the channels are asked once."""
     plan = index.plan(question.text, filter=collection.filter(question))
-    found = plan.pipeline.candidates(plan.query, Stopwatch()).found
-    orders = [
-        replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, Stopwatch()).lifted.ids[:DEPTH] for fuse in choices
-    ]
+    found = gather(plan.query, plan.pipeline.channels, Stopwatch())
+    orders = [replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, Stopwatch()).ids[:DEPTH] for fuse in choices]
     ids = np.unique(np.concatenate(orders))
     names = {
         int(hit.chunk_id, 16): collection.identify(hit)
@@ -189,18 +184,14 @@ def _ranked(index: Index, collection: Collection, question: Question, choices: S
 
 
 def _features(
-    index: Index,
-    collection: Collection,
-    questions: Sequence[Question],
-    bootstrap: Bootstrap,
-    progress: Progress | None,
+    index: Index, collection: Collection, questions: Sequence[Question], bootstrap: Bootstrap, progress: Progress | None
 ) -> Fitted[Weights]:
     cases = []
     for number, question in enumerate(questions, 1):
         cases.append(judged(index, collection, question)[0])
         if progress:
             progress("tune reranking", number, len(questions))
-    present = Weights.of(index.profile.features)
+    present = WEIGHTS.but(**index.profile.features)
     start = column(present)
 
     def after(known: Ids) -> Scores:
@@ -208,7 +199,7 @@ def _features(
         return np.ravel(_ndcg(cases, fitted))
 
     found = _climbed(cases, start)
-    choice = present if np.array_equal(found, start) else Weights(**dict(zip(ORDER, found[:, 0].tolist(), strict=True)))
+    choice = present if np.array_equal(found, start) else Weights(dict(zip(ORDER, found[:, 0].tolist(), strict=True)))
     return _fitted(choice, _ndcg(cases, start)[0], _held_out(len(cases), after), bootstrap)
 
 

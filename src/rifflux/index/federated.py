@@ -12,6 +12,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.channels import SEMANTIC
 from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.table import SCORE, joined
 from rifflux.session.arguments import HYBRID, checked_filter, checked_search
 from rifflux.session.searching import Asking
 from rifflux.types import Filter, Hit, Ranking, Results, Trace, Why
@@ -100,11 +101,11 @@ class Everything:
         """One page of several lists, each hit with what its source gave for it."""
         fuse = ReciprocalRank(self.k, {source.name: source.weight for source in self.sources})
         rankings = {name: _ranking(results) for name, results in found.items()}
-        fused = fuse(rankings).head(top_k)
-        shares = fuse.contributions(rankings, fused.ids)
+        fused = fuse(joined(rankings)).head(top_k)
+        shares = fused.parts(fuse.name)
         hits = {int(hit.chunk_id, 16): (name, hit) for name, results in found.items() for hit in results}
         page = []
-        for place, (id, score) in enumerate(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True)):
+        for place, (id, score) in enumerate(zip(fused.ids.tolist(), fused[SCORE].tolist(), strict=True)):
             name, hit = hits[id]
             detail = {source: float(share[place]) for source, share in shares.items() if share[place]}
             why = Why(FUSED, place + 1, score, detail)

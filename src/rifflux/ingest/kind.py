@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from rifflux.types import Document
 
@@ -52,7 +51,7 @@ def guess_kind(document: Document) -> str:
     return CODE if _is_code(document.text[:LOOKED_AT]) else document.kind
 
 
-def _is_message(text: str, metadata: Mapping[str, Any]) -> bool:
+def _is_message(text: str, metadata: Mapping[str, object]) -> bool:
     if len(text) > _LONGEST_TURN:
         return False
     fields = {name.lower() for name in metadata}

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from rifflux.retrieve.steps.rerank.features import Features, Weights
+from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features
 from rifflux.retrieve.steps.rerank.resources import Resources
 from rifflux.retrieve.steps.rerank.stage import Scored
+from rifflux.retrieve.table import Candidates
+from rifflux.retrieve.weigh import Weights
 from rifflux.types import Hit, Query
 
 __all__ = ["Recall"]
 
+#: Memories grow old, unlike documents.
+FRESH = WEIGHTS.but(freshness=0.15)
 #: Recalled so often, a memory counts as used as can be.
 MOST_USES = 32
 
@@ -29,20 +33,18 @@ class Recall:
 
     resources: Resources
     uses: Callable[[Sequence[Hit]], Sequence[int]]
-    weights: Weights = field(default_factory=lambda: Weights(freshness=0.15))
+    weights: Weights = FRESH
     usage: float = 0.05
     importance: float = 0.05
     now: Callable[[], float] = time.time
     name: str = "recall"
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
-        """Score the hits; the details are the addends of each score."""
-        plain = Features(self.resources, self.weights, now=self.now)(query, hits)
+    def __call__(self, query: Query, table: Candidates) -> Scored:
+        """Score the memories; the parts are the addends of each score."""
+        plain = Features(self.resources, self.weights, now=self.now)(query, table)
+        hits = table.passages
         rest = 1 - self.usage - self.importance
         used = self.usage * np.minimum(1.0, np.log1p(np.array(self.uses(hits))) / np.log1p(MOST_USES))
         weighty = self.importance * np.array([hit.metadata.get("importance", 1) for hit in hits], np.float64) / 10
-        details = [
-            {name: rest * part for name, part in parts.items()} | {"usage": float(u), "importance": float(i)}
-            for parts, u, i in zip(plain.details, used, weighty, strict=True)
-        ]
-        return Scored(rest * plain.scores + used + weighty, details)
+        parts = {name: rest * part for name, part in plain.parts.items()} | {"usage": used, "importance": weighty}
+        return Scored(rest * plain.scores + used + weighty, parts)

@@ -59,7 +59,7 @@ class ChatModel:
         `timeout` shortens the time for this request, in seconds.
         """
         messages = [{"role": "system", "content": well_formed(system)}, {"role": "user", "content": well_formed(user)}]
-        body: dict[str, Any] = {"model": self.model, "temperature": 0, "messages": messages}
+        body: dict[str, object] = {"model": self.model, "temperature": 0, "messages": messages}
         if max_tokens:
             body["max_tokens"] = max_tokens
         answer = self._post(body, self.timeout if timeout is None else min(timeout, self.timeout))
@@ -74,7 +74,7 @@ class ChatModel:
             self.spent(self.model, _tokens(reply, system + user + content))
         return content
 
-    def _post(self, body: dict[str, Any], timeout: float) -> bytes:
+    def _post(self, body: dict[str, object], timeout: float) -> bytes:
         import httpx2
 
         until = time.perf_counter() + timeout
@@ -127,7 +127,7 @@ def _parsed(answer: bytes) -> Any:
         return None
 
 
-def _tokens(reply: Mapping[str, Any], text: str) -> int:
+def _tokens(reply: Mapping[str, object], text: str) -> int:
     """How many tokens a request took in all."""
     usage = reply.get("usage")
     counted = usage.get("total_tokens") if isinstance(usage, Mapping) else None

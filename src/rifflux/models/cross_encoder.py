@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from rifflux.models.folder import ModelSettings, read_folder
 from rifflux.models.onnx import INPUTS, INTEGERS, start_session
 from rifflux.models.tokenizer import Tokenizer, load_tokenizer
 from rifflux.types import Scores
+
+if TYPE_CHECKING:
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+    from onnxruntime import InferenceSession
 
 __all__ = ["CrossEncoder", "FastembedCrossEncoder", "OnnxCrossEncoder", "load_cross_encoder"]
 
@@ -67,7 +71,9 @@ class OnnxCrossEncoder:
         with ThreadPoolExecutor(threads, thread_name_prefix="cross-encoder") as pool:
             return np.fromiter(pool.map(work, passages), np.float64, len(passages))
 
-    def _score(self, session: Any, tokenizer: Tokenizer, question: str, passage: str, deadline: float | None) -> float:
+    def _score(
+        self, session: InferenceSession, tokenizer: Tokenizer, question: str, passage: str, deadline: float | None
+    ) -> float:
         if deadline is not None and time.perf_counter() > deadline:
             raise ModelError(f"{self.name} was not done in time: rerank fewer hits, or allow it more")
         encoding = tokenizer.encode(question, passage)
@@ -85,12 +91,12 @@ class OnnxCrossEncoder:
         return float(logits.reshape(()))
 
     @property
-    def _loaded(self) -> tuple[Any, Tokenizer]:
+    def _loaded(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:
             return self._parts
 
     @cached_property
-    def _parts(self) -> tuple[Any, Tokenizer]:
+    def _parts(self) -> tuple[InferenceSession, Tokenizer]:
         """The session and the tokenizer, loaded once."""
         session = start_session(self.settings)
         inputs = {each.name: each.type for each in session.get_inputs()}
@@ -119,7 +125,7 @@ class FastembedCrossEncoder:
             raise ModelError(f"{self.name} failed ({error}): check the model, or use a local folder") from error
 
     @cached_property
-    def _model(self) -> Any:
+    def _model(self) -> TextCrossEncoder:
         try:
             package = import_module("fastembed.rerank.cross_encoder")
         except ImportError:

@@ -96,7 +96,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _check_keys(folder: Path, own: Mapping[str, Any]) -> None:
+def _check_keys(folder: Path, own: Mapping[str, object]) -> None:
     path = folder / "rifflux.json"
     allowed = {field.name for field in fields(ModelSettings)} - {"model", "tokenizer"}
     if unknown := sorted(own.keys() - allowed):
@@ -119,7 +119,7 @@ def _sentence_transformers(folder: Path) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _pooling(folder: Path, config: Mapping[str, Any]) -> str | None:
+def _pooling(folder: Path, config: Mapping[str, object]) -> str | None:
     """The one way of pooling that a `1_Pooling/config.json` turns on; None without such a file."""
     if not config:
         return None

@@ -133,7 +133,7 @@ class HttpEmbedder:
                 "the model has changed, or the dimension given is wrong"
             )
 
-    def _post(self, body: dict[str, Any]) -> httpx2.Response:
+    def _post(self, body: dict[str, object]) -> httpx2.Response:
         """Send a request, again after a pause where trying again can help."""
         import httpx2
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from rifflux.models.folder import ModelSettings, read_folder
 from rifflux.models.tokenizer import Tokenizer, load_tokenizer
 from rifflux.models.wordpiece import Encoding
 from rifflux.types import Vectors
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 __all__ = ["OnnxEmbedder"]
 
@@ -31,7 +34,7 @@ POOL: dict[str, Callable[[Vectors], Vectors]] = {
     "max": lambda hidden: np.asarray(hidden.max(0)),
     "last": lambda hidden: np.asarray(hidden[-1]),
 }
-INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+INTEGERS: dict[str, type[np.int32] | type[np.int64]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 INPUTS: dict[str, Callable[[Encoding], Sequence[int]]] = {
     "input_ids": lambda encoding: encoding.ids,
     "attention_mask": lambda encoding: encoding.attention_mask,
@@ -63,7 +66,7 @@ class OnnxEmbedder:
             raise ModelError(f"threads is {threads}: give at least 1, or leave it out to use every core")
         return cls(read_folder(Path(folder)), threads)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         """Another process loads the model for itself."""
         return type(self), (self.settings, self.threads)
 
@@ -161,33 +164,32 @@ class OnnxEmbedder:
 
     @property
     def _graph(self) -> Graph:
-        return self._once("graph", lambda: load_graph(self.settings))
+        with self._lock:
+            return self._loaded_graph
 
     @property
     def _tokenizer(self) -> Tokenizer:
-        return self._once("tokenizer", lambda: load_tokenizer(self.settings.tokenizer, self.max_tokens))
+        with self._lock:
+            return self._loaded_tokenizer
 
     @cached_property
-    def _loaded(self) -> dict[str, Any]:
-        return {}
+    def _loaded_graph(self) -> Graph:
+        return load_graph(self.settings)
 
-    def _once(self, name: str, load: Callable[[], T]) -> T:
-        if name not in self._loaded:
-            with self._lock:
-                if name not in self._loaded:
-                    self._loaded[name] = load()
-        return self._loaded[name]  # type: ignore[no-any-return]
+    @cached_property
+    def _loaded_tokenizer(self) -> Tokenizer:
+        return load_tokenizer(self.settings.tokenizer, self.max_tokens)
 
 
 @dataclass(frozen=True)
 class Graph:
     """A loaded graph. `pooled` and `hidden` name the outputs for texts and tokens, where there are any."""
 
-    session: Any
+    session: InferenceSession
     pooled: str | None
     hidden: str | None
     dimension: int
-    inputs: dict[str, Any]
+    inputs: dict[str, type[np.int32] | type[np.int64] | None]
 
     def run(self, output: str, encoding: Encoding) -> Vectors:
         """One output for one text: (dimension,) or (tokens, dimension)."""
@@ -206,7 +208,7 @@ def load_graph(settings: ModelSettings) -> Graph:
     return describe(start_session(settings), settings)
 
 
-def start_session(settings: ModelSettings) -> Any:
+def start_session(settings: ModelSettings) -> InferenceSession:
     """A single-threaded session of onnxruntime.
 
     A graph that is optimised already runs as it stands; fusing again takes time, and may pick slower
@@ -225,7 +227,7 @@ def start_session(settings: ModelSettings) -> Any:
         raise ModelError(f"{settings.model} can't be loaded ({error}): fetch or export the model again") from error
 
 
-def describe(session: Any, settings: ModelSettings) -> Graph:
+def describe(session: InferenceSession, settings: ModelSettings) -> Graph:
     """Check that the graph is an embedder we can feed, and name its outputs."""
     outputs = {output.name: output.shape for output in session.get_outputs()}
     pooled = next((name for name in POOLED if name in outputs), None) or _of_rank(2, outputs)
@@ -247,5 +249,5 @@ def describe(session: Any, settings: ModelSettings) -> Graph:
     return Graph(session, pooled, hidden, dimension, inputs)
 
 
-def _of_rank(rank: int, outputs: dict[str, Any]) -> str | None:
+def _of_rank(rank: int, outputs: dict[str, Sequence[object]]) -> str | None:
     return next((name for name, shape in outputs.items() if len(shape) == rank), None)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from rifflux.store import Store
+from rifflux.text.rarity import idf
 from rifflux.types import Clause, Ids, Query, Scores
 
-__all__ = ["StoreEvidence", "idf"]
+__all__ = ["StoreEvidence", "frequencies_of", "weights_of"]
 
 
-def idf(documents: int, frequency: int) -> float:
-    """Inverse document frequency as BM25 has it, never negative (Robertson and Zaragoza 2009, with Lucene's + 1)."""
-    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+def frequencies_of(store: Store, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
+    """Return how many chunks hold each clause at most: a phrase is no more frequent than its rarest word."""
+    clauses = dict.fromkeys(clauses)
+    known = store.lexical.document_frequencies([term for clause in clauses for term in clause])
+    return {clause: min((known.get(term, 0) for term in clause), default=0) for clause in clauses}
+
+
+def weights_of(store: Store, clauses: Iterable[Clause]) -> Mapping[Clause, float]:
+    """Return the idf of each clause."""
+    chunks = store.counts()["chunks"]
+    return {clause: idf(chunks, count) for clause, count in frequencies_of(store, clauses).items()}
 
 
 @dataclass(frozen=True)
@@ -25,19 +33,10 @@ class StoreEvidence:
 
     store: Store
     query: Query
-    # A fusion asks for the same ones again when it explains the page.
-    _kinds: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _covered: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def coverage(self, ids: Ids) -> Scores:
-        """The share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
-        wanted = ids.tolist()
-        if not self._covered.keys() >= set(wanted):
-            self._covered.update(zip(wanted, self._coverage(ids).tolist(), strict=True))
-        return np.array([self._covered[id] for id in wanted], np.float64)
-
-    def _coverage(self, ids: Ids) -> Scores:
-        weights = self._weights()
+        """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
+        weights = weights_of(self.store, (*self.query.clauses, *self.query.required))
         total = sum(weights.values())
         share = np.zeros(len(ids))
         for clause, weight in weights.items():
@@ -45,22 +44,11 @@ class StoreEvidence:
         return share / total if total else share
 
     def kinds(self, ids: Ids) -> Sequence[str]:
-        """The kind of each chunk's document; empty for a chunk that is gone."""
-        wanted = ids.tolist()
-        if not self._kinds.keys() >= set(wanted):
-            self._kinds.update({**dict.fromkeys(wanted, ""), **self.store.catalog.kinds(ids)})
-        return [self._kinds[id] for id in wanted]
+        """Return the kind of each chunk's document; empty for a chunk that is gone."""
+        known = self.store.catalog.kinds(ids)
+        return [known.get(id, "") for id in ids.tolist()]
 
     @property
     def specificity(self) -> float:
         """The share of the question's words that name one thing, in [0, 1]."""
         return self.query.specificity
-
-    def _weights(self) -> Mapping[Clause, float]:
-        clauses = list(dict.fromkeys((*self.query.clauses, *self.query.required)))
-        single = [term for clause in clauses for term in clause]
-        frequencies, documents = self.store.lexical.document_frequencies(single), self.store.counts()["chunks"]
-        # A phrase is at most as frequent as its rarest word.
-        return {
-            clause: idf(documents, min((frequencies.get(term, 0) for term in clause), default=0)) for clause in clauses
-        }

@@ -1,33 +1,32 @@
-"""The question's journey: ask the sources, fuse, read the survivors' rows once, explain, refine."""
+"""The question's journey: gather candidates, fuse, lift anchors, read passages once, refine, explain the page."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import isfinite
+from dataclasses import dataclass, replace
 
-from rifflux.retrieve.channels import Source
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, Fused, ranks_of
-from rifflux.types import Hit, Ids, Query, Ranking, Results, Scores, Trace, Why
+import numpy as np
 
-__all__ = ["RERANK", "Candidates", "NotApplied", "Pipeline", "Plan", "Stage", "Stopwatch", "reaching"]
+from rifflux.retrieve.channels import Channel
+from rifflux.retrieve.explain.trail import page
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse
+from rifflux.retrieve.table import SCORE, Candidates, joined
+from rifflux.store import Store
+from rifflux.types import Query, Ranking, Results, Trace
 
-Stage = Callable[[Query, Sequence[Hit]], Sequence[Hit]]
-#: Reads the rows of a ranking and gives each hit its trail.
-Hydrate = Callable[[Ranking, Sequence[tuple[Why, ...]]], list[Hit]]
-#: Multiplies scores on the ids alone, and tells the factors by id.
-Factors = Mapping[int, Mapping[str, float]]
-Lift = Callable[[Query, Ranking], tuple[Ranking, Factors]]
-_NO_FACTORS: Factors = {}
-#: The name of the stage that reranks.
+__all__ = ["RERANK", "NotApplied", "Pipeline", "Plan", "Step", "Stopwatch", "counted", "gather", "reaching"]
+
+#: Changes a candidate table: more columns, another order, fewer rows.
+Step = Callable[[Query, Candidates], Candidates]
+#: The name of the step that reranks.
 RERANK = "rerank"
 #: How many times more candidates are read where a page stays short, and from how many on no more are.
 WIDER, WIDEST = 5, 10_000
 
 
 class NotApplied(Exception):
-    """Raised by a stage that could not do its work; the hits stay as they were, and the trace says why."""
+    """Raised by a step that could not do its work; the table stays as it was, and the trace says why."""
 
 
 class Stopwatch:
@@ -37,7 +36,7 @@ class Stopwatch:
         self.milliseconds: dict[str, float] = {}
 
     def __call__(self, name: str) -> Lap:
-        """A block to be timed under `name`."""
+        """Time a block under `name`."""
         return Lap(self.milliseconds, name)
 
 
@@ -58,44 +57,34 @@ class Lap:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """What the sources found, what the fusion made of it, and the order that anchors left; `factors` are theirs."""
-
-    found: Mapping[str, Ranking]
-    fused: Ranking
-    lifted: Ranking
-    factors: Factors
-
-
-@dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Sources, a fusion and stages put together. `fuse` is None for a search in a single channel.
+    """Channels, a fusion and steps put together. `fuse` is None for a search in a single channel.
 
-    `pool` candidates are read for the stages, or as many as the `top` of each that has one; without stages, only those
-    that are returned. `rate` gives the hits of the page their relevance.
+    `anchors` orders candidates by their ids alone. Then the passages of `pool` candidates are read for the steps, or of
+    as many as the `top` of each that has one; without steps, only of those that are returned. `rate` gives the
+    candidates of the page their relevance.
     """
 
-    sources: Mapping[str, Source]
+    channels: Mapping[str, Channel]
     fuse: Fuse | None
-    hydrate: Hydrate
+    store: Store
     pool: int
     evidence: Evidence = NO_EVIDENCE
-    lift: Lift | None = None
-    stages: Sequence[tuple[str, Stage]] = field(default=())
-    rate: Stage | None = None
+    anchors: Step | None = None
+    steps: Sequence[tuple[str, Step]] = ()
+    rate: Step | None = None
 
     def __call__(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> Results:
-        """Answer a query with at most `top_k` hits, each with its trail, and complete the trace."""
-        candidates = self.candidates(query, clock)
+        """Answer a query with at most `top_k` hits, each with its explanation, and complete the trace."""
+        table = self.candidates(query, clock)
+        counts = counted(table)
         with clock("fetch"):
-            survivors = candidates.lifted.head(self.depth(top_k))
-            hits = self.explained(candidates, survivors)
-        hits, left_out, dropped = self.refined(query, hits, clock)
-        hits = hits[:top_k]
+            table = self.read(table.head(self.depth(top_k)))
+        table, left_out, dropped = self.refined(query, table, clock)
+        table = table.head(top_k)
         if self.rate:
             with clock("relevance"):
-                hits = self.rate(query, hits)
-        counts = {name: len(ranking) for name, ranking in candidates.found.items()} | {"fused": len(candidates.fused)}
+                table = self.rate(query, table)
         trace = replace(
             trace,
             reranker=None if RERANK in left_out else trace.reranker,
@@ -104,81 +93,69 @@ class Pipeline:
             dropped={**trace.dropped, **dropped},
             degraded=(*trace.degraded, *map(": ".join, left_out.items())),
         )
-        return Results(query.text, tuple(hits), trace)
+        return Results(query.text, tuple(page(table)), trace)
 
     def depth(self, top_k: int) -> int:
-        """How many hits are read, for the page and for the stages to see."""
-        return max([top_k, *(getattr(stage, "top", self.pool) for _, stage in self.stages)])
+        """Return how many passages are read, for the page and for the steps to see."""
+        return max([top_k, *(getattr(step, "top", self.pool) for _, step in self.steps)])
 
     def candidates(self, query: Query, clock: Stopwatch) -> Candidates:
-        """Ask the sources and put what they find in order."""
-        found = {}
-        for name, source in self.sources.items():
-            with clock(name):
-                found[name] = source(query)
-        return self.ordered(query, found, clock)
+        """Ask the channels, and put the candidates in order."""
+        return self.ordered(query, gather(query, self.channels, clock), clock)
 
-    def ordered(self, query: Query, found: Mapping[str, Ranking], clock: Stopwatch) -> Candidates:
-        """Fuse what the sources found, and let anchors lift."""
+    def ordered(self, query: Query, rankings: Mapping[str, Ranking], clock: Stopwatch) -> Candidates:
+        """Fuse the rankings of the channels, and lift anchors."""
         with clock("fuse"):
-            fused = self.fuse(found, self.evidence, self.pool) if self.fuse else next(iter(found.values()))
-        lifted, factors = fused, _NO_FACTORS
-        if self.lift:
+            table = joined(rankings, self.pool if self.fuse else None)
+            table = self.fuse(table, self.evidence) if self.fuse else alone(table)
+        if self.anchors:
             with clock("anchors"):
-                lifted, factors = self.lift(query, fused)
-        return Candidates(found, fused, lifted, factors)
+                table = self.anchors(query, table)
+        return table
+
+    def read(self, table: Candidates) -> Candidates:
+        """Read the passages of all rows; those that were removed meanwhile are left out."""
+        passages = tuple(self.store.catalog.hydrate(Ranking(table.ids, table[SCORE])))
+        if len(passages) < len(table):
+            known = [int(hit.chunk_id, 16) for hit in passages]
+            table = table.take(np.flatnonzero(np.isin(table.ids, known)))
+        return replace(table, passages=passages)
 
     def refined(
-        self, query: Query, hits: Sequence[Hit], clock: Stopwatch
-    ) -> tuple[Sequence[Hit], dict[str, str], dict[str, int]]:
-        """The hits after all stages, the stages that were left out and why, and how many hits each dropped."""
+        self, query: Query, table: Candidates, clock: Stopwatch
+    ) -> tuple[Candidates, dict[str, str], dict[str, int]]:
+        """Return the rows after all steps, the steps that were left out and why, and how many rows each dropped."""
         left_out, dropped = {}, {}
-        for name, stage in self.stages:
-            before = len(hits)
+        for name, step in self.steps:
+            before = len(table)
             try:
                 with clock(name):
-                    hits = stage(query, hits)
+                    table = step(query, table)
             except NotApplied as error:
                 left_out[name] = str(error)
-            if len(hits) < before:
-                dropped[name] = before - len(hits)
-        return hits, left_out, dropped
-
-    def explained(self, candidates: Candidates, survivors: Ranking) -> Sequence[Hit]:
-        """Read hits, with their rank and score in every channel, what the fusion made of them, and what lifted them."""
-        ids = survivors.ids
-        trails: list[Sequence[Why | None]] = [_seen(name, found, ids) for name, found in candidates.found.items()]
-        if self.fuse:
-            shares = self._shares(candidates, ids)
-            addends = zip(*(share.tolist() for share in shares.values()), strict=True)
-            details = [dict(zip(shares, each, strict=True)) for each in addends]
-            trails.append(_seen(self.fuse.name, candidates.fused, ids, details))
-        if candidates.factors:
-            trails.append(_anchored(candidates, ids))
-        return self.hydrate(survivors, [tuple(filter(None, whys)) for whys in zip(*trails, strict=True)])
-
-    def _shares(self, candidates: Candidates, ids: Ids) -> Mapping[str, Scores]:
-        """The addends of fused scores by channel; for an id that was not fused they mean nothing."""
-        fused = candidates.fused
-        if isinstance(fused, Fused) and len(fused):
-            return fused.addends(ids)
-        return self.fuse.contributions(candidates.found, ids, self.evidence) if self.fuse else {}
+            if len(table) < before:
+                dropped[name] = before - len(table)
+        return table, left_out, dropped
 
 
-def _seen(stage: str, ranking: Ranking, ids: Ids, details: Sequence[Mapping[str, float]] = ()) -> list[Why]:
-    """What a ranking says of each id."""
-    ranks = ranks_of(ranking, ids).tolist()
-    return [
-        Why(stage, int(rank), float(ranking.scores[int(rank) - 1]), detail) if isfinite(rank) else Why(stage)
-        for rank, detail in zip(ranks, details or [{}] * len(ids), strict=True)
-    ]
+def gather(query: Query, channels: Mapping[str, Channel], clock: Stopwatch) -> Mapping[str, Ranking]:
+    """Ask each channel for its ranking."""
+    found = {}
+    for name, channel in channels.items():
+        with clock(name):
+            found[name] = channel(query)
+    return found
 
 
-def _anchored(candidates: Candidates, ids: Ids) -> list[Why | None]:
-    """What lifted each id; nothing for those that hold no anchor."""
-    factors = [candidates.factors.get(id, {}) for id in ids.tolist()]
-    seen = _seen("anchors", candidates.lifted, ids, factors)
-    return [why if factor else None for why, factor in zip(seen, factors, strict=True)]
+def alone(table: Candidates) -> Candidates:
+    """Return the candidates of a single channel in its order, by its scores."""
+    (name,) = table.rankings
+    return table.with_column(SCORE, table[f"{name}/score"]).take(np.argsort(table[f"{name}/rank"]))
+
+
+def counted(table: Candidates) -> dict[str, int]:
+    """Return how many chunks each channel ranked, and how many candidates they made."""
+    return {name: len(ranking) for name, ranking in table.rankings.items()} | {"fused": len(table)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +172,7 @@ class Plan:
     pool_of: Callable[[int], int]
 
     def __call__(self, top_k: int) -> Results:
-        """Run it. Where stages drop so much that the page stays short, more candidates are looked at."""
+        """Run it. Where steps drop so much that the page stays short, more candidates are looked at."""
         results = self.pipeline(self.query, top_k, self.trace, self.clock)
         read = self.pipeline.depth(top_k)
         if len(results) >= top_k or not results.trace.dropped or read >= WIDEST or not self._more(results.trace, read):
@@ -204,7 +181,7 @@ class Plan:
 
     def _more(self, trace: Trace, read: int) -> bool:
         """Whether there are candidates that were not read: fused, or further down in a channel."""
-        channels = (trace.counts[name] for name in self.pipeline.sources)
+        channels = (trace.counts[name] for name in self.pipeline.channels)
         reach = self.query.sufficient(self.query.limit)
         return trace.counts["fused"] > read or any(count >= reach for count in channels)
 

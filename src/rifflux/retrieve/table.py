@@ -33,6 +33,7 @@ __all__ = [
     "joined",
     "placed",
     "places_in",
+    "pool_of",
     "ranks_of",
 ]
 
@@ -61,13 +62,13 @@ def declare(name: str, unit: str, about: str) -> str:
 
 @lru_cache(maxsize=1024)
 def declared(name: str) -> Column:
-    """Return the declaration of a column; of several families that fit, the one declared last. Raises `KeyError`."""
+    """Return the declaration of a column; of several families, one that names the part. Raises `KeyError`."""
     if name in _COLUMNS:
         return _COLUMNS[name]
-    for column in reversed(_COLUMNS.values()):
-        if fnmatchcase(name, column.name):
-            return column
-    raise KeyError(f"no column {name!r} is declared")
+    fitting = [column for column in _COLUMNS.values() if fnmatchcase(name, column.name)]
+    if not fitting:
+        raise KeyError(f"no column {name!r} is declared")
+    return min(fitting, key=lambda column: column.name.endswith("*"))
 
 
 def columns() -> tuple[Column, ...]:
@@ -190,9 +191,7 @@ class Candidates:
 
 def joined(rankings: Mapping[str, Ranking], pool: int | None = None) -> Candidates:
     """Return the ids among the first `pool` of any ranking (None: all), ascending, with rank and score in each."""
-    heads = [ranking.ids[:pool] for ranking in rankings.values()]
-    ids = _distinct(np.concatenate(heads)) if heads else np.empty(0, np.int64)
-    return placed(ids, rankings)
+    return placed(pool_of(rankings, pool), rankings)
 
 
 def placed(ids: Ids, rankings: Mapping[str, Ranking]) -> Candidates:
@@ -203,8 +202,11 @@ def placed(ids: Ids, rankings: Mapping[str, Ranking]) -> Candidates:
     return Candidates(ids, columns, rankings)
 
 
-def _distinct(ids: Ids) -> Ids:
-    ids = np.sort(ids)
+def pool_of(rankings: Mapping[str, Ranking], pool: int | None = None) -> Ids:
+    """Return the ids among the first `pool` of any ranking, each once, ascending."""
+    if not rankings:
+        return np.empty(0, np.int64)
+    ids = np.sort(np.concatenate([ranking.ids[:pool] for ranking in rankings.values()]))
     first = np.ones(len(ids), bool)
     np.not_equal(ids[1:], ids[:-1], out=first[1:])
     return ids[first]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, OutOfScope
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC, sources
+from rifflux.retrieve.channels import LEXICAL, SEMANTIC, channels
 from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch, reaching
@@ -17,6 +17,7 @@ from rifflux.retrieve.query.expand import Synonyms, expand
 from rifflux.retrieve.query.understand import understand
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Calibration, Relevance, at_least, calibration_of
+from rifflux.retrieve.table import Candidates
 from rifflux.session.arguments import (
     HYBRID,
     HYBRID_RERANK,
@@ -130,8 +131,8 @@ class Asking:
 
         def run() -> Results:
             plan = self._plan(query, top_k, mode, fusion, rerank, filter, deadline_ms)
-            stages = [*plan.pipeline.stages, *diversity.stages(self.store)]
-            pipeline = replace(plan.pipeline, stages=stages, rate=self._relevance(plan.query))
+            steps = [*plan.pipeline.steps, *diversity.steps(self.store)]
+            pipeline = replace(plan.pipeline, steps=steps, rate=self._relevance(plan.query))
             return replace(plan, pipeline=pipeline)(top_k)
 
         results = self._again_if_switched(run)
@@ -141,10 +142,10 @@ class Asking:
         results = replace(results, hits=self.profile.visible.hits(results.hits))
         return results if min_score is None else at_least(min_score, results)
 
-    def rated(self, query: Query, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """The hits of a question with their relevance, if the profile tells it."""
+    def rated(self, query: Query, table: Candidates) -> Candidates:
+        """Return the candidates of a question with their relevance, if the profile tells it."""
         rate = self._relevance(query)
-        return rate(query, hits) if rate else hits
+        return rate(query, table) if rate else table
 
     def _relevance(self, query: Query) -> Relevance | None:
         """What tells hits how relevant they are, if the profile wants that."""
@@ -194,14 +195,14 @@ class Asking:
                 exact=self.profile.exact,
             )
             asked = reaching(asked, fuse, pool)
-        asked, channels, degraded, notes = self._channels(asked, mode, clock)
+        asked, names, degraded, notes = self._channels(asked, mode, clock)
         degraded += self.outdated
-        available = sources(self.store, self.profile.weights)
+        available = channels(self.store, self.profile.weights)
         pipeline = Pipeline(
-            {name: available[name] for name in channels},
+            {name: available[name] for name in names},
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
             fuse,
-            self.store.catalog.hydrate,
+            self.store,
             pool,
             StoreEvidence(self.store, asked),
             Anchors(self.store, self.analyzer) if self.profile.anchors and fuse and fuse.anchored else None,
@@ -212,7 +213,7 @@ class Asking:
             notes.append(f"{freshness.note}: run 'rifflux index'")
         trace = Trace(
             mode=mode,
-            effective_mode=HYBRID if len(channels) > 1 else channels[0],
+            effective_mode=HYBRID if len(names) > 1 else names[0],
             fusion=fuse.name if fuse else None,
             reranker=reranker.scorer.name if reranker else None,
             degraded=tuple(degraded),
@@ -390,8 +391,8 @@ class Asking:
         name = (hit.collection, hit.document) if hit else self._document_of(document)
         chunks = self.store.catalog.chunks_of(*name)
         plan = self._plan(query, top_k, mode, fusion, rerank, filter)
-        stages = [*plan.pipeline.stages, *self.profile.diversity.stages(self.store)]
-        plan = replace(plan, pipeline=replace(plan.pipeline, stages=stages))
+        steps = [*plan.pipeline.steps, *self.profile.diversity.steps(self.store)]
+        plan = replace(plan, pipeline=replace(plan.pipeline, steps=steps))
         typed = as_typed(query, self.analyzer)
         plan = deep(plan, self.store.counts()["chunks"])
         verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.fuse import ReciprocalRank, fusion_of, ranks_of
+from rifflux.retrieve.fuse import ReciprocalRank, fusion_of
+from rifflux.retrieve.table import SCORE, joined, ranks_of
 from rifflux.types import Ranking
 
 
@@ -17,9 +20,9 @@ def ranking(*ids: int) -> Ranking:
     return Ranking(np.array(ids, np.int64), np.arange(len(ids), 0, -1, dtype=np.float64))
 
 
-def fused(k: float = 60, **lists: Ranking) -> list[tuple[int, float]]:
-    result = ReciprocalRank(k=k)(lists)
-    return list(zip(result.ids.tolist(), result.scores.tolist(), strict=True))
+def fused(k: float = 60, **lists: Ranking) -> list[tuple[int, Any]]:
+    result = ReciprocalRank(k=k)(joined(lists))
+    return list(zip(result.ids.tolist(), result[SCORE].tolist(), strict=True))
 
 
 ids = st.lists(st.integers(0, 30), unique=True, max_size=15)
@@ -56,13 +59,13 @@ def test_a_repeated_id_counts_once_at_its_best_rank() -> None:
 
 
 def test_weights_scale_a_channel() -> None:
-    result = ReciprocalRank(weights={"knowledge": 1.5})({"knowledge": ranking(1), "notes": ranking(2)})
-    assert result.scores.tolist() == pytest.approx([0.02459, 0.01639], abs=1e-5)
+    result = ReciprocalRank(weights={"knowledge": 1.5})(joined({"knowledge": ranking(1), "notes": ranking(2)}))
+    assert result[SCORE].tolist() == pytest.approx([0.02459, 0.01639], abs=1e-5)
 
 
 @pytest.mark.parametrize("lists", [{}, {"lexical": Ranking.empty(), "semantic": Ranking.empty()}])
 def test_nothing_fused_is_nothing(lists: dict[str, Ranking]) -> None:
-    assert len(ReciprocalRank()(lists)) == 0
+    assert len(ReciprocalRank()(joined(lists))) == 0
 
 
 @pytest.mark.parametrize("arguments", [{"k": -1}, {"weights": {"lexical": -0.5}}])
@@ -80,29 +83,29 @@ def test_an_unknown_fusion_names_the_known_ones() -> None:
 def test_the_order_of_channels_does_not_matter(one: list[int], two: list[int], three: list[int]) -> None:
     forward = {"a": ranking(*one), "b": ranking(*two), "c": ranking(*three)}
     backward = dict(reversed(forward.items()))
-    first, second = ReciprocalRank()(forward), ReciprocalRank()(backward)
+    first, second = ReciprocalRank()(joined(forward)), ReciprocalRank()(joined(backward))
     assert first.ids.tolist() == second.ids.tolist()
-    assert first.scores.tolist() == second.scores.tolist()
+    assert first[SCORE].tolist() == second[SCORE].tolist()
 
 
 @given(ids, ids)
 def test_contributions_add_up_to_the_score(one: list[int], two: list[int]) -> None:
     lists = {"a": ranking(*one), "b": ranking(*two)}
-    result = ReciprocalRank()(lists)
-    shares = ReciprocalRank().contributions(lists, result.ids)
-    assert sum(shares.values()) == pytest.approx(result.scores, abs=1e-12)
+    result = ReciprocalRank()(joined(lists))
+    shares = result.parts("rrf")
+    assert sum(shares.values()) == pytest.approx(result[SCORE], abs=1e-12)
 
 
 @given(ids, ids)
 def test_every_id_is_ranked_once_best_first(one: list[int], two: list[int]) -> None:
-    result = ReciprocalRank()({"a": ranking(*one), "b": ranking(*two)})
+    result = ReciprocalRank()(joined({"a": ranking(*one), "b": ranking(*two)}))
     assert sorted(result.ids.tolist()) == sorted({*one, *two})
-    assert all(result.scores[:-1] >= result.scores[1:] - 1e-12)
+    assert all(result[SCORE][:-1] >= result[SCORE][1:] - 1e-12)
 
 
 @given(ids)
 def test_one_channel_keeps_its_order(one: list[int]) -> None:
-    assert ReciprocalRank()({"a": ranking(*one)}).ids.tolist() == one
+    assert ReciprocalRank()(joined({"a": ranking(*one)})).ids.tolist() == one
 
 
 @given(st.integers(0, 700), st.integers(0, 1200), st.sampled_from([1, 512, 1 << 20]), st.integers(0, 99))

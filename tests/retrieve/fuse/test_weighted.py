@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse import FUSIONS, Adaptive, Balanced, Fuse, Linear, fusion_of
+from rifflux.retrieve.table import SCORE, joined, placed
 from rifflux.types import Ids, Ranking, Scores
 
 
@@ -42,8 +43,8 @@ CHANNELS = {"lexical": ranking({D40: 9.0, AREA: 4.0}), "semantic": ranking({D40:
 
 
 def fused(fusion: Fuse, evidence: Known = REGION) -> dict[int, float]:
-    result = fusion(CHANNELS, evidence)
-    return dict(zip(result.ids.tolist(), result.scores.tolist(), strict=True))
+    result = fusion(joined(CHANNELS), evidence)
+    return dict(zip(result.ids.tolist(), result[SCORE].tolist(), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,8 @@ def test_adaptive_scores_a_ranking_that_was_cut_as_if_it_had_been_read_on() -> N
     cut = {**deep, "semantic": deep["semantic"].head(Adaptive().enough(100))}
     assert len(cut["semantic"]) < Adaptive().depth(100) == len(deep["semantic"])
     ids = np.array([1, 5, 50, 200])
-    assert Adaptive().semantic(cut, ids) == pytest.approx(Adaptive().semantic(deep, ids), abs=1e-9)
+    one, other = (Adaptive().semantic(placed(ids, rankings)) for rankings in (cut, deep))
+    assert one == pytest.approx(other, abs=1e-9)
 
 
 def test_a_large_pool_is_read_to_its_end() -> None:
@@ -98,7 +100,7 @@ def test_a_large_pool_is_read_to_its_end() -> None:
 
 @pytest.mark.parametrize("fusion", [Balanced(), Adaptive()])
 def test_without_vectors_the_words_decide(fusion: Fuse) -> None:
-    result = fusion({"lexical": ranking({5: 3.0, 4: 2.0, 6: 1.0})})
+    result = fusion(joined({"lexical": ranking({5: 3.0, 4: 2.0, 6: 1.0})}))
     assert result.ids.tolist() == [5, 4, 6]
 
 
@@ -123,16 +125,15 @@ def test_contributions_add_up_and_channels_have_no_order(
 ) -> None:
     fusion = fusion_of(name)
     channels = {"lexical": ranking(lexical), "semantic": ranking(semantic)}
-    result = fusion(channels, Known(), 10)
-    assert result.ids.tolist() == fusion(dict(reversed(channels.items())), Known(), 10).ids.tolist()
-    for few in (result.ids, result.ids[:1]):
-        shares = fusion.contributions(channels, few, Known())
-        assert sum(shares.values(), np.zeros(len(few))) == pytest.approx(result.scores[: len(few)], abs=1e-9)
+    result = fusion(joined(channels, 10), Known())
+    assert result.ids.tolist() == fusion(joined(dict(reversed(channels.items())), 10), Known()).ids.tolist()
+    shares = result.parts(name)
+    assert sum(shares.values(), np.zeros(len(result))) == pytest.approx(result[SCORE], abs=1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(FUSIONS))
 @given(lexical=scores, semantic=scores)
 def test_every_candidate_is_ranked_once(name: str, lexical: dict[int, float], semantic: dict[int, float]) -> None:
-    result = fusion_of(name)({"lexical": ranking(lexical), "semantic": ranking(semantic)}, Known())
+    result = fusion_of(name)(joined({"lexical": ranking(lexical), "semantic": ranking(semantic)}), Known())
     assert sorted(result.ids.tolist()) == sorted({*lexical, *semantic})
-    assert np.isfinite(result.scores).all()
+    assert np.isfinite(result[SCORE]).all()

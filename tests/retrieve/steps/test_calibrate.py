@@ -16,7 +16,7 @@ import rifflux
 from rifflux import Document, Index
 from rifflux.errors import ModelError
 from rifflux.models import load_embedder
-from rifflux.retrieve.steps.calibrate import WORDS, Calibration, Features, calibration_of, quality
+from rifflux.retrieve.steps.calibrate import WORDS, Calibration, calibration_of, quality
 
 PAGES = {
     "cache": "Cache entries live for an hour. After that they are read from the disk again.",
@@ -85,7 +85,9 @@ class TestLevels:
         values = np.array(sorted((one, two)))
         for calibration in (WORDS, calibration_of(load_embedder())):
             assert calibration is not None
-            worth = calibration(Features(values, values, np.ones(2), values, np.zeros(2)))
+            worth = calibration(
+                {"cosine": values, "coverage": values, "length": np.ones(2), "named": values, "title": np.zeros(2)}
+            )
             assert worth[0] <= worth[1]
 
 

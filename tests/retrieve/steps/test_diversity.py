@@ -17,6 +17,7 @@ from rifflux.retrieve.steps.diversity import Diversity, Mmr, NearDuplicates, one
 from rifflux.store import ModelInfo, open_store
 from rifflux.testing import change
 from rifflux.types import Query
+from tests.support.hits import stepped
 
 QUERY = Query("cache")
 WORDS = ["cache", "entries", "live", "an", "hour", "queue", "holds", "jobs"]
@@ -44,35 +45,35 @@ def mmr() -> Iterator[Mmr]:
 
 class TestOnePerDocument:
     def test_the_best_of_each_stays_and_tells_of_the_others(self) -> None:
-        found = one_per_document(QUERY, hits("a", "b", "c", "d", documents=["x", "y", "x", "x"]))
+        found = stepped(one_per_document, QUERY, hits("a", "b", "c", "d", documents=["x", "y", "x", "x"]))
         assert [hit.content for hit in found] == ["a", "b"]
         assert found[0].why[-1].detail == {"others": 2}
         assert found[1].why == ()
 
     def test_the_same_key_in_two_collections_is_two_documents(self) -> None:
         one, two = hits("a", "b", documents=["x", "x"])
-        assert len(one_per_document(QUERY, [one, replace(two, collection="other")])) == 2
+        assert len(stepped(one_per_document, QUERY, [one, replace(two, collection="other")])) == 2
 
 
 class TestNearDuplicates:
     def test_texts_that_are_all_but_equal_count_once(self) -> None:
         text = "entries of the cache live for an hour, and the oldest of them is the first to go"
-        found = NearDuplicates()(QUERY, hits(text, "the queue holds jobs", text.upper() + "!", text + " away"))
+        found = stepped(NearDuplicates(), QUERY, hits(text, "the queue holds jobs", text.upper() + "!", text + " away"))
         assert [hit.content for hit in found] == [text, "the queue holds jobs"]
         assert found[0].why[-1].detail == {"others": 2}
 
     def test_the_threshold_is_the_share_of_common_runs(self) -> None:
         pair = hits("one two three four", "one two three five")  # one common run of three, of three
-        assert len(NearDuplicates(0.33)(QUERY, pair)) == 1
-        assert len(NearDuplicates(0.34)(QUERY, pair)) == 2
+        assert len(stepped(NearDuplicates(0.33), QUERY, pair)) == 1
+        assert len(stepped(NearDuplicates(0.34), QUERY, pair)) == 2
 
     def test_texts_without_words_are_never_alike(self) -> None:
-        assert len(NearDuplicates()(QUERY, hits("", "", "…", "…"))) == 4
+        assert len(stepped(NearDuplicates(), QUERY, hits("", "", "…", "…"))) == 4
 
     @given(texts)
     def test_the_best_is_never_dropped_and_equal_texts_never_stay(self, texts: list[str]) -> None:
         given = hits(*texts)
-        kept = NearDuplicates()(QUERY, given)
+        kept = stepped(NearDuplicates(), QUERY, given)
         assert [hit.chunk_id for hit in kept[:1]] == [hit.chunk_id for hit in given[:1]]
         scores = [hit.score for hit in kept]
         assert scores == sorted(scores, reverse=True)
@@ -91,7 +92,7 @@ class TestMmr:
     @given(texts)
     def test_it_is_a_permutation_whose_first_stays_and_whose_scores_fall(self, mmr: Mmr, texts: list[str]) -> None:
         given = hits(*texts)
-        found = mmr(QUERY, given)
+        found = stepped(mmr, QUERY, given)
         assert sorted(hit.chunk_id for hit in found) == sorted(hit.chunk_id for hit in given)
         assert [hit.chunk_id for hit in found[:1]] == [hit.chunk_id for hit in given[:1]]
         scores = [hit.score for hit in found]
@@ -100,17 +101,19 @@ class TestMmr:
             assert sum(hit.why[-1].detail.values()) == pytest.approx(hit.score, abs=1e-9)
 
     def test_what_repeats_a_better_hit_falls_behind_what_is_new(self, mmr: Mmr) -> None:
-        found = Mmr(mmr.store, 0.4)(QUERY, hits("cache entries live", "cache entries live", "queue holds jobs"))
+        found = stepped(
+            Mmr(mmr.store, 0.4), QUERY, hits("cache entries live", "cache entries live", "queue holds jobs")
+        )
         assert [hit.content for hit in found] == ["cache entries live", "queue holds jobs", "cache entries live"]
         assert [hit.why[-1].rank for hit in found] == [1, 2, 3]
 
     @given(texts)
     def test_relevance_alone_changes_nothing(self, mmr: Mmr, texts: list[str]) -> None:
         given = hits(*texts)
-        assert [hit.chunk_id for hit in Mmr(mmr.store, 1.0)(QUERY, given)] == [hit.chunk_id for hit in given]
+        assert [hit.chunk_id for hit in stepped(Mmr(mmr.store, 1.0), QUERY, given)] == [hit.chunk_id for hit in given]
 
     def test_below_the_pool_the_order_stays(self, mmr: Mmr) -> None:
-        found = Mmr(mmr.store, 0.5, pool=2)(QUERY, hits("a", "a", "b", "c"))
+        found = stepped(Mmr(mmr.store, 0.5, pool=2), QUERY, hits("a", "a", "b", "c"))
         assert [hit.content for hit in found] == ["a", "a", "b", "c"]
         assert np.all(np.diff([hit.score for hit in found]) <= 0)
 
@@ -121,7 +124,7 @@ class TestMmr:
                 put = change(f"d{number}", f"text {number}", first_id=number)
                 store.catalog.put("c", put)
                 store.semantic.put_vectors([number], [put.chunks[0].hash], np.array([vector], np.float32))
-            found = Mmr(store, 0.5)(QUERY, hits("text 0", "text 1", "text 2"))
+            found = stepped(Mmr(store, 0.5), QUERY, hits("text 0", "text 1", "text 2"))
         assert [hit.content for hit in found] == ["text 0", "text 2", "text 1"]
         assert found[1].why[-1].detail == {"relevance": 0.0, "redundancy": 0.0}
 

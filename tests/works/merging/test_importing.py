@@ -159,7 +159,7 @@ class TestBadInput:
             ("7", "not a JSON object"),
             ("8", "its 'metadata' is not an objec"),
         ]
-        told = {failure.path.rpartition(":")[2]: [] for failure in report.noted}
+        told: dict[str, list[str]] = {failure.path.rpartition(":")[2]: [] for failure in report.noted}
         for failure in report.noted:
             told[failure.path.rpartition(":")[2]].append(failure.reason)
         assert "2999" in told["4"][0]

@@ -18,7 +18,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
 from types import TracebackType
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 from rifflux.ingest.parallel.job import Given, Job, Outcome, do
 from rifflux.ingest.parallel.wire import receive, send
@@ -36,11 +36,11 @@ _START = (
 LOST = "reading it ended the process that read it: out of memory, or a fault in the library for its format"
 
 #: What is to be done: files to read, or documents to prepare.
-Task = TypeVar("Task", Job, Given)
-Bundle = tuple[Any, ...]
+Task = TypeVar("Task", bound=Job | Given)
+Bundle = tuple[Job | Given, ...]
 #: Outcomes, as bytes for `pickle.loads` where they come from another process: this thread is to do no work.
 Found = bytes | list[Outcome]
-Waiting = deque[tuple[Bundle, Future[Found]]]
+Waiting = deque[tuple[tuple[Task, ...], Future[Found]]]
 
 
 class Lost(Exception):
@@ -56,9 +56,11 @@ class Worker:
 
     def __init__(self, setup: bytes) -> None:
         # Of its own group, so that Ctrl-C reaches only this process, which then ends the others.
-        group: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **group
+            [sys.executable, "-c", _START],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            process_group=0 if os.name == "posix" else None,
         )
         self._ready = False
         with suppress(OSError):
@@ -128,7 +130,7 @@ class Workers:
 
     def __call__(self, jobs: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
         """Each job with what became of it, in the order of the jobs. Only a few are taken ahead."""
-        waiting: Waiting = deque()
+        waiting: Waiting[Task] = deque()
         for bundle in bundled(jobs):
             waiting.append((bundle, self._threads.submit(self._done, bundle)))
             if len(waiting) > 2 * len(self._workers):
@@ -136,7 +138,7 @@ class Workers:
         while waiting:
             yield from self._first(waiting)
 
-    def _first(self, waiting: Waiting) -> Iterator[tuple[Any, Outcome]]:
+    def _first(self, waiting: Waiting[Task]) -> Iterator[tuple[Task, Outcome]]:
         bundle, found = waiting.popleft()
         return _collected(bundle, found.result())
 
@@ -172,13 +174,13 @@ class Workers:
         return fresh
 
 
-def _collected(bundle: Bundle, found: Found) -> Iterator[tuple[Any, Outcome]]:
+def _collected(bundle: tuple[Task, ...], found: Found) -> Iterator[tuple[Task, Outcome]]:
     return zip(bundle, pickle.loads(found) if isinstance(found, bytes) else found, strict=True)
 
 
-def bundled(jobs: Iterable[Job] | Iterable[Given]) -> Iterator[Bundle]:
+def bundled(jobs: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
     """The jobs, some at a time."""
-    bundle: list[Job | Given] = []
+    bundle: list[Task] = []
     size = 0
     for job in jobs:
         bundle.append(job)

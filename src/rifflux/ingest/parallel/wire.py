@@ -8,17 +8,20 @@ from collections.abc import Callable
 from copyreg import dispatch_table
 from dataclasses import fields
 from operator import attrgetter
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING
 
 from rifflux.store import AnalyzedChunk, DocumentChange
 from rifflux.types import Chunk, Document
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 __all__ = ["dumps", "receive", "send"]
 
 _LENGTH = 8
 
 
-def _by_fields(cls: type[Any]) -> Callable[[Any], tuple[Any, tuple[Any, ...]]]:
+def _by_fields(cls: type[DataclassInstance]) -> Callable[[object], tuple[type, tuple[object, ...]]]:
     """How to pickle a dataclass by its fields: five times as fast as pickle does it for one with slots."""
     values = attrgetter(*(each.name for each in fields(cls)))
     return lambda value: (cls, values(value))
@@ -27,7 +30,7 @@ def _by_fields(cls: type[Any]) -> Callable[[Any], tuple[Any, tuple[Any, ...]]]:
 _REDUCE = dict(dispatch_table) | {cls: _by_fields(cls) for cls in (AnalyzedChunk, Chunk, Document, DocumentChange)}
 
 
-def dumps(value: Any) -> bytes:
+def dumps(value: object) -> bytes:
     """A value as bytes, for `pickle.loads`."""
     stream = io.BytesIO()
     pickler = pickle.Pickler(stream, pickle.HIGHEST_PROTOCOL)

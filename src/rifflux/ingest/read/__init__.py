@@ -70,16 +70,7 @@ SUFFIXES: Mapping[str, str] = {
 }
 
 _CODE_NAMES = frozenset(
-    [
-        "CMakeLists.txt",
-        "Dockerfile",
-        "Gemfile",
-        "Jenkinsfile",
-        "Justfile",
-        "Makefile",
-        "Rakefile",
-        "Vagrantfile",
-    ]
+    ["CMakeLists.txt", "Dockerfile", "Gemfile", "Jenkinsfile", "Justfile", "Makefile", "Rakefile", "Vagrantfile"]
 )
 #: Text that nobody wrote and nobody reads: pictures, databases (our own too), minified code.
 _NOT_READ = (".svg", ".db", ".sqlite", ".sqlite3", ".map", ".min.js", ".min.css")

@@ -6,7 +6,7 @@ import io
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Protocol
 
 from rifflux.errors import Unreadable
 from rifflux.types import Parsed
@@ -15,6 +15,13 @@ __all__ = ["dated", "open_archive", "row_text", "table_text"]
 
 #: More than this, unpacked, is no document but an attempt to fill the memory.
 MAX_UNPACKED_BYTES = 1 << 29
+
+
+class Properties(Protocol):
+    """The core properties of an Office file, as far as they are dates."""
+
+    created: datetime | None
+    modified: datetime | None
 
 
 def open_archive(data: bytes) -> io.BytesIO:
@@ -31,14 +38,12 @@ def open_archive(data: bytes) -> io.BytesIO:
     return stream
 
 
-def dated(parsed: Parsed, properties: Any) -> Parsed:
+def dated(parsed: Parsed, properties: Properties) -> Parsed:
     """With the dates of the file's core properties, where it has them."""
     document = parsed.document
     created, updated = _iso(properties.created), _iso(properties.modified)
     own = replace(
-        document,
-        created_at=created or document.created_at,
-        updated_at=updated or created or document.updated_at,
+        document, created_at=created or document.created_at, updated_at=updated or created or document.updated_at
     )
     return replace(parsed, document=own)
 

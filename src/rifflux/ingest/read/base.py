@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
 
 from rifflux.types import Block, Document, Parsed
 
@@ -37,7 +36,7 @@ def readable_stem(path: str) -> str:
     return " ".join(words) or name.name
 
 
-def document_of(file: File, text: str, kind: str, title: str = "", **metadata: Any) -> Document:
+def document_of(file: File, text: str, kind: str, title: str = "", **metadata: object) -> Document:
     """The document a reader makes of `file`, with its dates; an empty title becomes the readable name."""
     return Document(
         key=file.path,
@@ -137,7 +136,7 @@ class TextBuilder:
             start, end = self._append(text)
             self._outline.block(start, end, kind, header)
 
-    def parsed(self, file: File, kind: str, title: str = "", **metadata: Any) -> Parsed:
+    def parsed(self, file: File, kind: str, title: str = "", **metadata: object) -> Parsed:
         """The document of all pieces so far, and its blocks. Ends the building."""
         text = "".join(self._pieces)
         return Parsed(document_of(file, text, kind, title, **metadata), self._outline.finish())

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Tree
 
 __all__ = ["Definition", "by_grammar", "by_indentation"]
 
@@ -35,18 +38,7 @@ _READ = 1 << 16
 
 _NOUNS = frozenset(
     [
-        *(
-            "class",
-            "constructor",
-            "contract",
-            "data",
-            "enum",
-            "extension",
-            "fun",
-            "function",
-            "impl",
-            "instance",
-        ),
+        *("class", "constructor", "contract", "data", "enum", "extension", "fun", "function", "impl", "instance"),
         *("interface", "macro", "method", "mod", "module", "namespace", "object", "protocol", "record"),
         *("struct", "subroutine", "trait", "type", "union"),
     ]
@@ -70,14 +62,7 @@ _WRAPPERS = frozenset(
     ["ambient_declaration", "decorated_definition", "export_statement", "statement", "template_declaration"]
 )
 _GROUPS = frozenset(
-    [
-        "declarations",
-        "linkage_specification",
-        "preproc_else",
-        "preproc_if",
-        "preproc_ifdef",
-        "declaration_list",
-    ]
+    ["declarations", "linkage_specification", "preproc_else", "preproc_if", "preproc_ifdef", "declaration_list"]
 )
 _VARIABLES = frozenset(["lexical_declaration", "variable_declaration"])
 _NAME_HOLDERS = frozenset(
@@ -99,7 +84,7 @@ def by_grammar(text: str, language: str) -> tuple[Definition, ...]:
     return () if tree is None else tuple(_found(tree.root_node))
 
 
-def _parsed(parser: Any, source: bytes) -> Any:
+def _parsed(parser: Parser, source: bytes) -> Tree | None:
     """The syntax tree; None for what is so far from the language that it would take minutes to parse.
 
     Parsing is limited by steps, not by time, so that the same text always gives the same blocks.
@@ -108,8 +93,7 @@ def _parsed(parser: Any, source: bytes) -> Any:
     most = _FREE_STEPS + len(source) // _BYTES_PER_STEP
     try:
         return parser.parse(
-            lambda offset, _: source[offset : offset + _READ],
-            progress_callback=lambda *_: next(steps) > most,
+            lambda offset, _: source[offset : offset + _READ], progress_callback=lambda *_: next(steps) > most
         )
     except ValueError:
         return None
@@ -118,18 +102,19 @@ def _parsed(parser: Any, source: bytes) -> Any:
 
 
 @cache
-def _parser(language: str) -> Any:
+def _parser(language: str) -> Parser | None:
     if not language or find_spec("tree_sitter_language_pack") is None:
         return None
     from tree_sitter_language_pack import get_parser
 
     try:
-        return get_parser(language)  # type: ignore[arg-type, unused-ignore]
+        parser: Parser = get_parser(language)  # type: ignore[arg-type, unused-ignore]
+        return parser
     except LookupError:
         return None
 
 
-def _found(node: Any) -> Iterator[Definition]:
+def _found(node: Node) -> Iterator[Definition]:
     """The definitions directly in `node`, and in groups such as `#ifdef`."""
     for child in node.named_children:
         if child.type in _GROUPS:
@@ -140,7 +125,7 @@ def _found(node: Any) -> Iterator[Definition]:
                 yield _defined(inner, child)
 
 
-def _unwrapped(node: Any) -> Any:
+def _unwrapped(node: Node) -> Node | None:
     """The definition that `node` is, or is wrapped around; None if it is neither."""
     if _defines(node):
         return node
@@ -149,7 +134,7 @@ def _unwrapped(node: Any) -> Any:
     return None
 
 
-def _defines(node: Any) -> bool:
+def _defines(node: Node) -> bool:
     if node.type in _WHOLE:
         return True
     if node.type in _VARIABLES:
@@ -159,7 +144,7 @@ def _defines(node: Any) -> bool:
     return bool(words & _NOUNS and words & _FORMS and not words & _NOT)
 
 
-def _defined(node: Any, outer: Any) -> Definition:
+def _defined(node: Node, outer: Node) -> Definition:
     first, last = outer.start_point[0], outer.end_point[0]
     if outer.end_point[1] == 0 and last > first:  # it ends with a newline
         last -= 1
@@ -169,7 +154,7 @@ def _defined(node: Any, outer: Any) -> Definition:
     return Definition(_name(node), first, last, children)
 
 
-def _name(node: Any) -> str:
+def _name(node: Node) -> str:
     """The name a reader would call it by: `Class`, `Type.method` for a Go receiver, the type of an `impl`."""
     named = _name_node(node)
     words = _text(named) if named is not None else ""
@@ -179,7 +164,7 @@ def _name(node: Any) -> str:
     return " ".join(words.split())[:100]
 
 
-def _name_node(node: Any) -> Any:
+def _name_node(node: Node) -> Node | None:
     declarator = node.child_by_field_name("declarator")
     if declarator is not None:  # C and its kin: `int *(name)(...)`
         while (inner := declarator.child_by_field_name("declarator")) is not None:
@@ -194,8 +179,8 @@ def _name_node(node: Any) -> Any:
     return next((child for child in node.named_children if _NAME_LIKE.search(child.type)), None)
 
 
-def _text(node: Any) -> str:
-    return str(node.text.decode("utf-8", "replace"))
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
 
 
 # By indentation

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import docx
+from docx.document import Document as Source
 from docx.oxml import parse_xml
+from docx.styles.style import BaseStyle
+from lxml.etree import _Element as Element
 
 from rifflux.ingest.read._office import dated, open_archive, table_text
 from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.types import Parsed
 
 __all__ = ["read"]
-
-Element = Any  # lxml's elements; it ships no types
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MATH_TEXT = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
@@ -42,12 +42,12 @@ def read(file: File) -> Iterator[Parsed]:
     yield dated(build.parsed(file, "docx", (properties.title or "").strip(), **author), properties)
 
 
-def _styles(source: Any) -> dict[str, tuple[str, int]]:
+def _styles(source: Source) -> dict[str, tuple[str, int]]:
     """By style id, what its paragraphs are: a kind, and the level of a heading."""
     return {style.style_id: _role(style) for style in source.styles if style.style_id}
 
 
-def _role(style: Any) -> tuple[str, int]:
+def _role(style: BaseStyle) -> tuple[str, int]:
     """What a style, or the one it is based on, makes of a paragraph."""
     for _ in range(10):  # a broken file may base styles on each other in a circle
         name = (style.name or "").lower()
@@ -129,7 +129,7 @@ def _text(paragraph: Element) -> str:
     return "".join(pieces).strip()
 
 
-def _notes(source: Any) -> list[str]:
+def _notes(source: Source) -> list[str]:
     """The footnotes and endnotes."""
     parts = [link.target_part for link in source.part.rels.values() if _NOTES.search(link.reltype)]
     notes = [note for part in parts for note in parse_xml(part.blob)]

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent
-from typing import Any
 
 __all__ = ["FrontMatter", "date_in", "front_matter"]
 
@@ -25,11 +24,15 @@ _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
+#: A scalar, or a list of texts.
+Value = bool | int | float | str | list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
     """The values by key, in the order of the file, and where the text begins behind them."""
 
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
     end: int = 0
 
 
@@ -46,7 +49,7 @@ def front_matter(text: str) -> FrontMatter:
     return FrontMatter({key: value for key, value in values.items() if value is not None}, fenced.end())
 
 
-def date_in(values: Mapping[str, Any], *keys: str) -> str | None:
+def date_in(values: Mapping[str, Value], *keys: str) -> str | None:
     """The first of these keys that holds an ISO 8601 date, made strict: a `T` before the time, no spaces."""
     for key in keys:
         value = values.get(key)
@@ -69,7 +72,7 @@ def _entries(lines: list[str]) -> list[tuple[str, str, list[str]]]:
     return entries
 
 
-def _value(scalar: str, rest: list[str]) -> Any:
+def _value(scalar: str, rest: list[str]) -> Value | None:
     if scalar[:1] in {"|", ">"}:
         return dedent("\n".join(rest)).strip()
     if not scalar.startswith(('"', "'")):
@@ -93,7 +96,7 @@ def _uncommented(scalar: str) -> str:
     return scalar if scalar.startswith(('"', "'")) else _COMMENT.sub("", scalar)
 
 
-def _scalar(scalar: str) -> Any:
+def _scalar(scalar: str) -> Value | None:
     if scalar.lower() in _WORDS:
         return _WORDS[scalar.lower()]
     number = _NUMBER.fullmatch(scalar)

@@ -6,10 +6,10 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from lxml import etree
 from lxml import html as lxml_html
+from lxml.html import HtmlElement as Element
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.read.base import File, TextBuilder
@@ -17,8 +17,6 @@ from rifflux.ingest.read.decode import decode
 from rifflux.types import Parsed
 
 __all__ = ["add_markup", "read"]
-
-Element = Any  # lxml's elements; it ships no types
 
 #: What carries no text of the page's own.
 _NOISE = " | ".join(

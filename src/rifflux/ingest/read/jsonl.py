@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.chunking.chunker import blocks_of
@@ -26,7 +25,7 @@ _OTHER = ("title", "metadata", "kind", "links")
 #: Of more bad lines than this, only the number is told.
 MOST_FAILURES = 20
 
-Record = Mapping[str, Any]
+Record = Mapping[str, object]
 
 
 def read(file: File) -> Iterator[Parsed | Failure]:
@@ -58,7 +57,7 @@ def read_lines(file: File, first: int) -> Iterator[tuple[int, Parsed | Failure]]
             yield number, Failure(f"{file.path}:{number}", str(error))
 
 
-def _parsed_lines(file: File, first: int = 1) -> Iterator[tuple[int, Any]]:
+def _parsed_lines(file: File, first: int = 1) -> Iterator[tuple[int, object]]:
     """The number of each line that holds something, and its value, or the error it makes."""
     for number, line in enumerate(decode(file.data).split("\n"), start=first):
         if line and not line.isspace():
@@ -83,7 +82,7 @@ def _is_record(value: object) -> bool:
     return isinstance(value, dict) and any(isinstance(value.get(name), str) for name in (*_TEXT, "title"))
 
 
-def _unique(file: File, records: Iterable[tuple[int, Any]]) -> Iterator[Parsed | Failure]:
+def _unique(file: File, records: Iterable[tuple[int, object]]) -> Iterator[Parsed | Failure]:
     """The documents of the records, each key once, then what went wrong."""
     found: dict[str, tuple[int, Parsed]] = {}
     failures: list[Failure] = []
@@ -121,7 +120,7 @@ def told(path: str, failures: Sequence[Failure], number: int) -> list[Failure]:
     return [*failures[:MOST_FAILURES], *rest]
 
 
-def _parsed(file: File, number: int, record: Any) -> Parsed:
+def _parsed(file: File, number: int, record: object) -> Parsed:
     """The document of a record. Raises `ValueError` with the reason if it is none."""
     if isinstance(record, ValueError):
         raise record
@@ -168,7 +167,7 @@ def _string(record: Record, *names: str) -> str:
 _KNOWN = frozenset({*_KEY, *_TEXT, *_LICENSE, *_OTHER})
 
 
-def _metadata(record: Record) -> dict[str, Any]:
+def _metadata(record: Record) -> dict[str, object]:
     """The `metadata`, and other fields that are plain values or lists of them."""
     own = record.get("metadata")
     if own is not None and not isinstance(own, dict):

@@ -8,11 +8,10 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from email import policy
-from email.header import decode_header, make_header
+from email.header import Header, decode_header, make_header
 from email.message import Message
 from email.parser import BytesParser
 from email.utils import getaddresses, parsedate_to_datetime
-from typing import Any
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.read.base import File, TextBuilder
@@ -70,9 +69,13 @@ def _parsed(file: File, message: Message, key: str) -> Parsed:
     plain = [part for part in texts if part.get_content_type() == "text/plain"]
     for part in plain or texts:
         _add_body(build, part)
-    facts: dict[str, Any] = {name: _people(message, name) for name in ("from", "to", "cc")}
-    facts["from"] = ", ".join(facts["from"])
-    facts.update(message_id=_text(message, "message-id").strip("<>"), attachments=attachments)
+    facts = {
+        "from": ", ".join(_people(message, "from")),
+        "to": _people(message, "to"),
+        "cc": _people(message, "cc"),
+        "message_id": _text(message, "message-id").strip("<>"),
+        "attachments": attachments,
+    }
     parsed = build.parsed(file, "mail", _text(message, "subject"))
     sent = _sent(message)
     document = replace(
@@ -121,15 +124,15 @@ def _text(message: Message, name: str) -> str:
     return _unfolded(message.get(name) or "")
 
 
-def _unfolded(value: Any) -> str:
+def _unfolded(value: Header | str) -> str:
     with suppress(LookupError, UnicodeError, ValueError):  # an unknown character set: it stays as it is written
-        value = make_header(decode_header(value))
+        value = str(make_header(decode_header(value)))
     return " ".join(str(value).encode("utf-8", "replace").decode().split())
 
 
 def _people(message: Message, name: str) -> list[str]:
     """The people named in a header: `Ann Lee <ann@example.org>`."""
-    headers: Iterable[Any] = message.get_all(name) or ()
+    headers: Iterable[object] = message.get_all(name) or ()
     # Taken apart before decoding: a decoded name may hold a comma.
     pairs = [(_unfolded(person), address) for person, address in getaddresses([str(each) for each in headers])]
     return [f"{person} <{address}>" if person else address for person, address in pairs if person or address]

@@ -6,7 +6,6 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import nbformat
 
@@ -38,7 +37,7 @@ def read(file: File) -> Iterator[Parsed]:
         yield replace(parsed, document=document)
 
 
-def _open(data: bytes) -> Any:
+def _open(data: bytes) -> nbformat.NotebookNode:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about missing cell ids, which are of no use here
@@ -49,11 +48,11 @@ def _open(data: bytes) -> Any:
         raise Unreadable("is no complete notebook: it is broken or cut off") from error
 
 
-def _kernel(book: Any) -> Any:
+def _kernel(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return book.metadata.get("kernelspec", {}).get("language", "")
 
 
-def _pieces(cell: Any, language: str) -> Iterator[str]:
+def _pieces(cell: nbformat.NotebookNode, language: str) -> Iterator[str]:
     """The Markdown of a cell: its own, or its source and its short outputs in fences."""
     source = cell.source.replace("\0", "").strip("\n")
     if not source.strip():
@@ -68,7 +67,7 @@ def _pieces(cell: Any, language: str) -> Iterator[str]:
             yield _fenced(text, "text")
 
 
-def _printed(output: Any) -> str:
+def _printed(output: nbformat.NotebookNode) -> str:
     """What an output says in words; pictures and widgets say nothing."""
     if output.output_type == "stream":
         return str(output.get("text", ""))

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
 
 import pypdfium2
 
@@ -52,7 +51,7 @@ def read(file: File) -> Iterator[Parsed]:
     yield replace(parsed, document=_dated(parsed, facts))
 
 
-def _open(data: bytes) -> Any:
+def _open(data: bytes) -> pypdfium2.PdfDocument:
     try:
         return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -61,7 +60,7 @@ def _open(data: bytes) -> Any:
         raise Unreadable("is no complete PDF: it is broken or cut off") from error
 
 
-def _page_text(pdf: Any, number: int) -> str:
+def _page_text(pdf: pypdfium2.PdfDocument, number: int) -> str:
     """The text of a page, or nothing where the page itself is broken: the others may still be good."""
     try:
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text:
@@ -105,9 +104,7 @@ def _dated(parsed: Parsed, facts: dict[str, str]) -> Document:
     created, updated = _iso(facts.get("CreationDate", "")), _iso(facts.get("ModDate", ""))
     document = parsed.document
     return replace(
-        document,
-        created_at=created or document.created_at,
-        updated_at=updated or created or document.updated_at,
+        document, created_at=created or document.created_at, updated_at=updated or created or document.updated_at
     )
 
 

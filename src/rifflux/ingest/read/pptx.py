@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import pptx
+from pptx.shapes.base import BaseShape
+from pptx.slide import Slide
+from pptx.text.text import _Paragraph
 
 from rifflux.ingest.read._office import dated, open_archive, table_text
 from rifflux.ingest.read.base import File, TextBuilder
@@ -28,7 +30,7 @@ def read(file: File) -> Iterator[Parsed]:
     yield dated(build.parsed(file, "pptx", title, slides=len(deck.slides), **author), properties)
 
 
-def _add_slide(build: TextBuilder, number: int, slide: Any) -> None:
+def _add_slide(build: TextBuilder, number: int, slide: Slide) -> None:
     title = slide.shapes.title
     words = " ".join(title.text_frame.text.split()) if title is not None else ""
     shapes = [shape for shape in _flat(slide.shapes) if title is None or shape.shape_id != title.shape_id]
@@ -45,7 +47,7 @@ def _add_slide(build: TextBuilder, number: int, slide: Any) -> None:
             build.add(line)
 
 
-def _flat(shapes: Iterable[Any]) -> Iterator[Any]:
+def _flat(shapes: Iterable[BaseShape]) -> Iterator[BaseShape]:
     """The shapes, and those inside groups, in the order they were drawn."""
     for shape in shapes:
         if hasattr(shape, "shapes"):
@@ -54,11 +56,11 @@ def _flat(shapes: Iterable[Any]) -> Iterator[Any]:
             yield shape
 
 
-def _has_text(shape: Any) -> bool:
+def _has_text(shape: BaseShape) -> bool:
     return bool(shape.has_table or (shape.has_text_frame and shape.text_frame.text.strip()))
 
 
-def _add_shape(build: TextBuilder, shape: Any) -> None:
+def _add_shape(build: TextBuilder, shape: BaseShape) -> None:
     if shape.has_table:
         rows = [[cell.text for cell in row.cells if not cell.is_spanned] for row in shape.table.rows]
         text, header = table_text(rows)
@@ -70,6 +72,6 @@ def _add_shape(build: TextBuilder, shape: Any) -> None:
             build.add(f"- {text}" if listed else text, kind="item" if listed else "paragraph")
 
 
-def _text(paragraph: Any) -> str:
+def _text(paragraph: _Paragraph) -> str:
     """A paragraph's text; PowerPoint's line breaks are vertical tabs in it."""
     return str(paragraph.text).replace("\v", "\n").strip()

@@ -39,17 +39,7 @@ _INLINE = (
 
 _CODE = frozenset(
     [
-        *(
-            "code",
-            "code-block",
-            "console",
-            "doctest",
-            "graphviz",
-            "ipython",
-            "jupyter-execute",
-            "math",
-            "mermaid",
-        ),
+        *("code", "code-block", "console", "doctest", "graphviz", "ipython", "jupyter-execute", "math", "mermaid"),
         *("parsed-literal", "productionlist", "prompt", "raw", "sourcecode", "testcode", "testoutput", "uml"),
     ]
 )

@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from itertools import groupby
-from typing import Any
 
 import python_calamine
 
@@ -24,7 +23,7 @@ __all__ = ["read"]
 MAX_CELLS = 5_000_000
 _CELL = re.compile(rb'<(?:\w+:)?c [^>]{0,80}?r="([A-Z]{1,3})(\d{1,7})"')
 
-Rows = list[list[Any]]
+Rows = list[list[object]]
 
 
 def read(file: File) -> Iterator[Parsed]:
@@ -74,7 +73,7 @@ def _add_sheet(build: TextBuilder, name: str, rows: Rows) -> None:
             _add_table(build, list(group))
 
 
-def _add_table(build: TextBuilder, rows: list[tuple[list[Any], list[str]]]) -> None:
+def _add_table(build: TextBuilder, rows: list[tuple[list[object], list[str]]]) -> None:
     lines = [row_text(shown) for _, shown in rows]
     has_header = len(rows) > 1 and all(isinstance(cell, str) for cell in rows[0][0])
     build.add("\n".join(lines), kind="table", header=lines[0] if has_header else "")

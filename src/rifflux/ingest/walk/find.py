@@ -18,16 +18,7 @@ __all__ = ["GENERATED", "Finder", "Found", "Skipped"]
 GENERATED = frozenset(
     {
         *(".bzr", ".git", ".hg", ".jj", ".svn", "CVS", "_darcs"),
-        *(
-            ".eggs",
-            ".ipynb_checkpoints",
-            ".mypy_cache",
-            ".nox",
-            ".pytest_cache",
-            ".ruff_cache",
-            ".tox",
-            ".venv",
-        ),
+        *(".eggs", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".tox", ".venv"),
         *("__pycache__", "bower_components", "node_modules", "site-packages"),
         ".rifflux",
     }

@@ -16,9 +16,10 @@ import numpy as np
 
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.explain.obstacles import Obstacle
-from rifflux.retrieve.fuse import Evidence, Fuse, ranks_of
-from rifflux.retrieve.pipeline import Candidates, Plan, Stopwatch
-from rifflux.types import Change, Hit, Ids, QueryTerm, Ranking
+from rifflux.retrieve.fuse import Fuse
+from rifflux.retrieve.pipeline import Plan, Stopwatch
+from rifflux.retrieve.table import SCORE, Candidates
+from rifflux.types import Change, Ids, QueryTerm, Ranking
 
 __all__ = ["changes"]
 
@@ -30,17 +31,17 @@ _WEIGHTS = np.arange(101) / 100
 def changes(
     plan: Plan,
     candidates: Candidates,
-    hit: Hit,
+    row: Candidates,
     rank: int | None,
     top_k: int,
     terms: Sequence[QueryTerm],
     obstacles: Sequence[Obstacle] = (),
 ) -> list[Change]:
-    """What would bring a chunk among the first `top_k`, the smallest change first.
+    """Return what would bring a chunk among the first `top_k`, the smallest change first.
 
-    `hit` has the chunk's exact places in its trail, `rank` is its place among the candidates.
+    `row` has the chunk's exact places in the channels, `rank` is its place among the candidates.
     """
-    trial = _Trial(plan, candidates, hit, rank, top_k)
+    trial = _Trial(plan, candidates, row, rank, top_k)
     if obstacles:
         found = list(trial.unblocked(obstacles))
     else:
@@ -54,17 +55,17 @@ class _Trial:
 
     plan: Plan
     candidates: Candidates
-    hit: Hit
+    row: Candidates
     rank: int | None
     top_k: int
 
     @property
     def id(self) -> int:
         """The chunk."""
-        return int(self.hit.chunk_id, 16)
+        return int(self.row.ids[0])
 
     def unblocked(self, obstacles: Sequence[Obstacle]) -> Iterator[Change]:
-        """The search without what keeps the chunk out."""
+        """Try the search without what keeps the chunk out."""
         query = self.plan.query
         for obstacle in obstacles:
             query = obstacle.without(query)
@@ -77,13 +78,11 @@ class _Trial:
         if rank <= self.top_k:
             yield Change(what, rank, float(len(obstacles)))
             return
-        for longer in _Trial(
-            plan, plan.pipeline.candidates(query, Stopwatch()), self.hit, rank, self.top_k
-        ).longer_page():
+        for longer in _Trial(plan, candidates, self.row, rank, self.top_k).longer_page():
             yield Change(f"{what}, and {longer.what}", longer.rank, len(obstacles) + longer.size)
 
     def longer_page(self) -> Iterator[Change]:
-        """As many results as it takes. A longer page has more candidates, which may push the chunk further down."""
+        """Try as many results as it takes. A longer page has more candidates, which may push the chunk further down."""
         wanted = self.rank or self._converged(self._first_reaching())
         for _ in range(2):
             if wanted is None or not self.top_k < wanted <= LONGEST_PAGE:
@@ -95,16 +94,17 @@ class _Trial:
             wanted = rank
 
     def _first_reaching(self) -> int | None:
-        """The shortest page for which some channel reads down to the chunk."""
-        ranks = [why.rank for why in self.hit.why if why.stage in self.plan.pipeline.sources and why.rank]
+        """Return the shortest page for which some channel reads down to the chunk."""
+        places = [self.row[f"{name}/rank"][0] for name in self.plan.pipeline.channels]
+        ranks = [int(place) for place in places if np.isfinite(place)]
         pages = range(self.top_k + 1, LONGEST_PAGE + 1)
         # A longer page has no smaller pool.
         first = bisect_left(pages, min(ranks), key=self.plan.pool_of) if ranks else len(pages)
         return pages[first] if first < len(pages) else None
 
     def _converged(self, page: int | None) -> int | None:
-        """The page from a given one on that is as long as the chunk's rank there, but for anchors and stages."""
-        bare = replace(self.plan, pipeline=replace(self.plan.pipeline, lift=None, stages=()))
+        """Return the page from a given one on that is as long as the chunk's rank there, but for anchors and steps."""
+        bare = replace(self.plan, pipeline=replace(self.plan.pipeline, anchors=None, steps=()))
         while page and page <= LONGEST_PAGE:
             rank = self._rank_on_page_of(page, bare)
             if rank is None or rank <= page:
@@ -115,33 +115,32 @@ class _Trial:
     def _rank_on_page_of(self, top_k: int, plan: Plan) -> int | None:
         wider = plan.wider(top_k)
         asked, wanted = self.plan.query, wider.query.limit
-        cut = {name: len(each) <= asked.sufficient(asked.limit) for name, each in self.candidates.found.items()}
+        cut = {name: len(each) <= asked.sufficient(asked.limit) for name, each in self.candidates.rankings.items()}
         reach = wanted, wider.query.sufficient(wanted)
         found = {name: ranking.head(reach[cut[name]]) for name, ranking in self._far.items()}
         return self._rank_in(wider, wider.pipeline.ordered(wider.query, found, Stopwatch()), top_k)
 
     @cached_property
     def _far(self) -> Mapping[str, Ranking]:
-        """What the channels find for the longest page."""
+        """The rankings of the channels for the longest page."""
         query = self.plan.wider(LONGEST_PAGE).query
         if query.limit <= self.plan.query.limit:
-            return self.candidates.found
-        return {name: source(query) for name, source in self.plan.pipeline.sources.items()}
+            return self.candidates.rankings
+        return {name: channel(query) for name, channel in self.plan.pipeline.channels.items()}
 
-    def _rank_in(self, plan: Plan, candidates: Candidates, top_k: int = 0) -> int | None:
-        """The chunk's rank among candidates, after the stages too."""
-        pipeline, order = plan.pipeline, candidates.lifted.ids.tolist()
-        if pipeline.stages:
-            survivors = candidates.lifted.head(pipeline.depth(top_k or self.top_k))
-            refined, _, _ = pipeline.refined(plan.query, pipeline.explained(candidates, survivors), Stopwatch())
-            first = [int(hit.chunk_id, 16) for hit in refined]
-            order = [*first, *order[len(survivors) :]]
+    def _rank_in(self, plan: Plan, table: Candidates, top_k: int = 0) -> int | None:
+        """Return the chunk's rank among candidates, after the steps too."""
+        pipeline, order = plan.pipeline, table.ids.tolist()
+        if pipeline.steps:
+            depth = pipeline.depth(top_k or self.top_k)
+            refined, _, _ = pipeline.refined(plan.query, pipeline.read(table.head(depth)), Stopwatch())
+            order = [*refined.ids.tolist(), *order[depth:]]
         return order.index(self.id) + 1 if self.id in order else None
 
     def mention(self, terms: Sequence[QueryTerm]) -> Iterator[Change]:
-        """The rarest term of the query that the chunk lacks, mentioned in it; or all of them, if that takes all."""
+        """Try the rarest term of the query that the chunk lacks, mentioned in it; or all of them, if that takes all."""
         missing = [term for term in terms if not term.held and term.frequency and " " not in term.term]
-        if not missing or LEXICAL not in self.candidates.found or self.plan.pipeline.stages:
+        if not missing or LEXICAL not in self.candidates.rankings or self.plan.pipeline.steps:
             return
         rarest = max(missing, key=lambda term: term.idf)
         for added in dict.fromkeys([(rarest,), tuple(missing)]):
@@ -152,21 +151,20 @@ class _Trial:
                 return
 
     def _rank_with(self, gain: float) -> int | None:
-        """The chunk's rank if BM25 gave it so much more: an idf is what a mention in an average passage gives."""
-        found, lexical = self.candidates.found, self.hit.because(LEXICAL)
-        score = (lexical.score if lexical and lexical.score else 0.0) + gain
+        """Return the chunk's rank with so much more BM25: a mention in an average passage gives an idf."""
+        found, score = self.candidates.rankings, float(np.nan_to_num(self.row[f"{LEXICAL}/score"][0])) + gain
         raised = {**found, LEXICAL: _raised(found[LEXICAL], self.id, score)}
         return self._rank_in(self.plan, self.plan.pipeline.ordered(self.plan.query, raised, Stopwatch()))
 
     def weight(self) -> Iterator[Change]:
-        """The weight of the semantic channel nearest to the present one with which the chunk would be on the page."""
-        pipeline, found = self.plan.pipeline, self.candidates.found
-        if self.rank is None or pipeline.fuse is None or pipeline.stages or not {LEXICAL, SEMANTIC} <= found.keys():
+        """Try the semantic weight nearest to the present one with which the chunk would be on the page."""
+        pipeline, found = self.plan.pipeline, self.candidates.rankings
+        if self.rank is None or pipeline.fuse is None or pipeline.steps or not {LEXICAL, SEMANTIC} <= found.keys():
             return
         present = pipeline.fuse.semantic_weight(found, pipeline.evidence)
         if not 0 < present < 1:
             return
-        ranks = self._ranks_by_weight(pipeline.fuse, pipeline.evidence, present)
+        ranks = self._ranks_by_weight(pipeline.fuse, present)
         enough = np.flatnonzero(ranks <= self.top_k)
         if len(enough):
             best = int(enough[np.argmin(np.abs(_WEIGHTS[enough] - present))])
@@ -177,20 +175,18 @@ class _Trial:
             )
             yield Change(what, int(ranks[best]), abs(weight - present) / way)
 
-    def _ranks_by_weight(self, fuse: Fuse, evidence: Evidence, present: float) -> Ids:
-        """The chunk's rank for each of `_WEIGHTS`; what ties with it counts as before it."""
-        fused, lifted = self.candidates.fused, self.candidates.lifted
-        shares = fuse.contributions(self.candidates.found, fused.ids, evidence)
-        order = (ranks_of(lifted, fused.ids) - 1).astype(np.int64)
-        factors = np.divide(lifted.scores[order], fused.scores, out=np.ones(len(fused)), where=fused.scores != 0)
+    def _ranks_by_weight(self, fuse: Fuse, present: float) -> Ids:
+        """Return the chunk's rank for each of `_WEIGHTS`; what ties with it counts as before it."""
+        table = self.candidates
+        fused, shares = table[f"{fuse.name}/score"], table.parts(fuse.name)
+        factors = np.divide(table[SCORE], fused, out=np.ones(len(table)), where=fused != 0)
         words, meaning = shares[LEXICAL] / (1 - present), shares[SEMANTIC] / present
         scores = factors[:, None] * (words[:, None] * (1 - _WEIGHTS) + meaning[:, None] * _WEIGHTS)
-        mine = scores[np.flatnonzero(fused.ids == self.id)[0]]
-        return np.asarray(np.sum(scores >= mine - 1e-12, axis=0))
+        return np.asarray(np.sum(scores >= scores[table.place(self.id)] - 1e-12, axis=0))
 
 
 def _raised(ranking: Ranking, id: int, score: float) -> Ranking:
-    """The ranking with another score for one id."""
+    """Return the ranking with another score for one id."""
     others = ranking.ids != id
     ids, scores = np.append(ranking.ids[others], id), np.append(ranking.scores[others], score)
     order = np.lexsort((ids, -scores))

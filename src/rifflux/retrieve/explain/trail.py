@@ -49,7 +49,11 @@ def _told(stage: str, parts: Mapping[str, Scores], always: bool) -> Iterator[Why
         known = {part: value for part, value in zip(columns, values, strict=True) if value is not None}
         rank, score = known.pop(RANK, None), known.pop(SCORE, None)
         empty = rank is None and score is None and not known
-        yield None if empty and not always else Why(stage, rank, score, known)
+        yield (
+            None
+            if empty and not always
+            else Why(stage, rank, score, {part.strip(): value for part, value in known.items()})
+        )
 
 
 def _values(name: str, values: Scores) -> Sequence[Any]:

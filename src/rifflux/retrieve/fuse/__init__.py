@@ -1,6 +1,6 @@
-"""Several rankings become one. A fusion is a value: its knobs are its fields, calling it fuses.
+"""The channels' scores become one. A fusion is a value: its knobs are its fields, calling it fuses.
 
-Pure functions of the rankings and of what is known about candidates: the order of the channels does not matter, a
+Pure functions of the table and of what is known about candidates: the order of the channels does not matter, a
 repeated id counts once at its best rank, and ties go to the best rank in any channel, then to the lower id.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.fuse.base import Evidence, Fuse, ranks_of
+from rifflux.retrieve.fuse.base import Evidence, Fuse
 from rifflux.retrieve.fuse.reciprocal import ReciprocalRank
 from rifflux.retrieve.fuse.weighted import Adaptive, Balanced, Linear
 
@@ -22,7 +22,6 @@ __all__ = [
     "Linear",
     "ReciprocalRank",
     "fusion_of",
-    "ranks_of",
 ]
 
 #: Fusions by the name users choose them by.
@@ -35,7 +34,7 @@ FUSIONS: Mapping[str, Callable[[], Fuse]] = {
 
 
 def fusion_of(choice: str | Fuse) -> Fuse:
-    """The fusion of a name with its defaults; a fusion is returned as it is."""
+    """Return the fusion of a name with its defaults; a fusion is returned as it is."""
     if not isinstance(choice, str) and callable(choice):
         return choice
     if choice not in FUSIONS:

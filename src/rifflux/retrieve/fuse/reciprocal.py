@@ -9,10 +9,13 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fused, best_ranks, pool_of, ranks_of
-from rifflux.types import Ids, Ranking, Scores
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, fused
+from rifflux.retrieve.table import Candidates, declare
+from rifflux.types import Ranking
 
 __all__ = ["ReciprocalRank", "checked_weights"]
+
+declare("rrf/*", "1 / rank", "what a channel adds to the score of reciprocal rank fusion")
 
 
 def checked_weights(weights: Mapping[str, float]) -> None:
@@ -43,37 +46,28 @@ class ReciprocalRank:
         checked_weights(self.weights)
 
     def depth(self, pool: int) -> int:
-        """The pool itself: what is below it adds next to nothing."""
+        """Return the pool itself: ranks below it add next to nothing."""
         return pool
 
     def enough(self, pool: int) -> int:
-        """All of it."""
+        """Return all of the pool."""
         return pool
 
-    def __call__(
-        self, rankings: Mapping[str, Ranking], evidence: Evidence = NO_EVIDENCE, pool: int | None = None
-    ) -> Ranking:
-        """Fuse the rankings; an id missing from a channel gets nothing from it."""
-        ids = pool_of(rankings, pool)
-        if not len(ids):
-            return Ranking.empty()
-        # Adding in the order of the names makes the sum, to the last bit, independent of the mapping's order.
-        shares = self.contributions(rankings, ids, evidence)
-        scores = np.sum([shares[name] for name in sorted(shares)], axis=0)
-        fused = Fused.of(ids, scores, shares, lambda tied: best_ranks(rankings, tied, pool))
-        return fused.head(self.limit) if self.limit else fused
-
-    def contributions(
-        self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence = NO_EVIDENCE
-    ) -> Mapping[str, Scores]:
-        """weight / (k + rank) of each id by channel."""
-        del evidence  # ranks alone decide
-        return {
-            name: self.weights.get(name, 1.0) / (self.k + ranks_of(ranking, ids)) for name, ranking in rankings.items()
+    def __call__(self, table: Candidates, evidence: Evidence = NO_EVIDENCE) -> Candidates:
+        """Fuse the channels; an id missing from one gets nothing from it."""
+        if not len(table):
+            return table
+        addends = {
+            name: np.nan_to_num(self.weights.get(name, 1.0) / (self.k + table[f"{name}/rank"]))
+            for name in table.rankings
         }
+        # Adding in the order of the names makes the sum, to the last bit, independent of the mapping's order.
+        scores = np.sum([addends[name] for name in sorted(addends)], axis=0)
+        found = fused(table, self.name, scores, addends)
+        return found.head(self.limit) if self.limit else found
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
-        """The weight of the semantic channel as a share of the weights of both."""
+        """Return the weight of the semantic channel as a share of the weights of both."""
         del rankings, evidence  # the weights are fixed
         lexical, semantic = self.weights.get(LEXICAL, 1.0), self.weights.get(SEMANTIC, 1.0)
         return semantic / (lexical + semantic) if lexical + semantic else 0.0

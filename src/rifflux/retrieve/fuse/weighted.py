@@ -13,10 +13,15 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fused, best_ranks, pool_of, scores_of
-from rifflux.types import Ids, Ranking, Scores
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, fused
+from rifflux.retrieve.table import Candidates, declare, pool_of
+from rifflux.types import Ranking, Scores
 
 __all__ = ["Adaptive", "Balanced", "Linear"]
+
+for _name in ("linear", "balanced", "adaptive"):
+    declare(f"{_name}/*", "share of the score", "what a channel adds to the fused score")
+BM25, COSINE = f"{LEXICAL}/score", f"{SEMANTIC}/score"
 
 BY_SPECIFICITY = "by-specificity"
 #: α for a specificity above each bound.
@@ -34,49 +39,40 @@ class _Weighted:
     """The common part: candidates of either channel, scored by both."""
 
     anchored: bool = True
+    name: str = ""
 
     def depth(self, pool: int) -> int:
-        """Deep enough that most candidates of one channel have a score in the other."""
+        """Return a depth at which most candidates of one channel have a score in the other."""
         return max(DEPTH, pool)
 
     def enough(self, pool: int) -> int:
-        """All of that: scores are scaled by the last."""
+        """Return all of that: scores are scaled by the last."""
         return self.depth(pool)
 
-    def __call__(
-        self, rankings: Mapping[str, Ranking], evidence: Evidence = NO_EVIDENCE, pool: int | None = None
-    ) -> Ranking:
-        """Fuse the rankings."""
-        ids = pool_of(rankings, pool)
-        if not len(ids):
-            return Ranking.empty()
-        shares = self.contributions(rankings, ids, evidence)
-        scores = shares[LEXICAL] + shares[SEMANTIC]
-        return Fused.of(ids, scores, shares, lambda tied: best_ranks(rankings, tied, pool))
-
-    def contributions(
-        self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence = NO_EVIDENCE
-    ) -> Mapping[str, Scores]:
-        """(1 - w) · lexical and w · semantic of each id."""
-        weight = self.semantic_weight(rankings, evidence)
-        return {
-            LEXICAL: (1 - weight) * self.lexical(rankings, ids, evidence),
-            SEMANTIC: weight * self.semantic(rankings, ids),
+    def __call__(self, table: Candidates, evidence: Evidence = NO_EVIDENCE) -> Candidates:
+        """Fuse the channels: (1 - w) · lexical + w · semantic of each candidate."""
+        if not len(table):
+            return table
+        weight = self.semantic_weight(table.rankings, evidence)
+        addends = {
+            LEXICAL: (1 - weight) * self.lexical(table, evidence),
+            SEMANTIC: weight * self.semantic(table),
         }
+        return fused(table, self.name, addends[LEXICAL] + addends[SEMANTIC], addends)
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
-        """The weight of the semantic channel in [0, 1]."""
+        """Return the weight of the semantic channel in [0, 1]."""
         raise NotImplementedError
 
-    def lexical(self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence) -> Scores:
-        """BM25 as a share of the best score, which keeps a clear winner clear; 0 for what was not found."""
-        ranking = rankings.get(LEXICAL, Ranking.empty())
+    def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
+        """Return BM25 as a share of the best score, which keeps a clear winner clear; 0 for what was not found."""
+        ranking = table.rankings.get(LEXICAL, Ranking.empty())
         best = float(ranking.scores[0]) if len(ranking) else 0.0
-        return _known(scores_of(ranking, ids)) / best if best > 0 else np.zeros(len(ids))
+        return np.nan_to_num(table[BM25]) / best if best > 0 else np.zeros(len(table))
 
-    def semantic(self, rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
-        """Cosine scaled so that the best of the ranking is 1 and its last 0; what is below it is 0."""
-        return _min_max(rankings.get(SEMANTIC, Ranking.empty()), ids)
+    def semantic(self, table: Candidates) -> Scores:
+        """Return cosines scaled so that the best of the ranking is 1 and its last 0; what is below it is 0."""
+        return _min_max(table, SEMANTIC)
 
 
 @dataclass(frozen=True)
@@ -90,12 +86,12 @@ class Balanced(_Weighted):
         _check_share(self.weight)
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
-        """The fixed weight."""
+        """Return the fixed weight."""
         return self.weight
 
-    def lexical(self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence) -> Scores:
-        """BM25 scaled so that the best of the ranking is 1 and its last 0."""
-        return _min_max(rankings.get(LEXICAL, Ranking.empty()), ids)
+    def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
+        """Return BM25 scaled so that the best of the ranking is 1 and its last 0."""
+        return _min_max(table, LEXICAL)
 
 
 @dataclass(frozen=True)
@@ -117,18 +113,18 @@ class Linear(_Weighted):
             raise InvalidArgument(f"no weights {self.weights!r}; leave them out, or choose {BY_SPECIFICITY!r}")
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
-        """α."""
+        """Return α."""
         if self.weights is None:
             return self.alpha
         return next(weight for above, weight in _ALPHAS if evidence.specificity > above)
 
-    def lexical(self, rankings: Mapping[str, Ranking], ids: Ids, evidence: Evidence) -> Scores:
-        """The keyword share."""
-        return evidence.coverage(ids)
+    def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
+        """Return the keyword share."""
+        return evidence.coverage(table.ids)
 
-    def semantic(self, rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
-        """Cosine, not below 0."""
-        return np.maximum(_known(scores_of(rankings.get(SEMANTIC, Ranking.empty()), ids)), 0.0)
+    def semantic(self, table: Candidates) -> Scores:
+        """Return the cosine, not below 0."""
+        return np.maximum(np.nan_to_num(table[COSINE]), 0.0)
 
 
 @dataclass(frozen=True)
@@ -155,7 +151,7 @@ class Adaptive(_Weighted):
             _check_share(share)
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
-        """The weight for this query."""
+        """Return the weight for this query."""
         semantic = rankings.get(SEMANTIC, Ranking.empty())
         if not len(semantic):
             return 0.0
@@ -165,43 +161,39 @@ class Adaptive(_Weighted):
         return 1 / (1 + math.exp(-odds))
 
     def enough(self, pool: int) -> int:
-        """Less than the depth for a usual pool: where the last cosine would be is told by how they fall."""
+        """Return less than the depth for a usual pool: the missing cosines are extrapolated from how they fall."""
         return ENOUGH if pool <= ENOUGH else self.depth(pool)
 
-    def semantic(self, rankings: Mapping[str, Ranking], ids: Ids) -> Scores:
-        """Cosine scaled so that the best of the ranking is 1 and its last 0, or, if it was cut, one further down."""
-        ranking = rankings.get(SEMANTIC, Ranking.empty())
+    def semantic(self, table: Candidates) -> Scores:
+        """Return cosines scaled from the last of the ranking (0) to its best (1); of one further down if it was cut."""
+        ranking = table.rankings.get(SEMANTIC, Ranking.empty())
         if len(ranking) != ENOUGH:
-            return super().semantic(rankings, ids)
-        return _scaled(ranking, ids, _extrapolated(ranking.scores))
+            return super().semantic(table)
+        return _scaled(table[COSINE], ranking, _extrapolated(ranking.scores))
 
     def _prior(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
         kinds = evidence.kinds(pool_of(rankings, self.looked_at))
         return sum(self.priors.get(kind, self.prior) for kind in kinds) / len(kinds) if kinds else self.prior
 
 
-def _min_max(ranking: Ranking, ids: Ids) -> Scores:
-    """Each id's score scaled by the ranking's own ends, whatever ids are asked for; what it does not hold is 0."""
+def _min_max(table: Candidates, channel: str) -> Scores:
+    """Return a channel's scores scaled by the ends of its ranking; what it does not hold is 0."""
+    ranking = table.rankings.get(channel, Ranking.empty())
     if not len(ranking):
-        return np.zeros(len(ids))
-    return _scaled(ranking, ids, float(ranking.scores[-1]))
+        return np.zeros(len(table))
+    return _scaled(table[f"{channel}/score"], ranking, float(ranking.scores[-1]))
 
 
-def _scaled(ranking: Ranking, ids: Ids, low: float) -> Scores:
-    """Each id's score as its place from `low`, which is 0, to that of the best, which is 1; 0 for what is missing."""
-    high, known = float(ranking.scores[0]), scores_of(ranking, ids)
-    return _known((known - low) / (high - low) if high > low else known - low + 1.0)
+def _scaled(known: Scores, ranking: Ranking, low: float) -> Scores:
+    """Return scores as their place from `low`, which is 0, to the best, which is 1; 0 for what is missing."""
+    high = float(ranking.scores[0])
+    return np.nan_to_num((known - low) / (high - low) if high > low else known - low + 1.0)
 
 
 def _extrapolated(cosines: Scores) -> float:
-    """The cosine that a ranking which was cut would have at `DEPTH`."""
+    """Return the cosine that a ranking which was cut would have at `DEPTH`."""
     steady, last = float(cosines[STEADY - 1]), float(cosines[-1])
     return last - (steady - last) * math.log(DEPTH / len(cosines)) / math.log(len(cosines) / STEADY)
-
-
-def _known(scores: Scores) -> Scores:
-    """Scores with 0 for what is missing."""
-    return np.where(np.isnan(scores), 0.0, scores)
 
 
 def _check_share(share: float) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
-from rifflux.retrieve.fuse.base import ordered, ranks_of
-from rifflux.retrieve.pipeline import Factors
+from rifflux.retrieve.table import LIFT, RANK, SCORE, Candidates, declare
 from rifflux.store import LONGEST_NAME, Store
 from rifflux.text.analyzer import Analyzer
-from rifflux.types import Clause, Ids, Query, Ranking
+from rifflux.types import Clause, Ids, Query, Scores
 
-__all__ = ["Anchors"]
+__all__ = ["STAGE", "Anchors"]
+
+STAGE = "anchors"
+declare("anchors/*", "factor", "the factor for an anchor that the candidate holds, bears as identifier or is titled by")
 
 #: What the factor of those is called that have an anchor as their identifier.
 IDENTIFIED = "identifier"
@@ -38,53 +39,68 @@ class Anchors:
     cap: float = 4.0
     identified: float = 8.0
 
-    def __call__(self, query: Query, ranking: Ranking) -> tuple[Ranking, Factors]:
-        """The ranking with lifted scores, in its new order, and what lifted whom."""
+    def __call__(self, query: Query, table: Candidates) -> Candidates:
+        """Lift the scores of candidates that hold an anchor; a column for each of its factors."""
         asked = frozenset(term for clause in (*query.clauses, *query.required) for term in clause)
         by_title = bool(asked) and len(asked) <= LONGEST_NAME
-        if not len(ranking) or not (query.anchors or by_title):
-            return ranking, {}
-        found = self._factors(query.anchors, asked if by_title else frozenset(), ranking.ids)
-        if not found:
-            return ranking, {}
-        products = [self._product(found[id]) if id in found else 1.0 for id in ranking.ids.tolist()]
-        return ordered(ranking.ids, ranking.scores * np.array(products), lambda tied: ranks_of(ranking, tied)), found
+        if not len(table) or not (query.anchors or by_title):
+            return table
+        factors = self._factors(query.anchors, asked if by_title else frozenset(), table.ids)
+        if not factors:
+            return table
+        before = table.ranks()
+        table = table.with_column(LIFT, _product(factors.values(), len(table))).with_stage(STAGE, factors)
+        table = table.scored(table[SCORE] * self._lift(factors, len(table)), before)
+        lifted = np.isfinite(np.fmax.reduce([table[f"{STAGE}/{name}"] for name in factors]))
+        scores, ranks = (np.where(lifted, values, np.nan) for values in (table[SCORE], table.ranks()))
+        return table.with_stage(STAGE, {"score": scores, RANK: ranks})
 
-    def _product(self, factors: Mapping[str, float]) -> float:
-        """What a chunk's score is multiplied by."""
-        identified = (factor for name, factor in factors.items() if name.startswith(IDENTIFIED))
-        others = (factor for name, factor in factors.items() if not name.startswith(IDENTIFIED))
-        return min(self.cap, prod(others)) * max(identified, default=1.0)
+    def _lift(self, factors: Mapping[str, Scores], rows: int) -> Scores:
+        """Return the factor of each candidate's score."""
+        bearing = [values for name, values in factors.items() if name.startswith(IDENTIFIED)]
+        others = [values for name, values in factors.items() if not name.startswith(IDENTIFIED)]
+        greatest = np.fmax.reduce([np.ones(rows), *bearing])
+        return np.asarray(np.minimum(self.cap, _product(others, rows)) * greatest)
 
-    def _factors(self, anchors: Sequence[Clause], asked: frozenset[str], ids: Ids) -> Factors:
-        factors: dict[int, dict[str, float]] = {}
+    def _factors(self, anchors: Sequence[Clause], asked: frozenset[str], ids: Ids) -> Mapping[str, Scores]:
+        """Return the factors of the candidates by the reason for them; NaN where it does not hold."""
+        found: dict[str, Scores] = {}
         for anchor in anchors:
-            holders = self.store.lexical.holding(anchor, ids)
-            for id in holders.tolist():
-                factors.setdefault(id, {})[" ".join(anchor)] = self.boost
-            for id in self._named(anchor, holders):
-                factors[id][f"title: {' '.join(anchor)}"] = self.title_boost
-            for id in self._bearing(anchor, holders):
-                factors[id][f"{IDENTIFIED}: {' '.join(anchor)}"] = self.identified
-        for id in self.store.catalog.titled(asked, ids).tolist() if asked else ():
-            factors.setdefault(id, {})["whole title"] = self.exact_title
-        return factors
+            holders, name = self.store.lexical.holding(anchor, ids), " ".join(anchor)
+            # A leading space keeps the anchors `rank` and `score` apart from the columns of these names.
+            found[f" {name}"] = _where(ids, holders, self.boost)
+            found[f"title: {name}"] = _where(ids, list(self._named(anchor, holders)), self.title_boost)
+            found[f"{IDENTIFIED}: {name}"] = _where(ids, list(self._bearing(anchor, holders)), self.identified)
+        if asked:
+            found["whole title"] = _where(ids, self.store.catalog.titled(asked, ids), self.exact_title)
+        return {name: values for name, values in found.items() if np.isfinite(values).any()}
 
     def _named(self, anchor: Clause, holders: Ids) -> Iterator[int]:
-        """Those that hold the anchor in their title or headings."""
+        """Yield those that hold the anchor in their title or headings."""
         for id, (title, headings) in self.store.catalog.names(holders).items() if len(holders) else ():
             terms = [*self.analyzer.terms(title), "", *self.analyzer.terms(" ".join(headings))]
             if _contains(terms, anchor):
                 yield id
 
     def _bearing(self, anchor: Clause, holders: Ids) -> Iterator[int]:
-        """Those whose document has the anchor as an identifier."""
+        """Yield those whose document has the anchor as an identifier."""
         for id, names in self.store.catalog.identifiers_of(holders).items() if len(holders) else ():
             if any(self.analyzer.of_word(name.value) == anchor for name in names):
                 yield id
 
 
+def _where(ids: Ids, holders: Ids | Sequence[int], factor: float) -> Scores:
+    return np.where(np.isin(ids, holders), factor, np.nan)
+
+
+def _product(factors: Iterable[Scores], rows: int) -> Scores:
+    product = np.ones(rows)
+    for values in factors:
+        product *= np.where(np.isnan(values), 1.0, values)
+    return product
+
+
 def _contains(terms: Sequence[str], clause: Clause) -> bool:
-    """Whether the clause's terms stand in `terms` next to each other."""
+    """Return True if the clause's terms stand in `terms` next to each other."""
     width = len(clause)
     return any(tuple(terms[start : start + width]) == clause for start in range(len(terms) - width + 1))

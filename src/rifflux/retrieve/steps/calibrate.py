@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -31,18 +31,20 @@ import numpy as np
 from rifflux.errors import ModelError
 from rifflux.models.base import Embedder
 from rifflux.retrieve.channels import SEMANTIC
-from rifflux.retrieve.coverage import idf
+from rifflux.retrieve.coverage import weights_of
+from rifflux.retrieve.table import RELEVANCE, Candidates
+from rifflux.retrieve.weigh import weighed
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
-from rifflux.types import Clause, Hit, Query, Results, Scores
+from rifflux.types import Clause, Query, Results, Scores
 
 __all__ = [
+    "FEATURES",
     "HIGH",
     "MEDIUM",
     "STORED",
     "WORDS",
     "Calibration",
-    "Features",
     "Relevance",
     "at_least",
     "calibration_of",
@@ -56,38 +58,29 @@ HIGH, MEDIUM = 0.85, 0.7
 
 
 def quality(relevance: float) -> str:
-    """The level of a relevance: `high` from .85, `medium` from .7, else `low`."""
+    """Return the level of a relevance: `high` from .85, `medium` from .7, else `low`."""
     return "high" if relevance >= HIGH else "medium" if relevance >= MEDIUM else "low"
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
-    """What hits have in common with a question: one value each, in the order of the hits."""
-
-    cosine: Scores
-    coverage: Scores
-    length: Scores
-    named: Scores
-    title: Scores
+#: The features by name, in the order they are told in.
+FEATURES = ("cosine", "coverage", "length", "named", "title")
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The coefficients of a logistic regression on `Features`, by name; what is not named does not count."""
+    """The coefficients of a logistic regression on `FEATURES`, by name; what is not named does not count."""
 
     intercept: float
     weights: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        known = {each.name for each in fields(Features)}
-        if unknown := sorted(self.weights.keys() - known):
-            raise ValueError(f"no feature {unknown[0]!r}; choose from {', '.join(sorted(known))}")
+        if unknown := sorted(self.weights.keys() - set(FEATURES)):
+            raise ValueError(f"no feature {unknown[0]!r}; choose from {', '.join(sorted(FEATURES))}")
 
-    def __call__(self, features: Features) -> Scores:
-        """The relevance of each hit."""
-        odds = np.full(len(features.cosine), self.intercept)
-        for name, weight in self.weights.items():
-            odds += weight * getattr(features, name)
+    def __call__(self, features: Mapping[str, Scores]) -> Scores:
+        """Return the relevance of each candidate."""
+        ones = np.ones(len(features["cosine"]))
+        odds, _ = weighed({"": ones, **features}, {"": self.intercept, **self.weights})
         return np.asarray(1 / (1 + np.exp(-odds)))
 
 
@@ -96,7 +89,7 @@ WORDS = Calibration(-5.34, {"coverage": 5.12, "length": 1.5, "named": 2.26, "tit
 
 
 def calibration_of(embedder: Embedder) -> Calibration | None:
-    """The calibration stored with a model: `relevance.json` in its folder. None without one for its fingerprint.
+    """Return the calibration stored with a model: `relevance.json` in its folder. None without one for its fingerprint.
 
     Raises `ModelError` for a file that is not what `bench/calibrate.py` writes.
     """
@@ -113,10 +106,10 @@ def calibration_of(embedder: Embedder) -> Calibration | None:
 
 @dataclass(frozen=True)
 class Relevance:
-    """Gives hits their relevance and its level. Meant for a page: it reads every passage it is given.
+    """Gives candidates their relevance. Meant for a page: it reads every passage it is given.
 
-    `meaning` is the calibration of the embedder that made the question's vector, None where there is none. A hit
-    without a vector, and every hit of a question without one, is judged by `words`.
+    `meaning` is the calibration of the embedder that made the question's vector, None where there is none. A candidate
+    without a vector, and every one of a question without one, is judged by `words`.
     """
 
     store: Store
@@ -124,68 +117,57 @@ class Relevance:
     meaning: Calibration | None = None
     words: Calibration = field(default=WORDS)
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
-        """The hits, in their order."""
-        if not hits:
-            return []
-        features = self.features(query, hits)
-        unseen = np.isnan(features.cosine)
+    def __call__(self, query: Query, table: Candidates) -> Candidates:
+        """Return the candidates, in their order, with their relevance."""
+        if not len(table):
+            return table
+        features = self.features(query, table)
+        unseen = np.isnan(features["cosine"])
         relevance = self.meaning(features) if self.meaning else self.words(features)
         if self.meaning and unseen.any():
             relevance = np.where(unseen, self.words(features), relevance)
-        rated = [round(value, 4) for value in relevance.tolist()]
-        return [hit.rated(value, quality(value)) for hit, value in zip(hits, rated, strict=True)]
+        return table.with_column(RELEVANCE, np.array([round(value, 4) for value in relevance.tolist()]))
 
-    def features(self, query: Query, hits: Sequence[Hit]) -> Features:
-        """What each hit has in common with the question; the cosine is NaN where there is no vector."""
-        joined, weights = partial(_joined, self.analyzer), self._weights(query)
-        titles = [joined(hit.title) for hit in hits]
+    def features(self, query: Query, table: Candidates) -> Mapping[str, Scores]:
+        """Return what each candidate has in common with the question; the cosine is NaN where there is no vector."""
+        joined, weights = partial(_joined, self.analyzer), weights_of(self.store, (*query.clauses, *query.required))
+        titles = [joined(hit.title) for hit in table.passages]
         # Spaces around every term, and gaps between the fields: a clause is held where its terms stand side by side.
         texts = [
             f" {title} \n {joined(hit.heading_path)} \n {joined(hit.content)} "
-            for title, hit in zip(titles, hits, strict=True)
+            for title, hit in zip(titles, table.passages, strict=True)
         ]
         asked = frozenset(term for clause in weights for term in clause)
-        return Features(
-            cosine=self._cosines(query, hits),
-            coverage=_shares(weights, texts, _stand_ins(query)),
-            length=np.full(len(hits), math.log1p(len(weights))),
-            named=query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
-            title=np.array([float(bool(asked) and asked == frozenset(title.split())) for title in titles]),
-        )
+        return {
+            "cosine": self._cosines(query, table),
+            "coverage": _shares(weights, texts, _stand_ins(query)),
+            "length": np.full(len(table), math.log1p(len(weights))),
+            "named": query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
+            "title": np.array([float(bool(asked) and asked == frozenset(title.split())) for title in titles]),
+        }
 
-    def _cosines(self, query: Query, hits: Sequence[Hit]) -> Scores:
-        """The cosine that the semantic channel gave a hit, or else that of its vector."""
+    def _cosines(self, query: Query, table: Candidates) -> Scores:
+        """Return the cosine that the semantic channel gave a candidate, or else that of its vector."""
+        cosines = table[f"{SEMANTIC}/score"].copy()
         if query.vector is None:
-            return np.full(len(hits), np.nan)
-        cosines = [why.score if (why := hit.because(SEMANTIC)) else None for hit in hits]
-        if None in cosines:
-            ids = [int(hit.chunk_id, 16) for hit in hits]
-            missing = [id for id, cosine in zip(ids, cosines, strict=True) if cosine is None]
-            known = self.store.semantic.vectors_of(np.array(missing, np.int64))
-            others = {id: float(vector @ query.vector) for id, vector in known.items()}
-            cosines = [
-                others.get(id, math.nan) if each is None else each for id, each in zip(ids, cosines, strict=True)
+            return np.full(len(table), np.nan)
+        missing = np.flatnonzero(np.isnan(cosines))
+        if len(missing):
+            known = self.store.semantic.vectors_of(table.ids[missing])
+            cosines[missing] = [
+                float(known[id] @ query.vector) if id in known else math.nan for id in table.ids[missing].tolist()
             ]
-        return np.maximum(np.array(cosines, np.float64), 0.0)
-
-    def _weights(self, query: Query) -> Mapping[Clause, float]:
-        """The idf of each clause of the question; a prefix stands for terms that are not known, and has none."""
-        clauses = dict.fromkeys((*query.clauses, *query.required))
-        terms = [term for clause in clauses for term in clause]
-        known, total = self.store.lexical.document_frequencies(terms), self.store.counts()["chunks"]
-        # A phrase is at most as frequent as its rarest word.
-        return {clause: idf(total, min(known.get(term, 0) for term in clause)) for clause in clauses}
+        return np.maximum(cosines, 0.0)
 
 
 def at_least(least: float, results: Results) -> Results:
-    """The results without hits of less relevance, or of a lower score where there is no relevance."""
+    """Return the results without hits of less relevance, or of a lower score where there is no relevance."""
     worth = ((hit.score if hit.relevance is None else hit.relevance, hit) for hit in results)
     return replace(results, hits=tuple(hit for value, hit in worth if value >= least))
 
 
 def _stand_ins(query: Query) -> Mapping[Clause, Sequence[str]]:
-    """The variants that a term of the question may stand for, as texts hold them."""
+    """Return the variants that a term of the question may stand for, as texts hold them."""
     found: dict[Clause, list[str]] = {}
     for variant, terms in zip(query.variants, query.beside, strict=False):
         for term in terms:
@@ -195,14 +177,14 @@ def _stand_ins(query: Query) -> Mapping[Clause, Sequence[str]]:
 
 @lru_cache(maxsize=4096)
 def _joined(analyzer: Analyzer, text: str) -> str:
-    """The terms of a text; the passages that answer are often the same."""
+    """Return the terms of a text; the passages that answer are often the same."""
     return analyzer.joined(text)
 
 
 def _shares(
     weights: Mapping[Clause, float], texts: Sequence[str], stand_ins: Mapping[Clause, Sequence[str]] | None = None
 ) -> Scores:
-    """The share of the clauses, by weight, that each text holds; 0 of none. What stands in for one counts `VARIANT`."""
+    """Return the share of the clauses that each text holds, by weight; what stands in for one counts `VARIANT`."""
     total = sum(weights.values())
     if not total:
         return np.zeros(len(texts))
@@ -216,5 +198,5 @@ def _shares(
 
 
 def _held(clause: Clause) -> str:
-    """A clause as it stands in the terms of a text."""
+    """Return a clause as it stands in the terms of a text."""
     return f" {' '.join(clause)} "

@@ -1,4 +1,4 @@
-"""Stages that keep a page from saying the same thing several times.
+"""Steps that keep a page from saying the same thing several times.
 
 They look at the whole pool of candidates, in its order, and the page is cut afterwards: a page is never short because
 of them while there are candidates left.
@@ -9,35 +9,38 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.pipeline import Stage
+from rifflux.retrieve.pipeline import Step
+from rifflux.retrieve.table import OTHERS, RANK, SCORE, Candidates, declare
 from rifflux.store import Store
-from rifflux.types import Hit, Query, Scores, Vectors, Why
+from rifflux.types import Hit, Query, Scores, Vectors
 
 __all__ = ["CHUNK", "DOCUMENT", "Diversity", "Mmr", "NearDuplicates", "one_per_document", "resemblance"]
 
 #: What a page may be grouped by: every chunk for itself, or the best chunk of each document.
 CHUNK, DOCUMENT = "chunk", "document"
+declare("mmr/relevance", "share of the score", "the score from the least to the greatest, times lambda")
+declare("mmr/redundancy", "share of the score", "the likeness to a better candidate, times 1 - lambda, negative")
 
 _WORD = re.compile(r"\w+")
 _WIDTH = 3
 
 
-def one_per_document(query: Query, hits: Sequence[Hit]) -> list[Hit]:
-    """Keep the best hit of each document; its trail tells how many others it stands for."""
+def one_per_document(query: Query, table: Candidates) -> Candidates:
+    """Keep the best candidate of each document, and count the others."""
     del query
     best: dict[tuple[str, str], int] = {}
-    stands_for = [best.setdefault((hit.collection, hit.document), place) for place, hit in enumerate(hits)]
-    return _kept(hits, stands_for, "one per document")
+    stands_for = [best.setdefault((hit.collection, hit.document), place) for place, hit in enumerate(table.passages)]
+    return _kept(table, stands_for, "one per document")
 
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicates:
-    """Collapses hits whose texts are all but equal into the best of them; its trail tells how many others there are.
+    """Collapses hits whose texts are all but equal into the best of them, and counts the others.
 
     Two texts are near-duplicates if their resemblance is at least `threshold`: the share of the runs of three words of
     either that both have (Broder, "On the resemblance and containment of documents", 1997). Counted exactly: a pool
@@ -50,10 +53,10 @@ class NearDuplicates:
         if not 0 < self.threshold <= 1:
             raise InvalidArgument(f"the threshold of near-duplicates is above 0 and at most 1, not {self.threshold}")
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
-        """The best hit of each group of near-duplicates, in their order."""
+    def __call__(self, query: Query, table: Candidates) -> Candidates:
+        """Keep the best candidate of each group of near-duplicates, in their order, and count the others."""
         del query
-        shingles = [_shingles(hit.content) for hit in hits]
+        shingles = [_shingles(hit.content) for hit in table.passages]
         holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
         stands_for = []
         for place, own in enumerate(shingles):
@@ -67,36 +70,30 @@ class NearDuplicates:
             if stands_for[-1] == place:
                 for shingle in own:
                     holders[shingle].append(place)
-        return _kept(hits, stands_for, "collapse")
+        return _kept(table, stands_for, "collapse")
 
 
 def _shingles(text: str) -> set[tuple[str, ...]]:
-    """The runs of three adjacent words of a text, or all of a shorter one; nothing of one without words."""
+    """Return the runs of three adjacent words of a text, or all of a shorter one; nothing of one without words."""
     words = _WORD.findall(text.casefold())
     runs = range(max(1, len(words) - _WIDTH + 1))
     return {tuple(words[start : start + _WIDTH]) for start in runs} if words else set()
 
 
 def resemblance(one: str, other: str) -> float:
-    """The share of the runs of three words of either text that both have; zero where one of them has no words."""
+    """Return the share of the runs of three words of either text that both have; zero if one has no words."""
     first, second = _shingles(one), _shingles(other)
     return len(first & second) / len(first | second) if first and second else 0.0
 
 
-def _kept(hits: Sequence[Hit], stands_for: Sequence[int], stage: str) -> list[Hit]:
-    """The hits that stand for themselves; those that stand for others too say so."""
+def _kept(table: Candidates, stands_for: Sequence[int], stage: str) -> Candidates:
+    """Return the candidates that stand for themselves; those that stand for others too say for how many."""
     counts = Counter(stands_for)
-    places = list(dict.fromkeys(stands_for))
-    return [
-        _noted(hits[place], Why(stage, rank, hits[place].score, {"others": counts[place] - 1}))
-        if counts[place] > 1
-        else hits[place]
-        for rank, place in enumerate(places, 1)
-    ]
-
-
-def _noted(hit: Hit, why: Why) -> Hit:
-    return replace(hit, why=(*hit.why, why))
+    table = table.take(list(counts))
+    others = np.array(list(counts.values()), np.float64) - 1
+    others[others == 0] = np.nan
+    ranks, scores = (np.where(np.isnan(others), np.nan, values) for values in (table.ranks(), table[SCORE]))
+    return table.with_stage(stage, {RANK: ranks, "score": scores, OTHERS: others})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,39 +115,31 @@ class Mmr:
         if not 0 <= self.lambda_ <= 1:
             raise InvalidArgument(f"lambda is from 0 to 1, not {self.lambda_}")
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
-        """The hits in their new order; the first stays first."""
+    def __call__(self, query: Query, table: Candidates) -> Candidates:
+        """Return the candidates in their new order; the first stays first."""
         del query
-        head, tail = hits[: self.pool], hits[self.pool :]
-        if not head:
-            return []
-        relevance = self.lambda_ * _scaled(np.array([hit.score for hit in head]))
-        similarity = (1 - self.lambda_) * self._similarities(head)
-        taken, penalties = _greedy(relevance, similarity)
-        moved = [
-            head[place].moved(
-                "mmr",
-                float(relevance[place] - penalty),
-                rank=rank,
-                relevance=float(relevance[place]),
-                redundancy=0.0 - penalty,
-            )
-            for rank, (place, penalty) in enumerate(zip(taken, penalties, strict=True), 1)
-        ]
+        if not len(table):
+            return table
+        head = table.head(self.pool)
+        relevance = self.lambda_ * _scaled(head[SCORE])
+        taken, penalties = _greedy(relevance, (1 - self.lambda_) * self._similarities(head))
+        scores, ranks = relevance[taken] - penalties, head.ranks()
+        table = table.take([*taken, *range(len(head), len(table))])
+        parts = {RANK: ranks, "score": scores, "relevance": relevance[taken], "redundancy": 0.0 - penalties}
         # The rest is on another scale: it goes below.
-        floor = moved[-1].score
-        return [*moved, *(replace(hit, score=floor) for hit in tail)]
+        below = np.full(len(table) - len(head), scores[-1])
+        return table.with_stage("mmr", parts).with_column(SCORE, np.concatenate([scores, below]))
 
-    def _similarities(self, hits: Sequence[Hit]) -> Scores:
-        """How alike each two hits are, in [0, 1]: (hits, hits)."""
-        ids = [int(hit.chunk_id, 16) for hit in hits]
-        known = self.store.semantic.vectors_of(np.array(ids, np.int64))
-        vectors = np.stack([known[id] for id in ids]) if len(known) == len(ids) else _bags(hits)
+    def _similarities(self, table: Candidates) -> Scores:
+        """Return how alike each two candidates are, in [0, 1]: (candidates, candidates)."""
+        known = self.store.semantic.vectors_of(table.ids)
+        ids = table.ids.tolist()
+        vectors = np.stack([known[id] for id in ids]) if len(known) == len(ids) else _bags(table.passages)
         return np.asarray(np.clip(vectors @ vectors.T, 0.0, 1.0), np.float64)
 
 
-def _greedy(relevance: Scores, similarity: Scores) -> tuple[list[int], list[float]]:
-    """The places in the order of their marginal relevance, and how alike each is to one before it."""
+def _greedy(relevance: Scores, similarity: Scores) -> tuple[list[int], Scores]:
+    """Return the places in the order of their marginal relevance, and how alike each is to one before it."""
     penalties = np.zeros(len(relevance))
     left = np.ones(len(relevance), bool)
     taken, paid = [], []
@@ -160,17 +149,17 @@ def _greedy(relevance: Scores, similarity: Scores) -> tuple[list[int], list[floa
         paid.append(float(penalties[best]))
         left[best] = False
         penalties = np.maximum(penalties, similarity[best])
-    return taken, paid
+    return taken, np.array(paid)
 
 
 def _scaled(scores: Scores) -> Scores:
-    """Scores from 0 for the least to 1 for the best; all 1 where they are equal."""
+    """Return scores from 0 for the least to 1 for the best; all 1 where they are equal."""
     spread = scores.max() - scores.min()
     return np.asarray((scores - scores.min()) / spread if spread else np.ones(len(scores)))
 
 
 def _bags(hits: Sequence[Hit]) -> Vectors:
-    """Which words each text holds, as unit vectors: (hits, words)."""
+    """Return the words that each text holds as unit vectors: (hits, words)."""
     texts = [set(_WORD.findall(f"{hit.title} {hit.content}".casefold())) for hit in hits]
     places: Mapping[str, int] = {word: place for place, word in enumerate(sorted(set().union(*texts)))}
     bags = np.zeros((len(texts), max(1, len(places))), np.float32)
@@ -201,20 +190,20 @@ class Diversity:
             raise InvalidArgument(f"diversify is True, False or a number from 0 to 1, not {self.diversify!r}")
 
     def but(self, *, group: str | None, diversify: float | None, collapse: bool | None) -> Diversity:
-        """The same with what is given in its place."""
+        """Return the same with the given values in place."""
         return Diversity(
             self.group if group is None else group,
             self.diversify if diversify is None else diversify,
             self.collapse if collapse is None else collapse,
         )
 
-    def stages(self, store: Store) -> list[tuple[str, Stage]]:
-        """The stages in the order they make sense in: equal texts, then documents, then what is alike."""
-        stages: list[tuple[str, Stage]] = []
+    def steps(self, store: Store) -> list[tuple[str, Step]]:
+        """Return the steps in the order they make sense in: equal texts, then documents, then what is alike."""
+        steps: list[tuple[str, Step]] = []
         if self.collapse:
-            stages.append(("collapse", NearDuplicates()))
+            steps.append(("collapse", NearDuplicates()))
         if self.group == DOCUMENT:
-            stages.append(("one per document", one_per_document))
+            steps.append(("one per document", one_per_document))
         if self.diversify:
-            stages.append(("mmr", Mmr(store, 1 - self.diversify)))
-        return stages
+            steps.append(("mmr", Mmr(store, 1 - self.diversify)))
+        return steps

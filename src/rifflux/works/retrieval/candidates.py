@@ -9,14 +9,16 @@ from functools import reduce
 
 import numpy as np
 
-from rifflux.retrieve.channels import LEXICAL
-from rifflux.retrieve.coverage import StoreEvidence, idf
+from rifflux.retrieve.channels import LEXICAL, SEMANTIC
+from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.understand import parted
 from rifflux.retrieve.steps.calibrate import quality
+from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, joined
 from rifflux.session.searching import Asking
 from rifflux.store import Store
+from rifflux.text.rarity import idf
 from rifflux.types import Filter, Hit, Ids, Query, Ranking, Trace, Understanding
 from rifflux.works.retrieval.about import Meant, meant_in
 from rifflux.works.retrieval.cited import allowed
@@ -121,13 +123,13 @@ class Finding:
         plans = {side: self._plan(f"{side} {question.limits}", filter) for side in question.asked.sides}
         results = {side: plan(POOL) for side, plan in plans.items()}
         lists = {side: self._settled(plans[side].query, hits, weights) for side, hits in results.items()}
-        fused = ReciprocalRank()({side: _ranking(hits) for side, hits in lists.items()}).head(POOL)
+        fused = ReciprocalRank()(joined({side: _ranking(hits) for side, hits in lists.items()})).head(POOL)
         # Of what both sides find, the trail of the side that ranks it better.
         placed = [(rank, side, hit) for side, found in lists.items() for rank, hit in enumerate(found)]
         hits = {int(hit.chunk_id, 16): (side, hit) for _, side, hit in sorted(placed, key=lambda each: -each[0])}
         merged = [
             hits[id][1].moved(SIDES, score, side=hits[id][0])
-            for id, score in zip(fused.ids.tolist(), fused.scores.tolist(), strict=True)
+            for id, score in zip(fused.ids.tolist(), fused[SCORE].tolist(), strict=True)
         ]
         trace = reduce(_both, (found.trace for found in results.values()))
         questions = {side: plan.query for side, plan in plans.items()}
@@ -153,7 +155,14 @@ class Finding:
 
         What is named is what was asked for, whether or not its text says its name.
         """
-        ratings = {side: self.asking.rated(question, hits) for side, question in found.questions.items()}
+        told = [hit.because(SEMANTIC) for hit in hits]
+        cosines = [np.nan if why is None or why.score is None else why.score for why in told]
+        table = Candidates.of_hits(hits).with_column(f"{SEMANTIC}/score", np.array(cosines, np.float64))
+        relevances = {side: self.asking.rated(question, table)[RELEVANCE] for side, question in found.questions.items()}
+        ratings = {
+            side: [hit.rated(value, quality(value)) for hit, value in zip(hits, values.tolist(), strict=True)]
+            for side, values in relevances.items()
+        }
         rated = []
         for number, hit in enumerate(hits):
             why = hit.because(SIDES)
@@ -168,9 +177,9 @@ class Finding:
     def _plan(self, text: str, filter: Filter) -> Plan:
         """A search for `POOL` candidates, whose scores by words are the tables'."""
         plan = self.asking.plan(text, top_k=POOL, filter=filter)
-        sources = plan.pipeline.sources
-        exactly = Exactly(sources[LEXICAL], self.asking.store, self.asking.profile.weights)
-        pipeline = replace(plan.pipeline, sources={**sources, LEXICAL: exactly})
+        channels = plan.pipeline.channels
+        exactly = Exactly(channels[LEXICAL], self.asking.store, self.asking.profile.weights)
+        pipeline = replace(plan.pipeline, channels={**channels, LEXICAL: exactly})
         # As deep as suffices, also where reading deeper costs nothing: how deep decides among the last candidates.
         deep = min(plan.query.sufficient(plan.query.limit), DEEP)
         return replace(plan, pipeline=pipeline, query=replace(plan.query, limit=deep))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC, Source
+from rifflux.retrieve.channels import LEXICAL, SEMANTIC, Channel
 from rifflux.store import FieldWeights, Store
 from rifflux.types import Hit, Ids, Query, Ranking, Scores, Why
 from rifflux.works.retrieval.intent import Weights
@@ -30,7 +30,7 @@ _KEPT = ("anchors", "cited")
 class Exactly:
     """Ranks by words with the scores of the tables: `source` names more candidates than are wanted, and may round."""
 
-    source: Source
+    source: Channel
     store: Store
     fields: FieldWeights
 

@@ -27,7 +27,7 @@ ZERO = np.zeros(64, np.float32).tobytes()
 LONG = np.full(64, 3, np.float32).tobytes()
 
 #: What is done to the database behind everybody's back, and what doctor calls it.
-FAULTS = {
+FAULTS: dict[str, Any] = {
     "vectors missing": ("delete from vector where chunk % 3 = 0", "have no vector"),
     "vector of another text": ("update vector set hash = hash + 1 where chunk = 3", "older text"),
     "vector of a strange model": ("update vector set model = 77 where chunk = 3", "another model"),
@@ -224,7 +224,7 @@ class TestDamage:
     @pytest.mark.parametrize("table", ["document", "document_text", "vector", "chunk_terms_data", "setting", "model"])
     def test_whichever_page_is_damaged_the_rest_is_saved(self, db: Path, pages: int, table: str) -> None:
         connection = apsw.Connection(str(db))
-        (page,) = connection.execute("select rootpage from sqlite_master where name = ?", (table,)).fetchone()
+        page: Any = connection.execute("select rootpage from sqlite_master where name = ?", (table,)).get
         connection.close()
         self.overwrite(db, page)
         repaired = rifflux.repair(db)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rifflux.errors import InvalidArgument
 from rifflux.models.cross_encoder import CrossEncoder, load_cross_encoder
 from rifflux.retrieve.steps.rerank.resources import Resources
 from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
-from rifflux.types import Hit, Query
+from rifflux.retrieve.table import Candidates
+from rifflux.types import Query
 
 __all__ = ["CrossEncoded", "reranker"]
 
@@ -24,14 +24,14 @@ class CrossEncoded:
     model: CrossEncoder
     name: str = "cross-encoder"
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
-        """Score the hits."""
-        passages = [f"{hit.title}\n{hit.content}".strip() for hit in hits]
+    def __call__(self, query: Query, table: Candidates) -> Scored:
+        """Score the candidates."""
+        passages = [f"{hit.title}\n{hit.content}".strip() for hit in table.passages]
         return Scored(self.model(query.semantic_text or query.text, passages, query.deadline))
 
 
 def reranker(resources: Resources) -> Rerank:
-    """The stage with the model of the settings."""
+    """Return the step with the model of the settings."""
     choice = resources.settings.cross_encoder
     if not choice:
         raise InvalidArgument(

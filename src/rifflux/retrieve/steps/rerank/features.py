@@ -4,67 +4,47 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.steps.rerank.feedback import near_the_best, trust, words_of_the_best
 from rifflux.retrieve.steps.rerank.resources import Resources
 from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
+from rifflux.retrieve.table import SCORE, Candidates
+from rifflux.retrieve.weigh import Weights, weighed
 from rifflux.text.analyzer import fold, tokens
 from rifflux.text.dates import timestamp
-from rifflux.types import Hit, Query, Scores
+from rifflux.types import Query, Scores
 
-__all__ = ["COMPONENTS", "Features", "Weights", "reranker"]
+__all__ = ["COMPONENTS", "WEIGHTS", "FeatureInput", "Features", "reranker"]
 
 _DAY = 86_400.0
 #: How many of the best candidates tell what an answer looks like, and by how many words.
 BEST, WORDS = 5, 20
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """How much each component counts; only the proportions matter.
-
-    The defaults are those that `bench/fit_features.py` finds on top of the default fusion, give or take .05: that much
-    its choice moves with every small change of the candidates. `identifier` is not fitted: where the fusion's anchors
-    work, they leave it nothing to do.
-    """
-
-    fused: float = 1.0
-    semantic: float = 0.15
-    coverage: float = 0.6
-    phrase: float = 0.5
-    title: float = 0.2
-    identifier: float = 0.3
-    centroid: float = 0.15
-    expansion: float = 0.25
-    lexical: float = 0.0
-    freshness: float = 0.0
-
-    def __post_init__(self) -> None:
-        values = self.shares(1.0).values()
-        if any(not math.isfinite(value) or value < 0 for value in values) or not any(values):
-            raise InvalidArgument("feature weights must be finite and not negative, and some above zero")
-
-    @classmethod
-    def of(cls, weights: Mapping[str, float]) -> Weights:
-        """The defaults with some others in their place. Raises `InvalidArgument` for a component that is none."""
-        if unknown := sorted(weights.keys() - {each.name for each in fields(cls)}):
-            allowed = ", ".join(each.name for each in fields(cls))
-            raise InvalidArgument(f"no component {unknown[0]!r} to weigh; choose from {allowed}")
-        return cls(**weights)
-
-    def shares(self, total: float | None = None) -> dict[str, float]:
-        """The weights divided by `total`, or by their sum."""
-        weights = {each.name: float(getattr(self, each.name)) for each in fields(self)}
-        total = total or sum(weights.values())
-        return {name: weight / total for name, weight in weights.items()}
+#: How much each component counts. These are the weights that `bench/fit_features.py` finds on top of the default
+#: fusion, give or take .05: so much its choice moves with every small change of the candidates. `identifier` is not
+#: fitted: where anchors work, they leave it nothing to do.
+WEIGHTS = Weights(
+    {
+        "fused": 1.0,
+        "semantic": 0.15,
+        "coverage": 0.6,
+        "phrase": 0.5,
+        "title": 0.2,
+        "identifier": 0.3,
+        "centroid": 0.15,
+        "expansion": 0.25,
+        "lexical": 0.0,
+        "freshness": 0.0,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -82,38 +62,35 @@ class Features:
     `expansion`   how much it holds of what the best of the other candidates say besides the question, scaled likewise
     `freshness`   halved with every `half_life_days` since the hit was made or changed
 
-    Components without a weight are not computed. What each adds to the score is in the hit's trail. `now` (seconds
+    Components without a weight are not computed. Each one's addend is a column. `now` (seconds
     since 1970) is the clock, for tests.
     """
 
     resources: Resources
-    weights: Weights = Weights()
+    weights: Weights = WEIGHTS
     half_life_days: float = 90.0
     now: Callable[[], float] = time.time
     name: str = "features"
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
-        """Score the hits; the details are the addends of each score."""
-        candidates = Candidates(query, hits, self.resources, self.now(), self.half_life_days)
+    def __call__(self, query: Query, table: Candidates) -> Scored:
+        """Score the candidates; the parts are the addends of each score."""
+        asked = FeatureInput(query, table, self.resources, self.now(), self.half_life_days)
         shares = {name: share for name, share in self.weights.shares().items() if share}
-        parts = {name: share * COMPONENTS[name](candidates) for name, share in shares.items()}
-        scores = np.sum(list(parts.values()), axis=0)
-        details = [{name: float(part[place]) for name, part in parts.items()} for place in range(len(hits))]
-        return Scored(scores, details)
+        return Scored(*weighed({name: COMPONENTS[name](asked) for name in shares}, shares))
 
 
 @dataclass(frozen=True)
-class Candidates:
-    """The question and the hits, their terms worked out once for all components."""
+class FeatureInput:
+    """The question and its candidates, their terms worked out once for all components."""
 
     query: Query
-    hits: Sequence[Hit]
+    table: Candidates
     resources: Resources
     now: float = 0.0
     half_life_days: float = 90.0
 
     @cached_property
-    def asked(self) -> list[str]:
+    def terms(self) -> list[str]:
         """The question's terms in order; what it excludes is not among them."""
         return self.resources.analyzer.terms(self.text)
 
@@ -125,18 +102,18 @@ class Candidates:
     @cached_property
     def idf(self) -> Mapping[str, float]:
         """The rarity of each of the question's terms."""
-        return self.resources.idf(self.asked)
+        return self.resources.idf(self.terms)
 
     @cached_property
     def titles(self) -> list[list[list[str]]]:
         """For each hit the terms of its title and of its breadcrumb."""
         terms = self.resources.analyzer.terms
-        return [[terms(hit.title), terms(hit.heading_path)] for hit in self.hits]
+        return [[terms(hit.title), terms(hit.heading_path)] for hit in self.table.passages]
 
     @cached_property
     def fields(self) -> list[list[list[str]]]:
         """For each hit the terms of its title, breadcrumb and text."""
-        bodies = (self.resources.analyzer.terms(hit.content) for hit in self.hits)
+        bodies = (self.resources.analyzer.terms(hit.content) for hit in self.table.passages)
         return [[*titles, body] for titles, body in zip(self.titles, bodies, strict=True)]
 
     @cached_property
@@ -147,29 +124,23 @@ class Candidates:
     @cached_property
     def trust(self) -> Scores:
         """How much each of the first few hits is taken to be an answer."""
-        return trust(np.array([hit.score for hit in self.hits], np.float64), BEST)
-
-    def channel(self, name: str) -> Scores:
-        """Each hit's score in a channel; not a number where the channel did not rank it."""
-        trails = (hit.because(name) for hit in self.hits)
-        scores = [math.nan if trail is None or trail.score is None else trail.score for trail in trails]
-        return np.array(scores, np.float64)
+        return trust(self.table[SCORE], BEST)
 
 
-def fused(candidates: Candidates) -> Scores:
-    """The score so far, from the least (0) to the greatest (1) of the candidates."""
-    return spread(np.array([hit.score for hit in candidates.hits], np.float64))
+def fused(asked: FeatureInput) -> Scores:
+    """Return the score so far, from the least (0) to the greatest (1) of the candidates."""
+    return spread(asked.table[SCORE])
 
 
-def lexical(candidates: Candidates) -> Scores:
-    """BM25 as a share of the greatest; zero for a hit found by meaning alone."""
-    scores = np.nan_to_num(candidates.channel(LEXICAL))
+def lexical(asked: FeatureInput) -> Scores:
+    """Return BM25 as a share of the greatest; zero for a hit found by meaning alone."""
+    scores = np.nan_to_num(asked.table[f"{LEXICAL}/score"])
     return scores / (scores.max(initial=0.0) or 1.0)
 
 
-def semantic(candidates: Candidates) -> Scores:
-    """The cosine, from the least (0) to the greatest (1) of the candidates."""
-    cosines = candidates.channel(SEMANTIC)
+def semantic(asked: FeatureInput) -> Scores:
+    """Return the cosine, from the least (0) to the greatest (1) of the candidates."""
+    cosines = asked.table[f"{SEMANTIC}/score"]
     missing = np.isnan(cosines)
     if missing.all():
         return np.zeros(len(cosines))
@@ -177,60 +148,60 @@ def semantic(candidates: Candidates) -> Scores:
     return spread(np.where(missing, np.nanmin(cosines), cosines))
 
 
-def coverage(candidates: Candidates) -> Scores:
-    """The share of the question's terms, weighted by idf, that each hit holds."""
-    idf = candidates.idf
-    held = [sum(value for term, value in idf.items() if term in terms) for terms in candidates.held]
+def coverage(asked: FeatureInput) -> Scores:
+    """Return the share of the question's terms, weighted by idf, that each hit holds."""
+    idf = asked.idf
+    held = [sum(value for term, value in idf.items() if term in terms) for terms in asked.held]
     return np.array(held) / (sum(idf.values()) or 1.0)
 
 
-def phrase(candidates: Candidates) -> Scores:
-    """The share of the question's pairs of neighbours, weighted by the idf of both, that are neighbours in a hit."""
-    idf = candidates.idf
-    weights = {(one, two): idf[one] + idf[two] for one, two in pairwise(candidates.asked)}
-    held = [{pair for field in fields for pair in pairwise(field)} for fields in candidates.fields]
+def phrase(asked: FeatureInput) -> Scores:
+    """Return the share of the question's pairs of neighbors, by the idf of both, that are neighbors in a hit."""
+    idf = asked.idf
+    weights = {(one, two): idf[one] + idf[two] for one, two in pairwise(asked.terms)}
+    held = [{pair for field in fields for pair in pairwise(field)} for fields in asked.fields]
     found = [sum(weight for pair, weight in weights.items() if pair in pairs) for pairs in held]
     return np.array(found) / (sum(weights.values()) or 1.0)
 
 
-def title(candidates: Candidates) -> Scores:
-    """The share of the terms of the title and headings that are in the question; zero without any."""
-    asked = set(candidates.asked)
-    named = [set().union(*titles) for titles in candidates.titles]
-    return np.array([len(terms & asked) / (len(terms) or 1) for terms in named])
+def title(asked: FeatureInput) -> Scores:
+    """Return the share of the terms of the title and headings that are in the question; zero without any."""
+    wanted = set(asked.terms)
+    named = [set().union(*titles) for titles in asked.titles]
+    return np.array([len(terms & wanted) / (len(terms) or 1) for terms in named])
 
 
-def identifier(candidates: Candidates) -> Scores:
-    """The share of the question's codes that each hit holds on token boundaries: `D4` is not in `D40`."""
-    codes = {fold(token) for token in tokens(candidates.text) if is_code(token)}
-    return np.array([len(codes & terms) / (len(codes) or 1) for terms in candidates.held])
+def identifier(asked: FeatureInput) -> Scores:
+    """Return the share of the question's codes that each hit holds on token boundaries: `D4` is not in `D40`."""
+    codes = {fold(token) for token in tokens(asked.text) if is_code(token)}
+    return np.array([len(codes & terms) / (len(codes) or 1) for terms in asked.held])
 
 
-def centroid(candidates: Candidates) -> Scores:
-    """The mean cosine with the best of the other hits, from the least (0) to the greatest (1) of the candidates."""
-    ids = [int(hit.chunk_id, 16) for hit in candidates.hits]
-    known = candidates.resources.vectors(np.array(ids, np.int64))
+def centroid(asked: FeatureInput) -> Scores:
+    """Return the mean cosine with the best of the others, from the least (0) to the greatest (1) candidate."""
+    ids = asked.table.ids.tolist()
+    known = asked.resources.vectors(asked.table.ids)
     if not known:
         return np.zeros(len(ids))
     missing = np.zeros_like(next(iter(known.values())))
-    return spread(near_the_best(np.stack([known.get(id, missing) for id in ids]), candidates.trust))
+    return spread(near_the_best(np.stack([known.get(id, missing) for id in ids]), asked.trust))
 
 
-def expansion(candidates: Candidates) -> Scores:
-    """What a hit holds of the words of the best of the others, from the least (0) to the greatest (1)."""
-    texts = [[term for field in fields for term in field] for fields in candidates.fields]
-    return spread(words_of_the_best(texts, candidates.trust, frozenset(candidates.asked), WORDS))
+def expansion(asked: FeatureInput) -> Scores:
+    """Return the share of the words of the best others that a hit holds, from the least (0) to the greatest (1)."""
+    texts = [[term for field in fields for term in field] for fields in asked.fields]
+    return spread(words_of_the_best(texts, asked.trust, frozenset(asked.terms), WORDS))
 
 
-def freshness(candidates: Candidates) -> Scores:
-    """Halved with every half-life of age; zero without a date, one for dates to come."""
-    times = [timestamp(hit.updated_at) or timestamp(hit.created_at) for hit in candidates.hits]
-    ages = [math.inf if moment is None else max(0.0, candidates.now - moment) / _DAY for moment in times]
-    return np.asarray(np.exp2(-np.array(ages) / candidates.half_life_days))
+def freshness(asked: FeatureInput) -> Scores:
+    """Return 1, halved with every half-life of age; zero without a date, one for dates to come."""
+    times = [timestamp(hit.updated_at) or timestamp(hit.created_at) for hit in asked.table.passages]
+    ages = [math.inf if moment is None else max(0.0, asked.now - moment) / _DAY for moment in times]
+    return np.asarray(np.exp2(-np.array(ages) / asked.half_life_days))
 
 
 #: What each component is computed by; the names are those of the weights.
-COMPONENTS: Mapping[str, Callable[[Candidates], Scores]] = {
+COMPONENTS: Mapping[str, Callable[[FeatureInput], Scores]] = {
     "fused": fused,
     "semantic": semantic,
     "coverage": coverage,
@@ -245,7 +216,7 @@ COMPONENTS: Mapping[str, Callable[[Candidates], Scores]] = {
 
 
 def spread(values: Scores) -> Scores:
-    """Values moved and scaled to reach from 0 to 1; all zero where they are equal."""
+    """Return values moved and scaled to reach from 0 to 1; all zero where they are equal."""
     least, greatest = values.min(initial=math.inf), values.max(initial=-math.inf)
     if not greatest > least:
         return np.zeros(len(values))
@@ -253,10 +224,10 @@ def spread(values: Scores) -> Scores:
 
 
 def is_code(token: str) -> bool:
-    """Whether a token is a name of something rather than a word: it holds a digit, a dot or the like."""
+    """Return True if a token is a name rather than a word: it holds a digit, a dot or the like."""
     return len(token) > 1 and any(char.isdigit() or char in "._/:" for char in token)
 
 
 def reranker(resources: Resources) -> Rerank:
-    """The stage with the weights of the profile."""
-    return Rerank(Features(resources, Weights.of(resources.features)))
+    """Return the step with the weights of the profile."""
+    return Rerank(Features(resources, WEIGHTS.but(**resources.features)))

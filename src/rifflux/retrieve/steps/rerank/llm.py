@@ -15,6 +15,7 @@ from rifflux.models.chat import ChatModel
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.steps.rerank.resources import Resources
 from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
+from rifflux.retrieve.table import Candidates
 from rifflux.types import Hit, Query
 
 __all__ = ["Llm", "parse_order", "reranker"]
@@ -47,20 +48,20 @@ class Llm:
     boundary: Callable[[], str] = field(default=lambda: secrets.token_hex(8), repr=False, compare=False)
     name: str = "llm"
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
-        """Score the hits; raises `NotApplied` for an answer without an order in it."""
+    def __call__(self, query: Query, table: Candidates) -> Scored:
+        """Score the candidates; raises `NotApplied` for an answer without an order in it."""
         if reason := self.refusal():
             raise NotApplied(f"{self.name} was left out: {reason}")
         fence = self.boundary()
         timeout = None if query.deadline is None else query.deadline - time.perf_counter()
-        system, user = INSTRUCTIONS.format(fence=fence), self._question(query.text, hits, fence)
+        system, user = INSTRUCTIONS.format(fence=fence), self._question(query.text, table.passages, fence)
         answer = self.chat(system, user, timeout=timeout)
-        order = parse_order(answer, len(hits))
+        order = parse_order(answer, len(table))
         if not order:
             raise NotApplied(f"{self.name} was left out: it answered without numbers of passages")
-        order += [place for place in range(len(hits)) if place not in order]
-        scores = np.empty(len(hits))
-        scores[order] = 1.0 / np.arange(1, len(hits) + 1)
+        order += [place for place in range(len(table)) if place not in order]
+        scores = np.empty(len(table))
+        scores[order] = 1.0 / table.ranks()
         return Scored(scores)
 
     def _question(self, text: str, hits: Sequence[Hit], fence: str) -> str:
@@ -90,7 +91,7 @@ def parse_order(answer: str, count: int) -> list[int]:
 
 
 def reranker(resources: Resources) -> Rerank:
-    """The stage with the endpoint of the settings, and 10 seconds to answer."""
+    """Return the step with the endpoint of the settings, and 10 seconds to answer."""
     settings = resources.settings
     if not (settings.llm_url and settings.llm_model):
         raise InvalidArgument(

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.pipeline import NotApplied
-from rifflux.retrieve.steps.rerank.features import Features, Weights, spread
+from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features, spread
 from rifflux.retrieve.steps.rerank.resources import Resources
 from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
 from rifflux.retrieve.steps.rerank.window import Windows
+from rifflux.retrieve.table import Candidates
+from rifflux.retrieve.weigh import Weights
 from rifflux.types import Hit, Query, Scores, Vectors
 
 __all__ = ["MaxSim", "TokenEmbedder", "max_sim", "reranker"]
@@ -51,7 +53,7 @@ class MaxSim:
 
     resources: Resources
     weight: float = 0.05
-    weights: Weights = field(default_factory=Weights)
+    weights: Weights = WEIGHTS
     window: int = 6
     title_words: int = 3
     remembered: int = 1024
@@ -64,25 +66,22 @@ class MaxSim:
         if self.window < 1 or self.title_words < 0 or self.remembered < 0:
             raise InvalidArgument("maxsim reads windows of 1 or more words, and numbers below zero mean nothing to it")
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
-        """Score the hits; the details are the addends of each score."""
-        plain = Features(self.resources, self.weights)(query, hits)
-        near = self.weight * spread(self.likeness(query, hits))
+    def __call__(self, query: Query, table: Candidates) -> Scored:
+        """Score the candidates; the parts are the addends of each score."""
+        plain = Features(self.resources, self.weights)(query, table)
+        near = self.weight * spread(self.likeness(query, table))
         rest = 1 - self.weight
-        details = [
-            {name: rest * part for name, part in parts.items()} | {"maxsim": share}
-            for parts, share in zip(plain.details, near.tolist(), strict=True)
-        ]
-        return Scored(rest * plain.scores + near, details)
+        parts = {name: rest * part for name, part in plain.parts.items()} | {"maxsim": near}
+        return Scored(rest * plain.scores + near, parts)
 
-    def likeness(self, query: Query, hits: Sequence[Hit]) -> Scores:
-        """The mean cosine of the question's tokens with the likest in each hit."""
+    def likeness(self, query: Query, table: Candidates) -> Scores:
+        """Return the mean cosine of the question's tokens with the likest in each candidate."""
         embedder = self.resources.embedder()
         if not isinstance(embedder, TokenEmbedder):
             raise NotApplied(f"{self.name} was left out: the embedder gives vectors of texts only, not of their tokens")
         text = query.semantic_text or query.text
         idf = self.resources.idf(self.resources.analyzer.terms(text))
-        asked, *passages = self._vectors(embedder, [text, *self._texts(hits, idf)])
+        asked, *passages = self._vectors(embedder, [text, *self._texts(table.passages, idf)])
         return max_sim(asked, self._token_weights(embedder, text, idf, len(asked)), passages)
 
     def _texts(self, hits: Sequence[Hit], idf: Mapping[str, float]) -> list[str]:
@@ -156,5 +155,5 @@ class _Memory:
 
 
 def reranker(resources: Resources) -> Rerank:
-    """The stage with the weights of the profile."""
-    return Rerank(MaxSim(resources, weights=Weights.of(resources.features)))
+    """Return the step with the weights of the profile."""
+    return Rerank(MaxSim(resources, weights=WEIGHTS.but(**resources.features)))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from rifflux.models.base import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.text.analyzer import Analyzer
+from rifflux.text.rarity import idf
 from rifflux.types import Ids, Vectors
 
 __all__ = ["RerankSettings", "Resources"]
@@ -46,9 +45,7 @@ class Resources:
     features: Mapping[str, float] = field(default_factory=dict)
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
-        """The inverse document frequency of terms, as BM25 has it: above zero, highest for what no chunk holds."""
+        """Return the idf of each term: above zero, highest for what no chunk holds."""
         distinct = list(dict.fromkeys(terms))
-        known, total = self.frequencies(distinct), self.chunks()
-        found = np.array([known.get(term, 0) for term in distinct], np.float64)
-        values = np.log1p((np.maximum(total - found, 0) + 0.5) / (found + 0.5))
-        return dict(zip(distinct, values.tolist(), strict=True))
+        known, chunks = self.frequencies(distinct), self.chunks()
+        return {term: idf(max(chunks, known.get(term, 0)), known.get(term, 0)) for term in distinct}

@@ -1,34 +1,40 @@
-"""The reranking stage: the best hits are scored again, by something slower and finer than the sources."""
+"""The reranking step: the best candidates are scored again, by a slower and finer judge than the channels."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import NotApplied
-from rifflux.types import Hit, Query, Scores
+from rifflux.retrieve.table import RANK, SCORE, Candidates, declare
+from rifflux.types import Query, Scores
 
 __all__ = ["Rerank", "Scored", "Scorer"]
 
 
+declare("rerank:*/*", "share of the score", "what a component adds to the reranked score")
+declare("rerank:*/lowered", "of the fused score", "the amount by which candidates below the reranked ones were lowered")
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One score for each hit, higher is better, and optionally what each is made of."""
+    """One score for each candidate, higher is better, and optionally the addends of all by component."""
 
     scores: Scores
-    details: Sequence[Mapping[str, Any]] = ()
+    parts: Mapping[str, Scores] = field(default_factory=dict)
 
 
 class Scorer(Protocol):
-    """Scores hits against a query. Raises `NotApplied` or any `RiffluxError` when it can't.
+    """Scores candidates against a query. Raises `NotApplied` or any `RiffluxError` when it can't.
 
-    `query.deadline` is when the answer is given up: a scorer that works in steps should look at it between them.
+    The passages of the table were read. `query.deadline` is when the answer is given up: a scorer that works in steps
+    should look at it between them.
     """
 
     @property
@@ -36,21 +42,21 @@ class Scorer(Protocol):
         """The name users choose it by."""
         ...
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> Scored:
-        """Score the hits, in their order."""
+    def __call__(self, query: Query, table: Candidates) -> Scored:
+        """Score the candidates, in their order."""
         ...
 
 
 @dataclass(frozen=True)
 class Rerank:
-    """Reorders the first `top` hits by a scorer; the others follow in the order they had.
+    """Reorders the first `top` candidates by a scorer; the others follow in the order they had.
 
-    Hits of equal score keep their order, so the same scores always give the same result. A reranked hit has the
-    scorer's score and tells of it in its trail under `rerank:NAME`. The scores of the other hits are on another scale:
-    where they are not below those of the reranked, all are lowered by one amount, so that scores fall along the list.
+    Candidates of equal score keep their order, so the same scores always give the same result. A reranked one has the
+    scorer's score and its columns under `rerank:NAME`. The scores of the others are on another scale:
+    where they are not below those of the reranked, all are lowered by one amount, so that scores fall along the table.
 
     The scorer has until the nearer of `deadline_ms` from now and the query's own deadline. When it fails or is late,
-    `NotApplied` leaves the hits as they were. A late scorer runs on unobserved; see `Workers` for how many may.
+    `NotApplied` leaves the table as it was. A late scorer runs on unobserved; see `Workers` for how many may.
     """
 
     scorer: Scorer
@@ -66,24 +72,29 @@ class Rerank:
 
     @property
     def name(self) -> str:
-        """The stage's name in the trail of a hit."""
+        """The stage that its columns belong to."""
         return f"rerank:{self.scorer.name}"
 
-    def __call__(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
-        """The hits, the best of them in the scorer's order."""
-        head, tail = hits[: self.top], hits[self.top :]
-        if not head:
-            return []
+    def __call__(self, query: Query, table: Candidates) -> Candidates:
+        """Return the candidates, the best of them in the scorer's order."""
+        if not len(table):
+            return table
+        head = table.head(self.top)
         scored = self._scored(query, head)
-        details = scored.details or [{}] * len(head)
-        order = np.argsort(-scored.scores, kind="stable").tolist()
-        moved = [
-            head[old].moved(self.name, float(scored.scores[old]), rank=rank, **details[old])
-            for rank, old in enumerate(order, 1)
-        ]
-        return moved + self._below(moved[-1].score, tail)
+        order = np.argsort(-scored.scores, kind="stable")
+        scores = scored.scores[order]
+        parts = {RANK: head.ranks(), "score": scores, **{name: part[order] for name, part in scored.parts.items()}}
+        below = table[SCORE][len(head) :]
+        table = table.take([*order.tolist(), *range(len(head), len(table))])
+        excess = below[0] - scores[-1] if len(below) else 0.0
+        if excess > 0:
+            # The minimum mends what rounding may add.
+            below = np.minimum(below - excess, scores[-1])
+            parts["score"] = np.concatenate([scores, below])
+            parts["lowered"] = np.concatenate([np.full(len(head), np.nan), np.full(len(below), excess)])
+        return table.with_stage(self.name, parts).with_column(SCORE, np.concatenate([scores, below]))
 
-    def _scored(self, query: Query, head: Sequence[Hit]) -> Scored:
+    def _scored(self, query: Query, head: Candidates) -> Scored:
         deadline = self._deadline(query)
         query, name = replace(query, deadline=deadline), self.scorer.name
         try:
@@ -101,11 +112,3 @@ class Rerank:
     def _deadline(self, query: Query) -> float | None:
         own = None if self.deadline_ms is None else time.perf_counter() + self.deadline_ms / 1000
         return min((each for each in (own, query.deadline) if each is not None), default=None)
-
-    def _below(self, floor: float, tail: Sequence[Hit]) -> list[Hit]:
-        """The tail with scores of `floor` at most; unchanged if they are already."""
-        excess = tail[0].score - floor if tail else 0.0
-        if excess <= 0:
-            return list(tail)
-        # The minimum mends what rounding may add.
-        return [hit.moved(self.name, min(hit.score - excess, floor), lowered=excess) for hit in tail]

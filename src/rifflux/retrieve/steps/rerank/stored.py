@@ -6,21 +6,22 @@ import json
 from collections.abc import Mapping
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.steps.rerank.features import Weights
+from rifflux.retrieve.steps.rerank.features import WEIGHTS
+from rifflux.retrieve.weigh import Weights
 
 __all__ = ["dump_weights", "load_weights"]
 
 
 def dump_weights(weights: Weights) -> str:
-    """Weights as a JSON object by component, summing to 1."""
+    """Return weights as a JSON object by component, summing to 1."""
     return json.dumps({name: round(share, 6) for name, share in weights.shares().items()}, sort_keys=True)
 
 
 def load_weights(text: str) -> Mapping[str, float]:
-    """The weights that `dump_weights` wrote. Raises `InvalidArgument` for what this version does not know."""
+    """Return the weights that `dump_weights` wrote. Raises `InvalidArgument` for what this version does not know."""
     try:
         weights = {str(name): float(weight) for name, weight in json.loads(text).items()}
-        Weights.of(weights)
+        WEIGHTS.but(**weights)
     except (ValueError, TypeError, AttributeError, InvalidArgument) as error:
         raise InvalidArgument(
             f"the index was tuned to feature weights that cannot be used ({error}): remove them with "

@@ -6,18 +6,17 @@ and rare words would count hardly more than common ones. The formula and its con
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
+from rifflux.text.rarity import okapi_idf
+
 __all__ = ["Bm25", "Statistics", "bm25"]
 
 K1, B = 1.2, 0.75
-#: What FTS5 gives a term that more than half of all chunks hold.
-LEAST_IDF = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +41,10 @@ class Bm25:
     ) -> Bm25:
         """From the number of chunks that hold each phrase, and what each phrase counts."""
         return cls(
-            [worth * _idf(statistics.chunks, each) for each, worth in zip(frequencies, worths, strict=True)],
+            [worth * okapi_idf(statistics.chunks, each) for each, worth in zip(frequencies, worths, strict=True)],
             statistics.terms / max(statistics.chunks, 1) or 1.0,
             weights,
         )
-
-
-def _idf(chunks: int, frequency: int) -> float:
-    if 2 * frequency >= chunks:
-        return LEAST_IDF
-    return math.log((chunks - frequency + 0.5) / (frequency + 0.5))
 
 
 def bm25(row: apsw.FTS5ExtensionApi, /, *given: Any) -> float:

@@ -8,7 +8,6 @@ they weigh, and the terms that a prefix stands for one by one.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,14 +19,13 @@ from rifflux.store.lexical import VARIANT
 from rifflux.store.sqlite.lexical.word_index_schema import FACET, ROW, TERMS, TIME, encoded, own
 from rifflux.store.sqlite.terms import MOST_CLAUSES, Terms
 from rifflux.text.dates import parse_time, whole_day_end
+from rifflux.text.rarity import idf, okapi_idf
 from rifflux.types import Clause, Filter, Query
 
 __all__ = ["MOST_EXPANSIONS", "NotHere", "Parser"]
 
 #: Terms that a prefix may stand for.
 MOST_EXPANSIONS = 256
-#: What FTS5 gives a term that more than half of all chunks hold.
-LEAST_IDF = 1e-6
 # What FTS5's tokenizer takes for a space, besides spaces.
 _SEPARATORS = re.compile("[\x00-\x20'\"\x7f]+")
 _NO_MATCH = tantivy.Query.empty_query()
@@ -106,8 +104,8 @@ class Parser:
         if len(found) > MOST_EXPANSIONS:
             raise NotHere("a prefix of too many words")
         union = tantivy.Query.boolean_query([(SHOULD, self.term(term)) for term, _ in found])
-        idf = self._idf(self.count(union)) if found else 0.0
-        parts = [(SHOULD, boosted(self.term(term), idf / self._own_idf(frequency))) for term, frequency in found]
+        worth = self._idf(self.count(union)) if found else 0.0
+        parts = [(SHOULD, boosted(self.term(term), worth / self._own_idf(frequency))) for term, frequency in found]
         return tantivy.Query.boolean_query(parts)
 
     def frequency(self, term: str) -> int:
@@ -127,13 +125,12 @@ class Parser:
         return int(found.count)
 
     def _idf(self, frequency: int) -> float:
-        """FTS5's."""
-        chunks = self.searcher.num_docs
-        return math.log((chunks - frequency + 0.5) / (frequency + 0.5)) if 2 * frequency < chunks else LEAST_IDF
+        """Return FTS5's idf."""
+        return okapi_idf(self.searcher.num_docs, frequency)
 
     def _own_idf(self, frequency: int) -> float:
-        """Tantivy's, by the entries that hold a term, replaced ones among them."""
-        return math.log(1 + (self.entries - frequency + 0.5) / (frequency + 0.5))
+        """Return Tantivy's idf, by the entries that hold a term, replaced ones among them."""
+        return idf(self.entries, frequency)
 
     # Filters
 
