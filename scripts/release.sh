@@ -8,13 +8,21 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# A name on the path may be a shim without an interpreter behind it; pyenv's own are looked for too.
+found() {
+    for candidate in "python$1" "$(pyenv root 2>/dev/null || echo ~/.pyenv)"/versions/"$1".*/bin/python; do
+        "$candidate" -c 'import sys; print(sys.executable)' 2>/dev/null && return
+    done
+    true
+}
+
 rm -rf "$root/dist"
 "$builder" -m build --outdir "$root/dist" "$root"
 "$builder" -m twine check --strict "$root"/dist/*
 
 tried=0
 for version in 3.11 3.12 3.13; do
-    python=$(command -v "python$version" || true)
+    python=$(found "$version")
     [ -n "$python" ] || { echo "python$version: not here, not tried"; continue; }
     for file in "$root"/dist/*.whl "$root"/dist/*.tar.gz; do
         environment="$work/$version-$(basename "$file")"
