@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -61,9 +60,7 @@ class Cache:
     def __enter__(self) -> Cache:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._closing.close()
         self._open.clear()
 
@@ -145,8 +142,8 @@ def _fill(index: Index, corpus: Path, relative: Path | None, *, embed: bool, pro
         raise InvalidArgument(f"{first.path}: {first.reason}: mend the corpus, its judgements may be about it")
     if embed:
         if relative:
-            with open_index(relative, create=False, model=index.embedder) as old:
-                _carry_vectors(old.store, index.store)
+            with open_index(relative, create=False, model=index.admin.embedder) as old:
+                _carry_vectors(old.admin.store, index.admin.store)
         index.add(embed=True, progress=progress)
 
 
