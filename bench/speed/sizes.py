@@ -23,6 +23,11 @@ import rifflux
 
 __all__ = ["main"]
 
+FIGURES = (
+    *("notes", "text, MB", "chunks", "index, MB", "MB for 1,000 chunks"),
+    *("minutes for 1,000 notes", "of processor time", "memory, MB"),
+)
+
 
 def main() -> None:
     """Print one row for words alone and one for words and vectors."""
@@ -30,10 +35,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", help="embedding model")
     arguments = parser.parse_args()
-    print(
-        "| | notes | text, MB | chunks | index, MB | MB for 1,000 chunks | minutes for 1,000 notes | of processor time | memory, MB |"
-    )
-    print("| --- " + "| ---: " * 8 + "|")
+    print(f"| | {' | '.join(FIGURES)} |")
+    print("| --- " + "| ---: " * len(FIGURES) + "|")
     for label, more in (("words", ["--no-embed"]), ("words and vectors", [])):
         with tempfile.TemporaryDirectory() as folder:
             model = ["--model", arguments.model] if arguments.model else []
