@@ -112,7 +112,7 @@ def assert_like_exact(store: SqliteStore, query: Query, limit: int, recall: floa
         assert (np.diff(found.scores) <= 0).all()
 
 
-def snapshot(store: SqliteStore) -> vector_index.Snapshot | None:
+def snapshot(store: SqliteStore) -> vector_index.VectorSnapshot | None:
     with store.view.reading() as (connection, _):
         return store.database.vectors.at(connection)
 
