@@ -187,7 +187,7 @@ def told(*works: Work, query: str = "sheaf cohomology", **more: Any) -> Any:
     with open_index(":memory:", model="hash", profile="works") as index:
         index.works.add(*works)
         found = index.retrieve(query, **more)
-        assert verify(found.evidence, index.store) == []
+        assert verify(found.evidence, index.admin.store) == []
         assert verify(found.evidence) == []
     return found
 

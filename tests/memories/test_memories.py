@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from rifflux import Index
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.index import open_index
+from rifflux.index import Index, open_index
 from rifflux.memories import Memories, Rules
 from rifflux.memories.memories import Recalled
+from rifflux.memories.profile import MEMORIES
 from rifflux.types import Scope
 
 DAY = 86_400.0
@@ -38,12 +38,11 @@ def index() -> Iterator[Index]:
 
 @pytest.fixture
 def memories(index: Index, clock: Clock) -> Memories:
-    return at(index.memories, clock)
+    return at(index, clock)
 
 
-def at(memories: Memories, clock: Clock) -> Memories:
-    memories._now = clock
-    return memories
+def at(index: Index, clock: Clock, rules: Rules | None = None) -> Memories:
+    return Memories(index.admin.view.part(MEMORIES.name, MEMORIES), rules, clock)
 
 
 def contents(recalled: Recalled) -> list[str]:
@@ -130,12 +129,11 @@ class TestTime:
 
 class TestRecalling:
     def test_confidence_is_judged_before_ranking(self, index: Index, clock: Clock) -> None:
-        lenient = at(index.memories, clock)
-        lenient.rules = Rules(least_confidence=0.0, least_importance=1)
+        lenient = at(index, clock, Rules(least_confidence=0.0, least_importance=1))
         for number in range(50):
             lenient.add(f"tea tea number {number} {'abcdefghij'[number % 10] * 9}", confidence=0.69)
         lenient.add("Ann likes tea", confidence=0.7)
-        assert contents(at(index.memories, clock).search("tea", limit=5)) == ["Ann likes tea"]
+        assert contents(at(index, clock).search("tea", limit=5)) == ["Ann likes tea"]
 
     def test_recalling_counts_as_use(self, memories: Memories, clock: Clock) -> None:
         memories.add("Ann likes tea")

@@ -39,7 +39,7 @@ def test_a_refused_question_is_searched_by_words_alone() -> None:
     guard = Guard(refusal=lambda: "the budget is spent", failed=lambda *why: failed.append(why))
     with open_index(":memory:", model="hash") as index:
         index.add(Document("a", "cache entries"), Document("b", "apples"))
-        results = index.guarded(guard).search("cache entries")
+        results = index.using(guard=guard).search("cache entries")
     assert [hit.document for hit in results] == ["a"]
     assert results.trace.effective_mode == "lexical"
     assert any("the budget is spent" in reason for reason in results.trace.degraded)

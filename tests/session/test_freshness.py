@@ -77,7 +77,7 @@ def test_a_search_looks_again_only_after_a_while_and_never_waits(
     assert freshness(synced).changed_files == 0
     edit(folder)
     assert freshness(synced).changed_files == 0, "it looked again at once"
-    monkeypatch.setattr(synced._sampler, "_due", 0.0)
+    monkeypatch.setattr(synced._view.sampler, "_due", 0.0)
     looked: list[float] = []
     real = module._look
 
@@ -108,10 +108,10 @@ def test_of_many_files_some_are_looked_at_and_the_rest_is_reckoned(
     assert 20 < found.sampled_files <= module.FEW
     assert 30 < found.changed_files < 270
     assert (found.note or "").startswith("about ")
-    assert len(index.store.catalog.some_files(10)[1]) <= 10
+    assert len(index.admin.store.catalog.some_files(10)[1]) <= 10
     assert (
-        index.store.catalog.some_files(1000)[0]
-        == len(index.store.catalog.some_files(1000)[1])
+        index.admin.store.catalog.some_files(1000)[0]
+        == len(index.admin.store.catalog.some_files(1000)[1])
         == index.status().files
         == 303
     )
@@ -128,7 +128,7 @@ def test_how_many_files_others_have_does_not_show_in_the_sample(index: Index, fo
     for number in range(100):
         (many / f"{number}.txt").write_text(f"Egret {number}.")
     bob.add(many, embed=False)
-    total, sampled = ann.store.catalog.some_files(10)
+    total, sampled = ann.admin.store.catalog.some_files(10)
     assert (total, len(sampled)) == (23, 10)
     assert {root for root, _ in sampled} == {str(folder)}
 

@@ -11,6 +11,7 @@ from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.session.visible import Visibility
 from rifflux.store import FieldWeights
+from rifflux.text.analyzer import Analyzer, analyzer
 
 __all__ = ["Profile", "wide_pool"]
 
@@ -60,3 +61,8 @@ class Profile:
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     visible: Visibility = field(default_factory=Visibility)
     command: str = "rifflux index"
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer of the language and the mathematics."""
+        return analyzer(self.language, self.mathematics)

@@ -1,22 +1,21 @@
-"""The asking half of an index: searching, explaining, reading, judging."""
+"""Searching: from a question to a page of hits, and why a document is or is not on it."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, OutOfScope
+from rifflux.errors import ModelError, ModelMismatch
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC, channels
 from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch, reaching
 from rifflux.retrieve.query.classify import classify
-from rifflux.retrieve.query.expand import Synonyms, expand
+from rifflux.retrieve.query.expand import expand
 from rifflux.retrieve.query.understand import understand
 from rifflux.retrieve.steps.anchors import Anchors
-from rifflux.retrieve.steps.calibrate import Calibration, Relevance, at_least, calibration_of
+from rifflux.retrieve.steps.calibrate import Relevance, at_least
 from rifflux.retrieve.table import Candidates
 from rifflux.session.arguments import (
     HYBRID,
@@ -26,18 +25,16 @@ from rifflux.session.arguments import (
     checked_mode,
     checked_search,
 )
-from rifflux.session.freshness import Sampler
-from rifflux.session.profiles import Profile
-from rifflux.store import JUDGEMENT, PART, REVISION, Event, Store
-from rifflux.text.analyzer import Analyzer, analyzer
+from rifflux.session.profile import Profile
+from rifflux.session.reading import Reader
+from rifflux.session.session import IndexView
+from rifflux.store import Store
+from rifflux.text.analyzer import Analyzer
 from rifflux.types import (
     Clause,
-    Document,
     Filter,
-    Hit,
     Query,
     Results,
-    Scope,
     Trace,
     Understanding,
     Vectors,
@@ -46,58 +43,36 @@ from rifflux.types import (
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
-    from rifflux.retrieve.steps.rerank import Rerank, RerankSettings, Resources
+    from rifflux.retrieve.steps.rerank import Rerank
 
-__all__ = ["Asking"]
-
-Value = TypeVar("Value")
-#: Judgements go from 0, irrelevant, to this.
-MOST_GRADE = 10
+__all__ = ["Searcher"]
 
 
-class Asking:
-    """Answers questions from a store, as a profile has it. Safe to share between threads."""
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    """Answers questions from a view of an index. Safe to share between threads."""
 
-    def __init__(
-        self,
-        store: Store,
-        profile: Profile,
-        load: Callable[[], Embedder],
-        rerankers: RerankSettings | None = None,
-        synonyms: Synonyms | None = None,
-    ) -> None:
-        self.store = store
-        self.profile = profile
-        self._load = load
-        self._reranking = rerankers
-        self._synonyms = synonyms
-        self._rerankers: dict[str, Rerank] = {}
-        self._sampler = Sampler(store)
-        self._calibrated: tuple[str, Calibration | None] = ("", None)
+    view: IndexView
 
     @property
-    def scope(self) -> Scope | None:
-        """Whose the index is, None where it is nobody's in particular."""
-        user = self.store.owner.partition(PART)[0]
-        return Scope(user) if user else None
+    def store(self) -> Store:
+        """The part of the store that is searched."""
+        return self.view.store
 
     @property
-    def embedder(self) -> Embedder:
-        """The embedder, loaded when first needed."""
-        return self._load()
+    def profile(self) -> Profile:
+        """The profile that content is searched through."""
+        return self.view.profile
 
     @property
     def analyzer(self) -> Analyzer:
         """The analyzer that made the terms of the index."""
-        return analyzer(self.profile.language, self.profile.mathematics)
+        return self.view.analyzer
 
     @property
-    def outdated(self) -> list[str]:
-        """What is to be told of an index whose terms another revision of the analyzer made."""
-        revision = self.analyzer.revision
-        if revision == 1 or int(self.store.registry.policy(REVISION) or 1) == revision:
-            return []
-        return ["the index was made by another version of the analyzer: run 'rifflux doctor --repair'"]
+    def embedder(self) -> Embedder:
+        """The embedder, loaded when first needed."""
+        return self.view.embedder
 
     def search(
         self,
@@ -135,7 +110,7 @@ class Asking:
             pipeline = replace(plan.pipeline, steps=steps, rate=self._relevance(plan.query))
             return replace(plan, pipeline=pipeline)(top_k)
 
-        results = self._again_if_switched(run)
+        results = self.view.again_if_switched(run)
         if troubles := self.store.troubles():
             trace = results.trace
             results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))
@@ -151,14 +126,7 @@ class Asking:
         """What tells hits how relevant they are, if the profile wants that."""
         if not self.profile.relevance:
             return None
-        return Relevance(self.store, self.analyzer, None if query.vector is None else self._calibration)
-
-    @property
-    def _calibration(self) -> Calibration | None:
-        embedder = self.embedder
-        if embedder.fingerprint != self._calibrated[0]:
-            self._calibrated = embedder.fingerprint, calibration_of(embedder)
-        return self._calibrated[1]
+        return Relevance(self.store, self.analyzer, None if query.vector is None else self.view.calibration)
 
     def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
         """A hybrid search ready to run, with its steps apart: for measuring and tuning them.
@@ -196,7 +164,7 @@ class Asking:
             )
             asked = reaching(asked, fuse, pool)
         asked, names, degraded, notes = self._channels(asked, mode, clock)
-        degraded += self.outdated
+        degraded += self.view.outdated
         available = channels(self.store, self.profile.weights)
         pipeline = Pipeline(
             {name: available[name] for name in names},
@@ -208,7 +176,7 @@ class Asking:
             Anchors(self.store, self.analyzer) if self.profile.anchors and fuse and fuse.anchored else None,
             [(RERANK, reranker)] if reranker else [],
         )
-        freshness = self._sampler.latest()
+        freshness = self.view.sampler.latest()
         if freshness and freshness.note:
             notes.append(f"{freshness.note}: run 'rifflux index'")
         trace = Trace(
@@ -231,12 +199,13 @@ class Asking:
     def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding, list[str]]:
         """The query with what else to search for, what sort of question it is, and notes of what else."""
         understanding = self.classify(text)
-        asked = understand(text, self.analyzer, self.profile.facets, filter)
+        asked = understand(text, self.analyzer, self.view.facets, filter)
         if not self.profile.expand:
             return asked, understanding, []
         store = self.store
+        synonyms = self.view.session.synonyms
         asked, notes = expand(
-            asked, self.analyzer, store.lexical.document_frequencies, store.lexical.vocabulary, self._synonyms
+            asked, self.analyzer, store.lexical.document_frequencies, store.lexical.vocabulary, synonyms
         )
         return asked, understanding, notes
 
@@ -250,32 +219,10 @@ class Asking:
             return None
         from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, reranker_of
 
-        choice = choice or DEFAULT_RERANKER
-        if not isinstance(choice, str):
-            return choice
-        if choice not in self._rerankers:
-            self._rerankers.setdefault(choice, reranker_of(choice, self.resources))
-        return self._rerankers[choice]
-
-    @property
-    def resources(self) -> Resources:
-        """What rerankers may need of this index."""
-        from rifflux.retrieve.steps.rerank import RerankSettings, Resources
-
-        return Resources(
-            self.analyzer,
-            self._load,
-            self.store.lexical.document_frequencies,
-            lambda: self.store.counts()["chunks"],
-            self.store.semantic.vectors_of,
-            self._reranking or RerankSettings(),
-            self.profile.features,
-        )
-
-    @property
-    def has_llm(self) -> bool:
-        """Whether the settings name a chat model that can rerank."""
-        return bool(self._reranking and self._reranking.llm_url and self._reranking.llm_model)
+        name = choice or DEFAULT_RERANKER
+        if not isinstance(name, str):
+            return name
+        return self.view.kept(name, lambda: reranker_of(name, self.view.resources))
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
         """The query with its vector where needed, the channels that answer, what is missing, what was left out."""
@@ -325,48 +272,6 @@ class Asking:
             )
         return embedder.embed_query(text), embedder.fingerprint
 
-    def _again_if_switched(self, work: Callable[[], Value]) -> Value:
-        """Do something with the index's model; once more if the index was switched to another one meanwhile."""
-        try:
-            return work()
-        except ModelMismatch:
-            # One that was chosen does not fit the second time either.
-            return work()
-
-    def get(self, id: str) -> Hit | Document:
-        """A chunk by its id, or a document by its key, path, absolute path or identifier. Raises `NotFound`."""
-        hit = self._chunk(id)
-        return self.profile.visible.hit(hit) if hit else self.document(id)
-
-    def _chunk(self, id: str) -> Hit | None:
-        """A chunk by its id; of a user's messages and memories too, which a search of everything finds."""
-        views = self.store.views() if self.scope else (self.store,)
-        return next((hit for view in views if (hit := view.catalog.chunk(id))), None)
-
-    def document(self, key: str) -> Document:
-        """A document with its whole text, by key, path, absolute path or identifier. Raises `NotFound`."""
-        collection, key = self._document_of(key)
-        document = self.store.catalog.document(collection, key)
-        if document is None:
-            raise NotFound(f"{key!r} was removed meanwhile: search again")
-        return self.profile.visible.document(collection, document)
-
-    def chunks(self, key: str) -> list[Hit]:
-        """A document's chunks in reading order, by its key, path, absolute path or identifier. Raises `NotFound`."""
-        return list(self.profile.visible.hits(self.store.catalog.chunks_of(*self._document_of(key))))
-
-    def _document_of(self, key: str) -> tuple[str, str]:
-        """The collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
-        from rifflux.session.identified import identified
-
-        found = self.store.catalog.find_documents(key) or identified(self.store, key)
-        if not found:
-            raise NotFound(f"no chunk or document {key!r}: take an id or path from the results of a search")
-        if len(found) > 1:
-            places = ", ".join(f"{collection}/{name}" for collection, name in found[:5])
-            raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
-        return found[0]
-
     def why(
         self,
         query: str,
@@ -388,7 +293,7 @@ class Asking:
 
         checked_search(query, top_k, None)
         hit = self.store.catalog.chunk(document)
-        name = (hit.collection, hit.document) if hit else self._document_of(document)
+        name = (hit.collection, hit.document) if hit else Reader(self.view).place_of(document)
         chunks = self.store.catalog.chunks_of(*name)
         plan = self._plan(query, top_k, mode, fusion, rerank, filter)
         steps = [*plan.pipeline.steps, *self.profile.diversity.steps(self.store)]
@@ -397,31 +302,3 @@ class Asking:
         plan = deep(plan, self.store.counts()["chunks"])
         verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
         return replace(verdict, hit=self.profile.visible.hit(verdict.hit)) if verdict.hit else verdict
-
-    def judge(self, query: str, document: str, grade: int = 1, *, user: str = "") -> Event:
-        """Record how well a document answers a query, for `rifflux eval --from-feedback`.
-
-        `document` is as in `why`. `grade` is 0 for irrelevant and grows with relevance; a later judgement of the same
-        pair replaces an earlier one. Raises `NotFound` for an unknown document and `InvalidArgument` for an empty query
-        or a grade that is none. In a scope, the user is the scope's.
-        """
-        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MOST_GRADE:
-            raise InvalidArgument(f"grade must be a whole number from 0 to {MOST_GRADE}, not {grade!r}")
-        return self.note(JUDGEMENT, query, document, grade, user=user)
-
-    def note(self, kind: str, query: str, document: str, grade: int | None = None, *, user: str = "") -> Event:
-        """Record what somebody did with a document that a query found, such as `click` or `save`.
-
-        `document` is as in `judge`. Raises `NotFound` for an unknown one and `InvalidArgument` for an empty query. In a
-        scope, the user is the scope's.
-        """
-        if self.scope and user not in ("", self.scope.user_id):
-            raise OutOfScope(f"what {self.scope.user_id!r} does is recorded as that user's: leave out the user")
-        if not isinstance(query, str) or not query.strip():
-            raise InvalidArgument("the query is empty: say what was asked")
-        hit = self._chunk(document)
-        collection, key = (hit.collection, hit.document) if hit else self._document_of(document)
-        who = user or (self.scope.user_id if self.scope else "")
-        event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, who, time.time())
-        self.store.registry.record(event)
-        return event

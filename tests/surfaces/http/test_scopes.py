@@ -74,14 +74,14 @@ class World:
     def of(cls, path: Path) -> World:
         """A service over a new index."""
         index = rifflux.open(path, model="hash:64")
-        index.policies.set(HYBRID_SEARCH, True)
-        accounts = Accounts(index.store.registry)
+        index.admin.policies.set(HYBRID_SEARCH, True)
+        accounts = Accounts(index.admin.store.registry)
         tokens = {user: accounts.create(user, role)[1] for user, role in (("ann", "user"), ("root", "admin"))}
         return cls(index, create_app(Service(ServiceSettings(rate=1e9, burst=10**9), index)), tokens)
 
     def of_others(self) -> str:
         """All that the store tells of everybody but ann."""
-        views = [view for view in self.index.store.views() if view.owner.partition(PART)[0] != "ann"]
+        views = [view for view in self.index.admin.store.views() if view.owner.partition(PART)[0] != "ann"]
         ids = [int(id, 16) for id in self.ids if not id.startswith("m")]
         return repr([everything(view, ids) for view in views])
 

@@ -537,7 +537,7 @@ def test_rerankers_and_synonyms_are_as_configured(tmp_path: Path) -> None:
     with workspace:
         index = workspace.open(create=True).index
         index.add(Document("a", "kubernetes runs pods"))
-        assert index.has_llm
+        assert index.admin.view.session.has_llm
         assert len(index.search("k8s", mode="lexical")) == 1
 
 

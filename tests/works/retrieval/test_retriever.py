@@ -267,20 +267,16 @@ class TestStages:
     """A stage that hangs or fails costs its own time only, and is named."""
 
     @pytest.fixture
-    def own(self) -> Iterator[Any]:
+    def own(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         """An index whose graph of citations does what `does` says, when it is asked by the named method."""
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(*WORKS)
 
             def broken(method: str, does: Callable[[], object]) -> Any:
-                original: Any = type(index.store)
-                broken_store: Any = type("Broken", (original,), {})
-
                 def instead(self: object, *_: Any, **__: Any) -> Any:
                     return does()
 
-                setattr(broken_store, method, instead)
-                index.store.__class__ = broken_store
+                monkeypatch.setattr(type(index.admin.store.catalog), method, instead)
                 return index
 
             yield broken
@@ -335,12 +331,12 @@ def test_a_question_is_read_as_the_index_was(profile: str) -> None:
 class TestEvidence:
     def test_every_passage_can_be_checked(self, index: Index) -> None:
         pack = index.retrieve("etale cohomology").evidence
-        assert verify(pack, index.store) == []
+        assert verify(pack, index.admin.store) == []
         assert read_pack(json.dumps(pack_json(pack))) == pack
         item = next(item for item in pack.items if item.text)
         for wrong in (replace(item, text=item.text + "x"), replace(item, hash="0" * 64), replace(item, key="none")):
             broken = replace(pack, items=tuple(wrong if each is item else each for each in pack.items))
-            assert verify(broken, index.store)
+            assert verify(broken, index.admin.store)
 
     def test_what_is_named_exactly_is_in_the_pack(self, index: Index) -> None:
         pack = index.retrieve("Sorting by heaps").evidence
@@ -378,7 +374,7 @@ class TestEvidence:
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(work("bare", "A lonely title", ""), work("full", "Another title", "With a text."))
             found = index.retrieve("lonely title")
-            assert verify(found.evidence, index.store) == []
+            assert verify(found.evidence, index.admin.store) == []
             assert found.evidence.items[0].text == ""
 
     @pytest.mark.parametrize("style", ["bibtex", "csl"])
@@ -403,10 +399,10 @@ class TestEvidence:
         self, index: Index, style: str, change: dict[str, Any], offline: bool, told: str
     ) -> None:
         pack = index.retrieve("Etale cohomology", cite=style).evidence
-        assert verify(pack, index.store) == verify(pack) == []
+        assert verify(pack, index.admin.store) == verify(pack) == []
         changed = replace(pack, items=(replace(pack.items[0], **change), *pack.items[1:]))
         changed = read_pack(json.dumps(pack_json(changed)))
-        assert any(told in problem for problem in verify(changed, index.store))
+        assert any(told in problem for problem in verify(changed, index.admin.store))
         assert any(told in problem for problem in verify(changed)) == offline
 
     @pytest.mark.parametrize("style", ["bibtex", "csl"])
@@ -418,10 +414,10 @@ class TestEvidence:
             ({key: forged}, f"the entry of {key} in the bibliography"),
             ({"forged": entry}, "the bibliography holds forged, which nothing cites"),
         ):
-            assert problem in verify(replace(pack, bibliography=entries), index.store)[0]
+            assert problem in verify(replace(pack, bibliography=entries), index.admin.store)[0]
         assert "items are missing" in verify(replace(pack, items=(), bibliography={}))[0]
         empty = index.retrieve("cohomology", sources=["nowhere"]).evidence
-        assert verify(empty, index.store) == []
+        assert verify(empty, index.admin.store) == []
 
     @pytest.mark.parametrize(
         ("name", "value"),

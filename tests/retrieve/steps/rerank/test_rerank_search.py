@@ -76,15 +76,15 @@ def test_no_more_rows_are_read_than_the_page_and_the_reranker_need(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    hydrate = index.store.catalog.hydrate
+    hydrate = index.admin.store.catalog.hydrate
 
     def counted(ranking: Any, *trails: Any) -> Any:
         read.append(len(ranking))
         return hydrate(ranking, *trails)
 
-    monkeypatch.setattr(type(index.store.catalog), "hydrate", lambda _, *given: counted(*given))
+    monkeypatch.setattr(type(index.admin.store.catalog), "hydrate", lambda _, *given: counted(*given))
     for top_k, group in ((3, None), (12, None), (3, "document")):
-        index.search("cache", top_k=top_k, rerank=Rerank(Features(index.resources), top=7), group=group)
+        index.search("cache", top_k=top_k, rerank=Rerank(Features(index.admin.view.resources), top=7), group=group)
     # What groups looks at everything that was found.
     assert read[:2] == [7, 12]
     assert read[2] == 40
