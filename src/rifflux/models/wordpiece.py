@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from string import punctuation
-from typing import Generic, TypeVar
 
 from rifflux.models.base import well_formed
+from rifflux.text.memory import Memory
 
 __all__ = ["Encoding", "Vocabulary", "WordPiece"]
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-REMEMBERED_WORDS = 65_536
 REMEMBERED_LENGTH = 64  # characters: what is longer hardly comes back, and would fill the memory
 #: What is a space to Python, and to the tokenizer a character to delete.
 DELETED = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
@@ -81,8 +77,8 @@ class WordPiece:
     def __init__(self, vocabulary: Vocabulary, max_tokens: int) -> None:
         self.vocabulary = vocabulary
         self.max_tokens = max_tokens
-        self._normal = Memory[int, str](self._normalize_character)
-        self._known = Memory[str, tuple[int, ...]](self._ids)
+        self._normal = Memory(self._normalize_character)
+        self._known = Memory(self._ids, lambda word: len(word) <= REMEMBERED_LENGTH)
         longest_first = sorted(vocabulary.special, key=len, reverse=True)
         self._special = re.compile(f"({'|'.join(map(re.escape, longest_first))})")
 
@@ -147,22 +143,6 @@ class WordPiece:
         folded = character.lower() if self.vocabulary.lowercase else character
         alone = character in punctuation or category[0] == "P" or any(code in block for block in IDEOGRAPHS)
         return f" {folded} " if alone else folded
-
-
-class Memory(dict[K, V], Generic[K, V]):
-    """The values of a function, filled as they are asked for; forgets all when it is full."""
-
-    def __init__(self, make: Callable[[K], V]) -> None:
-        super().__init__()
-        self.make = make
-
-    def __missing__(self, key: K) -> V:
-        value = self.make(key)
-        if not isinstance(key, str) or len(key) <= REMEMBERED_LENGTH:
-            if len(self) >= REMEMBERED_WORDS:
-                self.clear()
-            self[key] = value
-        return value
 
 
 def shared_lengths(first: int, second: int, room: int) -> tuple[int, int]:

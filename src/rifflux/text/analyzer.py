@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from rifflux.errors import InvalidArgument
 from rifflux.text.math import plain_math
+from rifflux.text.memory import Memory
 from rifflux.text.stopwords import stop_words
 
 __all__ = ["CJK", "MATHEMATICS", "REVISIONS", "Analyzer", "analyzer"]
@@ -38,7 +39,6 @@ _HUMP_SHAPE = re.compile(r"A+(?=Aa)|A?a+|A+|0+")
 _GROUPED_DIGITS = re.compile(r",(?<=\d,)(?=\d{3}\b)")
 #: Typographic forms of the apostrophe and the hyphen.
 _VARIANTS = (("’", "'"), ("‘", "'"), ("ʼ", "'"), ("‐", "-"), ("‑", "-"))
-_CACHE_LIMIT = 65_536
 
 
 def fold(text: str) -> str:
@@ -68,32 +68,6 @@ def _scripts() -> _Scripts:
         run=re.compile(f"[{CJK}]"),
         token=re.compile(rf"[{CJK}]+|[{_SYMBOL}]|" + _WORD.format(w=rf"[^\W{CJK}]")),
     )
-
-
-class _Terms(dict[str, tuple[str, ...]]):
-    """Token to terms, remembered: natural language repeats itself, so most tokens are analyzed once."""
-
-    def __init__(self, analyze: Callable[[str], tuple[str, ...]]) -> None:
-        self._analyse = analyze
-
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        if len(self) >= _CACHE_LIMIT:
-            self.clear()
-        terms = self[token] = self._analyse(token)
-        return terms
-
-
-class _Joined(dict[str, str]):
-    """What stands between two spaces to its terms, joined."""
-
-    def __init__(self, terms: Callable[[str], list[str]]) -> None:
-        self._of = terms
-
-    def __missing__(self, word: str) -> str:
-        if len(self) >= _CACHE_LIMIT:
-            self.clear()
-        terms = self[word] = " ".join(self._of(word))
-        return terms
 
 
 @dataclass(frozen=True)
@@ -126,12 +100,12 @@ class Analyzer:
         return REVISIONS[self.mathematics]
 
     @cached_property
-    def _terms(self) -> _Terms:
-        return _Terms(self._analyse)
+    def _terms(self) -> Memory[str, tuple[str, ...]]:
+        return Memory(self._analyze)
 
     @cached_property
-    def _words(self) -> _Terms:
-        return _Terms(lambda word: tuple(self.terms(word)))
+    def _words(self) -> Memory[str, tuple[str, ...]]:
+        return Memory(lambda word: tuple(self.terms(word)))
 
     @cached_property
     def _stem(self) -> Callable[[str], str]:
@@ -147,8 +121,8 @@ class Analyzer:
         return stop_words(self.language)
 
     @cached_property
-    def _joined(self) -> _Joined:
-        return _Joined(self._terms_of)
+    def _joined(self) -> Memory[str, str]:
+        return Memory(lambda word: " ".join(self._terms_of(word)))
 
     def terms(self, text: str) -> list[str]:
         """The terms of `text` in order of appearance, duplicates kept."""
@@ -180,7 +154,7 @@ class Analyzer:
     def _plain(self) -> Callable[[str], str]:
         return MATHEMATICS[self.mathematics]
 
-    def _analyse(self, token: str) -> tuple[str, ...]:
+    def _analyze(self, token: str) -> tuple[str, ...]:
         if token.isascii():
             if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
                 word = token.lower()

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
-from types import TracebackType
 from typing import IO, TypeVar
 
 from rifflux.ingest.parallel.job import Given, Job, Outcome, do
@@ -120,9 +119,7 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._closed = True
         for worker in self._workers:
             worker.kill()

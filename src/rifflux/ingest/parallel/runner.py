@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from types import TracebackType
 
 from rifflux.ingest.parallel.job import Outcome, do
 from rifflux.ingest.parallel.pool import Task, Workers
@@ -31,9 +30,7 @@ class Reading:
     def __enter__(self) -> Reading:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._workers = None
         self._open.close()
 
