@@ -325,6 +325,8 @@ def test_what_ann_is_answered_does_not_depend_on_others(data: st.DataObject, wor
 
 
 def test_every_operation_was_tried_and_answered(worlds: tuple[World, World]) -> None:
+    if not answered:  # it runs alone, or another process has the test above
+        test_what_ann_is_answered_does_not_depend_on_others(worlds=worlds)
     assert set(answered) == set(operations(worlds[1].app))
     for name, statuses in answered.items():
         is_the_administrators = 403 in statuses and statuses <= {403, 405, 422}
