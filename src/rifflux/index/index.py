@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rifflux.memories import Memories
     from rifflux.models.guarded import Guard
     from rifflux.works.catalog import WorksCatalog
-    from rifflux.works.retrieval.retriever import Scholar
+    from rifflux.works.retrieval.retriever import WorksRetriever
 
 __all__ = ["Index"]
 
@@ -133,7 +133,7 @@ class Index:
         return self._made("works", self._works)
 
     @property
-    def retrieve(self) -> Scholar:
+    def retrieve(self) -> WorksRetriever:
         """Retrieval of research works with evidence: call it with a question."""
         return self._made("retrieve", self._retriever)
 
@@ -161,16 +161,16 @@ class Index:
 
         return WorksCatalog(self._view)
 
-    def _retriever(self) -> Scholar:
-        from rifflux.works.profile import WORKS
-        from rifflux.works.retrieval.retriever import Scholar
+    def _retriever(self) -> WorksRetriever:
+        from rifflux.works.profile import RETRIEVAL
+        from rifflux.works.retrieval.retriever import WorksRetriever
         from rifflux.works.retrieval.settings import adjusted
 
         view = self._view
         # Its words were analyzed so, whatever suits works best.
-        profile = replace(WORKS, language=view.profile.language, mathematics=view.profile.mathematics)
+        profile = replace(RETRIEVAL, language=view.profile.language, mathematics=view.profile.mathematics)
         searcher = Searcher(replace(view, profile=profile))
-        return Scholar(searcher, intents=adjusted(view.profile.intents), workers=view.session.workers)
+        return WorksRetriever(searcher, intents=adjusted(view.profile.intents), workers=view.session.workers)
 
     def _everything(self) -> Everything:
         from rifflux.conversations.profile import CONVERSATIONS
