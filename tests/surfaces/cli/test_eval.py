@@ -12,6 +12,9 @@ import pytest
 
 from tests.support.collection import write_collection
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 KEYS = ["collection", "qrels", "run", "queries", "ndcg@10", "recall@20", "mrr@10", "p@5", "p50_ms", "p95_ms", "p_value"]
 
 

@@ -39,6 +39,9 @@ from rifflux.works.retrieval.retriever import RetrievalSettings
 from tests.support.exploring import examples
 from tests.support.users import KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 #: What tells the time, or a number that was drawn.
 VOLATILE = frozenset(

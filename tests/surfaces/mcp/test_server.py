@@ -32,6 +32,9 @@ from tests.support.agents import (
     text_of,
 )
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 SEARCH_KEYS = {"query", "mode", "count", "embedding_model", "results"}
 REINDEX_KEYS = {"indexed_files", "skipped_files", "embedding_model", "embedding_backend"}
 
