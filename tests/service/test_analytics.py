@@ -133,6 +133,7 @@ class TestDiary:
         assert [day.questions for day in diary.days()] == [1]
 
 
+@pytest.mark.slow
 def test_the_service_tells_administrators_what_became_of_questions(tmp_path: Path, run: Any) -> None:
     (tmp_path / "cache.md").write_text("# Caching\n\nCache entries live for ten minutes.\n")
     with open_index(tmp_path / "index.db", model="hash") as index:

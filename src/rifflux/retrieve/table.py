@@ -35,6 +35,7 @@ __all__ = [
     "places_in",
     "pool_of",
     "ranks_of",
+    "stacked",
 ]
 
 #: Units of columns whose values are whole numbers.
@@ -192,6 +193,16 @@ class Candidates:
 def joined(rankings: Mapping[str, Ranking], pool: int | None = None) -> Candidates:
     """Return the ids among the first `pool` of any ranking (None: all), ascending, with rank and score in each."""
     return placed(pool_of(rankings, pool), rankings)
+
+
+def stacked(first: Candidates, second: Candidates) -> Candidates:
+    """Return the rows of two tables, the first's above, with the columns of either; what one lacks is NaN."""
+    names = dict.fromkeys((*first.columns, *second.columns))
+    return Candidates(
+        np.concatenate([first.ids, second.ids]),
+        {name: np.concatenate([first[name], second[name]]) for name in names},
+        passages=(*first.passages, *second.passages),
+    )
 
 
 def placed(ids: Ids, rankings: Mapping[str, Ranking]) -> Candidates:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import ModelError, ModelMismatch
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC, channels
+from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import Fuse, fusion_of
-from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch, reaching
+from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch
 from rifflux.retrieve.query.classify import classify
 from rifflux.retrieve.query.expand import expand
 from rifflux.retrieve.query.understand import understand
@@ -45,7 +45,16 @@ if TYPE_CHECKING:
     from rifflux.models import Embedder
     from rifflux.retrieve.steps.rerank import Rerank
 
-__all__ = ["Searcher"]
+__all__ = ["Reading", "Searcher"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A question that was read: its query, what sort of question it is, and notes of what else is searched for."""
+
+    query: Query
+    understanding: Understanding
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,29 +160,48 @@ class Searcher:
         deadline = checked_deadline(deadline_ms)
         reranker = self._reranker(rerank, mode)
         mode = checked_mode(mode)
-        fuse = fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None
-        pool = self.profile.pool(top_k)
         clock = Stopwatch()
         with clock("understand"):
-            asked, understanding, expanded = self._understood(query, checked_filter(filter))
-            asked = replace(
-                asked,
-                anchors=self._anchors(understanding),
-                specificity=understanding.specificity,
-                deadline=deadline,
-                exact=self.profile.exact,
-            )
-            asked = reaching(asked, fuse, pool)
-        asked, names, degraded, notes = self._channels(asked, mode, clock)
+            asked = self.read(query, checked_filter(filter), self.classified(query))
+        asked = replace(asked, query=replace(asked.query, deadline=deadline))
+        return self.ready(asked, top_k, clock, mode, fusion, reranker)
+
+    def read(self, text: str, filter: Filter, understanding: Understanding) -> Reading:
+        """Return a question as it is searched for, with what else to search for."""
+        asked = replace(
+            understand(text, self.analyzer, self.view.facets, filter),
+            anchors=self._anchors(understanding),
+            specificity=understanding.specificity,
+            exact=self.profile.exact,
+        )
+        if not self.profile.expand:
+            return Reading(asked, understanding)
+        lexical, synonyms = self.store.lexical, self.view.session.synonyms
+        asked, notes = expand(asked, self.analyzer, lexical.document_frequencies, lexical.vocabulary, synonyms)
+        return Reading(asked, understanding, tuple(notes))
+
+    def ready(
+        self,
+        asked: Reading,
+        top_k: int,
+        clock: Stopwatch,
+        mode: str = HYBRID,
+        fusion: str | Fuse | None = None,
+        reranker: Rerank | None = None,
+    ) -> Plan:
+        """Return the search for a question that was read, ready to run."""
+        fuse = fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None
+        pool = self.profile.pool(top_k)
+        query, names, degraded, notes = self._channels(self.profile.reach(asked.query, fuse, pool), mode, clock)
         degraded += self.view.outdated
-        available = channels(self.store, self.profile.weights)
+        available = self.profile.channels(self.store, self.profile.weights)
         pipeline = Pipeline(
             {name: available[name] for name in names},
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
             fuse,
             self.store,
             pool,
-            StoreEvidence(self.store, asked),
+            StoreEvidence(self.store, query),
             Anchors(self.store, self.analyzer) if self.profile.anchors and fuse and fuse.anchored else None,
             [(RERANK, reranker)] if reranker else [],
         )
@@ -186,29 +214,20 @@ class Searcher:
             fusion=fuse.name if fuse else None,
             reranker=reranker.scorer.name if reranker else None,
             degraded=tuple(degraded),
-            notes=(*expanded, *notes),
-            understanding=understanding,
+            notes=(*asked.notes, *notes),
+            understanding=asked.understanding,
             freshness=freshness,
         )
-        return Plan(pipeline, asked, trace, clock, self.profile.pool)
+        return Plan(pipeline, query, trace, clock, self.profile.pool)
 
     def classify(self, query: str) -> Understanding:
-        """What sort of question this is for this index: one identifier, mixed or conceptual, and why."""
+        """Return what sort of question this is for this index, identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
-        return classify(query, self.analyzer, self.store.lexical.document_frequencies, self.store.counts()["chunks"])
+        return self.classified(query)
 
-    def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding, list[str]]:
-        """The query with what else to search for, what sort of question it is, and notes of what else."""
-        understanding = self.classify(text)
-        asked = understand(text, self.analyzer, self.view.facets, filter)
-        if not self.profile.expand:
-            return asked, understanding, []
-        store = self.store
-        synonyms = self.view.session.synonyms
-        asked, notes = expand(
-            asked, self.analyzer, store.lexical.document_frequencies, store.lexical.vocabulary, synonyms
-        )
-        return asked, understanding, notes
+    def classified(self, query: str) -> Understanding:
+        """Classify a question that was checked."""
+        return classify(query, self.analyzer, self.store.lexical.document_frequencies, self.store.counts()["chunks"])
 
     def _anchors(self, understanding: Understanding) -> tuple[Clause, ...]:
         """The terms of what a question names to the letter."""
@@ -223,7 +242,8 @@ class Searcher:
         name = choice or DEFAULT_RERANKER
         if not isinstance(name, str):
             return name
-        return self.view.kept(name, lambda: reranker_of(name, self.view.resources))
+        view = self.view
+        return view.kept(name, lambda: replace(reranker_of(name, view.resources), workers=view.session.workers))
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
         """The query with its vector where needed, the channels that answer, what is missing, what was left out."""
@@ -253,6 +273,8 @@ class Searcher:
         degraded = []
         if embedded < chunks:
             degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run '{self.profile.command}'")
+        if query.vector is not None:
+            return query, degraded
         try:
             with clock("embed"):
                 vector, model = self._embed(query.semantic_text)
