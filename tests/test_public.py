@@ -165,6 +165,7 @@ class TestLean:
     def test_importing_the_package_loads_nothing_heavy(self, run: Any) -> None:
         assert self.loaded(run, "import rifflux; rifflux.open") == set()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "arguments",
         [
@@ -189,6 +190,7 @@ class TestLean:
         (tmp_path / "note.txt").write_text("A heron.")
         assert self.loaded(run, self.command("index", "note.txt")) == set()
 
+    @pytest.mark.slow
     def test_searching_by_words_loads_no_model_even_where_the_bundled_one_made_the_vectors(
         self, run: Any, tmp_path: Path
     ) -> None:
@@ -202,6 +204,7 @@ class TestLean:
         loaded = self.modules(run, "import rifflux; rifflux.__version__; rifflux.NotFound")
         assert not {"numpy", "apsw", "rifflux.index", "rifflux.types"} & set(loaded)
 
+    @pytest.mark.slow
     def test_a_search_by_words_stays_within_its_budget_of_modules(self, run: Any, tmp_path: Path) -> None:
         (tmp_path / "note.txt").write_text("A heron.")
         run("index", "note.txt")

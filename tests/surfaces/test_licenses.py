@@ -23,6 +23,9 @@ from rifflux.works import Passage, Work
 from tests.support.agents import Agent, over_stdio
 from tests.support.server import serving
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 TITLE = "Closed cohomology"
 DOI = "doi:10.1/closed"
 QUERY = "closed cohomology of things"

@@ -189,6 +189,7 @@ class TestChanges:
             if not verdict.found:
                 yield verdict
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("fusion", FUSIONS)
     def test_a_longer_page_holds_it(self, large: Index, fusion: str) -> None:
         tried = 0

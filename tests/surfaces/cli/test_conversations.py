@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 TALK = [
     {"role": "user", "content": "How long do cache entries live?", "created_at": "2024-05-01T12:00:00Z"},
     {"role": "assistant", "content": "Ten minutes.", "created_at": "2024-05-01T12:01:00Z"},

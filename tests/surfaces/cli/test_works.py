@@ -18,6 +18,9 @@ from rifflux.surfaces.shared.packs import pack_json
 from rifflux.types import Identifier, Scope
 from rifflux.works import Work
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 BIB = """@article{serre, title={On coherent sheaves}, author={Serre, J.-P.}, year={1955}, license={cc-by},
   abstract={Why.}}
 @article{serre2, title={On coherent sheaves}, author={Serre, J.-P.}, year={1999}}

@@ -15,6 +15,9 @@ import pytest
 from rifflux.index import open_index
 from tests.support.server import Running, serving
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 NOTES = {"cache.md": "# Caching\n\nCache entries live for ten minutes.\n", "fruit.md": "# Fruit\n\nApples ripen.\n"}
 
 

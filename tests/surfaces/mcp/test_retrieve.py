@@ -13,6 +13,9 @@ from rifflux.types import Identifier, Tag
 from rifflux.works import Passage, Work
 from tests.support.agents import Agent, over_stdio
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 SECRET = "zyzzyva"
 OPEN = Work(
     "Open cohomology",
