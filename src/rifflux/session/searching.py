@@ -13,8 +13,8 @@ from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch, reaching
 from rifflux.retrieve.query.classify import classify
-from rifflux.retrieve.query.expand import Synonyms, expand
-from rifflux.retrieve.query.understand import understand
+from rifflux.retrieve.query.expand import Synonyms
+from rifflux.retrieve.query.reading import QueryReader
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Calibration, Relevance, at_least, calibration_of
 from rifflux.retrieve.table import Candidates
@@ -230,15 +230,11 @@ class Asking:
 
     def _understood(self, text: str, filter: Filter) -> tuple[Query, Understanding, list[str]]:
         """The query with what else to search for, what sort of question it is, and notes of what else."""
-        understanding = self.classify(text)
-        asked = understand(text, self.analyzer, self.profile.facets, filter)
-        if not self.profile.expand:
-            return asked, understanding, []
-        store = self.store
-        asked, notes = expand(
-            asked, self.analyzer, store.lexical.document_frequencies, store.lexical.vocabulary, self._synonyms
+        reader = QueryReader(
+            self.store, self.analyzer, self.profile.facets, self._synonyms, self.profile.expand, self.profile.exact
         )
-        return asked, understanding, notes
+        asked = reader(text, filter)
+        return asked, asked.understanding, list(asked.notes)
 
     def _anchors(self, understanding: Understanding) -> tuple[Clause, ...]:
         """The terms of what a question names to the letter."""
