@@ -380,9 +380,11 @@ class Hit:
         """The hit with a new score, and the reason added to its trail."""
         return self._but(score=score, why=(*self.why, Why(stage, rank, score, detail)))
 
-    def retold(self, score: float, why: tuple[Why, ...]) -> Hit:
-        """The hit with another score and trail."""
-        return self._but(score=score, why=why)
+    def retold(
+        self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
+    ) -> Hit:
+        """Return the hit with its score, its explanation and its relevance."""
+        return self._but(score=score, why=why, relevance=relevance, quality=quality)
 
     def rated(self, relevance: float, quality: str) -> Hit:
         """The hit with its relevance and the level of that."""

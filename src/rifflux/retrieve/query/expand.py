@@ -75,6 +75,8 @@ def expand(
     whole = dict(formulas(query, analyzer))
     variants = dict.fromkeys([*fresh, *(phrase for phrases in whole.values() for phrase in phrases)])
     notes = [*_notes(fresh.values()), *(f"{formula!r} is a formula: also searched as a whole" for formula in whole)]
+    if not variants:
+        return query
     beside = tuple(fresh[each].beside if each in fresh else () for each in variants)
     return replace(query, variants=tuple(variants), beside=beside, notes=(*query.notes, *notes))
 
