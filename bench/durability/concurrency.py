@@ -110,7 +110,7 @@ def _tell(
     written = [report["done"] for report in writers]
     with rifflux.open(arguments.db) as index:
         lost = FIRST + sum(written) - index.status().documents
-        problems = index.check()
+        problems = index.admin.check()
     times = sorted(time for report in readers for time in report["times"])
     print(f"writes lost {lost}, problems {len(problems)}, failed queries 0 of {len(times):,}")
     print(f"writes/s {sum(written) / arguments.seconds:.0f}, by writer {min(written)} to {max(written)}, "

@@ -146,7 +146,7 @@ def build_graph(world: World) -> None:
 def _build(world: World, name: str, neighbours: str = "scan") -> None:
     _forget(world, name)
     with rifflux.open(world.db, neighbours=neighbours) as index:
-        index.accelerate()
+        index.admin.accelerate()
 
 
 def _forget(world: World, *names: str) -> None:
@@ -160,13 +160,13 @@ def _forget(world: World, *names: str) -> None:
 def switch(world: World) -> None:
     """Switch to the model that is not in use."""
     with rifflux.open(world.db) as index:
-        index.switch(next(model for model in MODELS if model != index.models()[0].model.spec))
+        index.admin.switch(next(model for model in MODELS if model != index.admin.models()[0].model.spec))
 
 
 def backup(world: World) -> None:
     """Copy the index."""
     with rifflux.open(world.db) as index:
-        index.backup(world.place / "copy.db", force=True)
+        index.admin.backup(world.place / "copy.db", force=True)
 
 
 def repair(world: World) -> None:
@@ -198,12 +198,12 @@ def verify(world: World, operation: str, seed: int) -> None:
     if operation == "repair":
         rifflux.repair(world.db)
     with rifflux.open(world.db) as index:
-        if any("cannot be used" in problem.what for problem in index.check()):
+        if any("cannot be used" in problem.what for problem in index.admin.check()):
             # What is derived may belong to the moment before the kill; then it is not used until it is built anew.
-            index.accelerate()
-        problems = [problem for problem in index.check() if "have no vector" not in problem.what]
+            index.admin.accelerate()
+        problems = [problem for problem in index.admin.check() if "have no vector" not in problem.what]
         assert not problems, problems
-        status, store = index.status(), index.store
+        status, store = index.status(), index.admin.store
         keys = [path for root in store.catalog.roots() for path in store.catalog.files(root)]
         assert status.documents == status.files == len(keys)
         assert status.embedded_chunks <= status.chunks
@@ -228,12 +228,12 @@ def compare(world: World) -> None:
     words.LEAST_CHUNKS = vector_index.LEAST = sys.maxsize
     _forget(world, "words*", "vectors*")
     with rifflux.open(world.db) as disturbed:
-        model = disturbed.models()[0].model.spec
-        disturbed.abort_switch()
+        model = disturbed.admin.models()[0].model.spec
+        disturbed.admin.abort_switch()
         fresh = world.place / "fresh.db"
         with rifflux.open(fresh, model=model) as undisturbed:
             undisturbed.add(world.folder)
-            assert disturbed.check() == undisturbed.check() == []
+            assert disturbed.admin.check() == undisturbed.admin.check() == []
             for number in range(20):
                 query = " ".join(random.Random(number).sample(WORDS, 3))
                 for mode in ("lexical", "semantic", "hybrid"):

@@ -36,7 +36,7 @@ def main() -> None:
         db = Path(shutil.copy(arguments.index, Path(folder) / "index.db"))
         model = arguments.model or str(_other_model(Path(folder) / "other"))
         with rifflux.open(db) as index:
-            index.accelerate()
+            index.admin.accelerate()
             questions = _questions(index, arguments.questions)
             _times(index, questions)
             alone, beside = [], []
@@ -66,7 +66,7 @@ def _other_model(folder: Path) -> Path:
 
 def _questions(index: Index, number: int) -> list[str]:
     """Beginnings of documents: they find something, and no two are alike."""
-    keys = index.store.view.rows("select text from document_text order by document limit :most", {"most": number})  # type: ignore[attr-defined]
+    keys = index.admin.store.view.rows("select text from document_text order by document limit :most", {"most": number})  # type: ignore[attr-defined]
     return [" ".join(text.split()[:8]) or "nothing" for (text,) in keys]
 
 

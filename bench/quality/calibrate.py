@@ -135,7 +135,7 @@ def _sampled(name: str, collections: Mapping[str, Collection], arguments: argpar
     with rifflux.open(arguments.indexes / f"{name.partition(':')[0]}.db", create=False) as index:
         # Asked by words alone, identifiers would have no cosine.
         index = index.using(replace(index.profile, shortcut=False))
-        recorder = Recorder(Relevance(index.store, index.analyzer))
+        recorder = Recorder(Relevance(index.admin.store, index.profile.analyzer))
         own = _some(collection.questions, arguments.questions, choice)
         for question in own:
             _ask(index, recorder, collection, question, OWN, sample)

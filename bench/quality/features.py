@@ -94,7 +94,7 @@ def _cases(arguments: argparse.Namespace, name: str, cache: Cache) -> list[Judge
 def _case(index: Index, collection: Collection, question: Question, *, maxsim: bool) -> Judged:
     """A question's candidates, with late interaction as one more component."""
     case, query, table = judged(index, collection, question)
-    near = spread(MaxSim(index.resources).likeness(query, table)) if maxsim else np.zeros(len(table))
+    near = spread(MaxSim(index.admin.view.resources).likeness(query, table)) if maxsim else np.zeros(len(table))
     return replace(case, values=np.column_stack([case.values, near]))
 
 

@@ -99,14 +99,14 @@ def _cases(data: Path, name: str, cache: Cache) -> list[Case]:
 
 
 def _case(index: Index, collection: Collection, question: Question) -> Case:
-    query = understand(question.text, index.analyzer, (), collection.filter(question) or Filter())
-    query = replace(query, vector=index.embedder.embed_query(query.semantic_text), limit=DEPTH)
-    lexical = index.store.lexical.match(query, DEPTH, index.profile.weights)
-    rankings = {LEXICAL: lexical, SEMANTIC: index.store.semantic.nearest(query, DEPTH)}
+    query = understand(question.text, index.profile.analyzer, (), collection.filter(question) or Filter())
+    query = replace(query, vector=index.admin.embedder.embed_query(query.semantic_text), limit=DEPTH)
+    lexical = index.admin.store.lexical.match(query, DEPTH, index.profile.weights)
+    rankings = {LEXICAL: lexical, SEMANTIC: index.admin.store.semantic.nearest(query, DEPTH)}
     first = pool_of(rankings, LOOKED_AT)
-    kinds = dict(zip(first.tolist(), StoreEvidence(index.store, query).kinds(first), strict=True))
+    kinds = dict(zip(first.tolist(), StoreEvidence(index.admin.store, query).kinds(first), strict=True))
     pooled = pool_of(rankings, POOL)
-    pool = index.store.catalog.hydrate(Ranking(pooled, np.zeros(len(pooled))))
+    pool = index.admin.store.catalog.hydrate(Ranking(pooled, np.zeros(len(pooled))))
     documents = {int(hit.chunk_id, 16): hit.document for hit in pool}
     sense = index.classify(question.text)
     alone = len(sense.identifiers) == 1 and sense.specificity == 1

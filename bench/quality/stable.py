@@ -42,7 +42,7 @@ def main() -> None:
         with rifflux.open(path) as index:
             rounds["at once"] = _packs(index, questions)
             rounds["while they are built"] = _packs(index, questions)
-            index.store.accelerate()
+            index.admin.store.accelerate()
             rounds["once they are there"] = _packs(index, questions)
         with rifflux.open(path) as index:
             rounds["opened anew"] = _packs(index, questions)

@@ -30,7 +30,7 @@ from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.conversations.model import conversation_row
 from rifflux.conversations.profile import CONVERSATIONS
 from rifflux.conversations.windows import Turns, Window
-from rifflux.conversations.writing import Writer
+from rifflux.conversations.writing import MessageWriter
 from rifflux.evaluate import Collection, read_beir
 from rifflux.evaluate.measures import measured
 from rifflux.index import Index, open_index
@@ -63,9 +63,9 @@ def main() -> None:
 def asked(stored: Iterable[Thread], before: int, after: int) -> Iterator[Index]:
     """An index of conversations with a window; without words lent if it is empty."""
     with open_index(":memory:", model="hash:32") as index:
-        part = index.scoped(Scope("judge")).part(CONVERSATIONS.name, CONVERSATIONS)
+        part = index.scoped(Scope("judge")).admin.view.part(CONVERSATIONS.name, CONVERSATIONS)
         turns = Turns(part.analyzer, CONVERSATIONS.chunker, part.embedder.count_tokens, part.store.owner)
-        writer = Writer(part.store, replace(turns, window=Window(before, after)))
+        writer = MessageWriter(part.store, replace(turns, window=Window(before, after)))
         with part.store.transaction():
             for thread in stored:
                 row = conversation_row(thread.conversation)
@@ -78,8 +78,8 @@ def rated(index: Index, collection: Collection, weight: float, *, scoped: bool) 
     """The measure of every question, with the neighbours' words at a weight."""
     fields = CONVERSATIONS.weights
     profile = replace(CONVERSATIONS, weights=FieldWeights(fields.title, weight, fields.body))
-    part = index.scoped(Scope("judge")).part(CONVERSATIONS.name, profile)
-    talks = Conversations(part, index.policies, part.embed, part.embed_changes)
+    part = index.scoped(Scope("judge")).admin.view.part(CONVERSATIONS.name, profile)
+    talks = Conversations(part, index.admin.policies)
     rankings = {}
     for question in collection.questions:
         within = question.metadata["conversation"] if scoped else None

@@ -176,7 +176,7 @@ def branches_of(index: Index, hits: Sequence[Hit]) -> set[str]:
     chapters = {branch_of(str(hit.metadata["chapter"])) for hit in hits if "chapter" in hit.metadata} - {None}
     if chapters:
         return {str(branch) for branch in chapters}
-    tags = index.store.catalog.tags_of(np.array([int(hit.chunk_id, 16) for hit in hits], np.int64))
+    tags = index.admin.store.catalog.tags_of(np.array([int(hit.chunk_id, 16) for hit in hits], np.int64))
     heads = (
         (tag.scheme, HEADS[tag.scheme].match(tag.value))
         for each in tags.values()

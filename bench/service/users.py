@@ -108,13 +108,13 @@ def build(path: Path, users: int, messages: int, lines: Sequence[str]) -> None:
     """Fill an index with so many messages of each; one that was interrupted goes on where it was."""
     start, rounds = time.perf_counter(), messages // TURNS
     with open_index(path) as index:
-        index.store.semantic.use_model(info_of(index.embedder))
-        index.policies.set(HYBRID_SEARCH, True)
+        index.admin.store.semantic.use_model(info_of(index.admin.embedder))
+        index.admin.policies.set(HYBRID_SEARCH, True)
         done = len(index.scoped(Scope(name_of(users - 1))).conversations.list())
         for number in range(done, rounds):
             templates = [Template.of(index, each, number, lines) for each in range(min(users, TEMPLATES))]
             # A conversation of everybody in one transaction: commits take longer than what is in them.
-            with index.store.transaction():
+            with index.admin.store.transaction():
                 for user in range(users):
                     templates[user % TEMPLATES].put(index, name_of(user))
     seconds, count = time.perf_counter() - start, users * (rounds - done) * TURNS
@@ -135,16 +135,18 @@ class Template:
     def of(cls, index: Index, template: int, number: int, lines: Sequence[str]) -> Template:
         """The conversation of a number."""
         conversation, messages = thread(template, number, lines)
-        turns = Turns(index.analyzer, CONVERSATIONS.chunker, index.embedder.count_tokens, "")
+        turns = Turns(index.profile.analyzer, CONVERSATIONS.chunker, index.admin.embedder.count_tokens, "")
         rows = [message_row(message, conversation) for message in messages]
         changes = [turns(conversation.id, rows, place) for place in range(len(rows))]
         count = sum(len(change.chunks) for change in changes)
-        drawn = np.random.default_rng([template, number]).standard_normal((count, index.embedder.dimension), np.float32)
+        drawn = np.random.default_rng([template, number]).standard_normal(
+            (count, index.admin.embedder.dimension), np.float32
+        )
         return cls(conversation, changes, drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
     def put(self, index: Index, user: str) -> None:
         """Store it for a user, within a transaction."""
-        view = index.store.of(user).part(CONVERSATIONS.name)
+        view = index.admin.store.of(user).part(CONVERSATIONS.name)
         id = self.conversation.id
         changes = [_renamed(change, view.owner, id) for change in self.changes]
         view.catalog.put("", DocumentChange(conversation_row(self.conversation), id, ()))
@@ -187,11 +189,11 @@ def measure(everybody: Path, alone: Path, users: int, lines: Sequence[str], coun
     """Print medians and 95th percentiles of one user's searches, and of those of users by chance."""
     with open_index(everybody) as crowd, open_index(alone) as single:
         for index in (crowd, single):
-            index.accelerate()
+            index.admin.accelerate()
         asked = list(questions(0, lines, count))
         for hybrid in (False, True):
             for index in (crowd, single):
-                index.policies.set(HYBRID_SEARCH, hybrid)
+                index.admin.policies.set(HYBRID_SEARCH, hybrid)
             one, among = (index.scoped(Scope(name_of(0))).conversations for index in (single, crowd))
             check(one, among, asked)
             pairs = [(timed(one, question), timed(among, question)) for question in asked]

@@ -172,7 +172,7 @@ def _filled(source: Path, path: Path, size: int) -> float:
     """Write the chunks with their terms and vectors; the seconds it took without making them up."""
     texts, seconds = Source(source, size), 0.0
     with rifflux.open(source, create=False) as index:
-        model = index.store.semantic.model()
+        model = index.admin.store.semantic.model()
     assert model is not None
     with _not_followed():
         store = SqliteStore.open(str(path))
@@ -235,14 +235,14 @@ def _searched(path: Path, texts: Sequence[str]) -> Figures:
     with rifflux.open(path, create=False) as index:
         figures = {"opening, ms": (time.perf_counter() - start) * 1000}
         start = time.perf_counter()
-        (vector,) = index.store.semantic.vectors_of(np.array([1], np.int64)).values()
-        index.store.semantic.nearest(Query("", vector=vector), 10)
+        (vector,) = index.admin.store.semantic.vectors_of(np.array([1], np.int64)).values()
+        index.admin.store.semantic.nearest(Query("", vector=vector), 10)
         index.search("time", mode="lexical")
         figures["a first search in each channel, ms"] = (time.perf_counter() - start) * 1000
         index.search(texts[0])
         for mode in ("lexical", "semantic", "hybrid"):
             figures |= _latencies(mode, [_asked(index, text, mode) for text in texts])
-        vectors = [index.embedder.embed_query(text) for text in texts]
+        vectors = [index.admin.embedder.embed_query(text) for text in texts]
         for name, filter in SHARES.items():
             queries = [Query("", vector=vector, filter=filter) for vector in vectors]
             first = _timed(index, queries[0], 20)
@@ -262,14 +262,14 @@ def _after_changes(index: rifflux.Index, texts: Sequence[str], vector: Vectors) 
     for place, text in zip(range(CHANGES), texts, strict=False):
         new = change("bench-change", f"words that change {place}")
         start = time.perf_counter()
-        with index.store.transaction():
-            index.store.catalog.put("bench-change", new)
-            index.store.semantic.put_vectors(
+        with index.admin.store.transaction():
+            index.admin.store.catalog.put("bench-change", new)
+            index.admin.store.semantic.put_vectors(
                 [each.chunk.id for each in new.chunks], [each.hash for each in new.chunks], vector[None]
             )
         changing.append((time.perf_counter() - start) * 1000)
         asking.append(_asked(index, text, "hybrid"))
-    index.store.catalog.remove("bench-change", ["bench-change"])
+    index.admin.store.catalog.remove("bench-change", ["bench-change"])
     return {
         "storing one document, p50 ms": statistics.median(changing),
         "hybrid as the first search after that, p50 ms": statistics.median(asking),
@@ -285,7 +285,7 @@ def _asked(index: rifflux.Index, text: str, mode: str) -> float:
 
 def _timed(index: rifflux.Index, query: Query, depth: int) -> float:
     start = time.perf_counter()
-    index.store.semantic.nearest(query, depth)
+    index.admin.store.semantic.nearest(query, depth)
     return (time.perf_counter() - start) * 1000
 
 
@@ -296,10 +296,10 @@ def _latencies(name: str, times: Sequence[float]) -> Figures:
 def _recalled(path: Path, texts: Sequence[str]) -> Figures:
     """How much of what an exact search over all rows finds is found."""
     with rifflux.open(path, create=False) as index, opened(path) as packed:
-        vectors = np.stack([index.embedder.embed_query(text) for text in texts[:: max(1, len(texts) // 60)]])
+        vectors = np.stack([index.admin.embedder.embed_query(text) for text in texts[:: max(1, len(texts) // 60)]])
         exact = _exactly(packed, vectors, 1000)
-        found = [index.store.semantic.nearest(Query("", vector=vector), 1000) for vector in vectors]
-        shallow = [index.store.semantic.nearest(Query("", vector=vector), 20) for vector in vectors]
+        found = [index.admin.store.semantic.nearest(Query("", vector=vector), 1000) for vector in vectors]
+        shallow = [index.admin.store.semantic.nearest(Query("", vector=vector), 20) for vector in vectors]
     return {
         "recall of 20": recall(shallow, [each.head(20) for each in exact]),
         "recall of 1000": recall(found, exact),

@@ -102,13 +102,13 @@ def _job(paths: list[str], short: bool, embed: bool, processes: int) -> dict[str
     texts = _texts(paths, profile) if embed else []
     with tempfile.TemporaryDirectory() as folder, rifflux.open(Path(folder) / "index.db", profile=profile) as index:
         if embed:
-            index.embedder.embed_query("load the model")  # which is no part of either
+            index.admin.embedder.embed_query("load the model")  # which is no part of either
         with _Peak() as peak:
             start, cpu = time.perf_counter(), _cpu()
             report = index.add(*map(Path, paths), embed=embed, processes=processes)
             seconds, cpu = time.perf_counter() - start, _cpu() - cpu
         start = time.perf_counter()
-        index.embedder.embed_documents(texts)
+        index.admin.embedder.embed_documents(texts)
         bare = time.perf_counter() - start
     return {"chunks": report.chunks, "seconds": seconds, "cpu": cpu, "bare": bare, "peak": peak.most / 2**20}
 
@@ -117,7 +117,7 @@ def _texts(paths: Sequence[str], profile: str | Profile) -> list[str]:
     """What is embedded of these files: each text once."""
     with rifflux.open(":memory:", profile=profile) as index:
         index.add(*map(Path, paths), embed=False)
-        chunks = {chunk.hash: chunk for batch in index.store.semantic.pending(10_000) for chunk in batch}
+        chunks = {chunk.hash: chunk for batch in index.admin.store.semantic.pending(10_000) for chunk in batch}
     return [embedding_text(chunk.title, chunk.headings, chunk.text) for chunk in chunks.values()]
 
 

@@ -44,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         copy = shutil.copy(arguments.index, Path(folder) / "index.db")
         with rifflux.open(copy) as index:
-            index.accelerate()  # what is beside the file is there before it is searched
+            index.admin.accelerate()  # what is beside the file is there before it is searched
         for job in ("index", "search"):
             _run(job, Path(copy), arguments)
 
@@ -87,7 +87,7 @@ def _search(arguments: argparse.Namespace) -> int:
 
 def _questions(index: Index, number: int) -> list[str]:
     """Beginnings of documents: they find something, and no two are alike."""
-    keys = index.store.view.rows("select text from document_text order by document limit :most", {"most": number})  # type: ignore[attr-defined]
+    keys = index.admin.store.view.rows("select text from document_text order by document limit :most", {"most": number})  # type: ignore[attr-defined]
     return [" ".join(text.split()[:8]) or "nothing" for (text,) in keys]
 
 

@@ -74,10 +74,10 @@ def _fusing(index: Index, question: str, fusion: str, pool: int, length: int) ->
 
 def _plan(index: Index, question: str, fusion: str, pool: int) -> Plan:
     """A hybrid search for a question with a fusion and a pool, without what comes after them."""
-    plan = index.plan(question)
+    plan = index.admin.searcher.plan(question)
     fuse = FUSIONS[fusion]()
     query = reaching(plan.query, fuse, pool)
-    evidence = StoreEvidence(index.store, query)
+    evidence = StoreEvidence(index.admin.store, query)
     return replace(
         plan, query=query, pipeline=replace(plan.pipeline, fuse=fuse, pool=pool, evidence=evidence, anchors=None)
     )

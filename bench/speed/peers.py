@@ -90,7 +90,7 @@ def _prepare(arguments: argparse.Namespace, questions: Sequence[tuple[str, Quest
     work = arguments.work
     rows = _rows(arguments)
     with rifflux.open(arguments.index, create=False) as index:
-        asked = np.stack([index.embedder.embed_query(question.text) for _, question in questions])
+        asked = np.stack([index.admin.embedder.embed_query(question.text) for _, question in questions])
     vectors = np.frombuffer(b"".join(row[4] for row in rows), np.float32).reshape(len(rows), -1)
     np.save(work / "vectors.npy", vectors)
     np.save(work / "questions.npy", asked)

@@ -57,7 +57,7 @@ def main() -> None:
         with rifflux.open(path, create=False) as index:
             print(f"{index.status().embedded_chunks:,} vectors")
             texts = list(questions(arguments.data, arguments.questions))
-            vectors = [index.embedder.embed_query(text) for text in texts]
+            vectors = [index.admin.embedder.embed_query(text) for text in texts]
         store = SqliteStore.open(str(path), neighbours="hnsw" if arguments.hnsw else "scan")
         _packing(store, path)
         with opened(path) as packed:

@@ -48,10 +48,12 @@ def main() -> None:
         _copy(arguments.index, path)
         with rifflux.open(path, create=False) as index:
             print(f"{index.status().chunks:,} chunks")
-            asked = [understand(text, index.analyzer) for text in questions(arguments.data, arguments.questions)]
+            asked = [
+                understand(text, index.profile.analyzer) for text in questions(arguments.data, arguments.questions)
+            ]
             _build(index)
-            _searching(index.store, [query for query in asked if query.clauses])
-            _following(index.store, [query for query in asked if query.clauses])
+            _searching(index.admin.store, [query for query in asked if query.clauses])
+            _following(index.admin.store, [query for query in asked if query.clauses])
         tell("size of the index, MB", path.stat().st_size / 1e6)
         tell("of the word index, MB", sum(each.stat().st_size for each in location_of(path, "words").iterdir()) / 1e6)
 
@@ -68,7 +70,7 @@ def _copy(index: Path, path: Path) -> None:
 
 def _build(index: rifflux.Index) -> None:
     start = time.perf_counter()
-    index.accelerate()
+    index.admin.accelerate()
     tell("build, s", time.perf_counter() - start)
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx2 as httpx
 import numpy as np
 import pytest
 from bench.__main__ import programs
@@ -154,7 +155,7 @@ def test_what_does_not_help_is_told_by_rule() -> None:
 def test_a_load_that_measures_less_than_the_whole_fails(
     milliseconds: float, failure: str, diagnostics: dict[str, Any], scored: bool, told: str
 ) -> None:
-    asking = retrieve.Asking(client=None)
+    asking = retrieve.Asking(httpx.Client())
     answer = {
         "diagnostics": {"latency_ms": {"score": 1.0}, "degraded": [], "hits": {"cited": 3}} | diagnostics,
         "evidence_pack": {"tokens": 100},

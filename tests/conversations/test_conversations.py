@@ -157,7 +157,7 @@ def test_only_windows_that_hold_an_edited_message_are_embedded_anew() -> None:
 
     with rifflux.open(":memory:", model=Recording()) as index:
         conversations = index.scoped(Scope("ann")).conversations
-        index.policies.set(HYBRID_SEARCH, "on")
+        index.admin.policies.set(HYBRID_SEARCH, "on")
         messages = tuple(Message(f"m{n}", "a", f"turn number {n}") for n in range(20))
         conversations.put(Thread(Conversation("a"), messages))
         seen.clear()
@@ -220,10 +220,10 @@ def test_what_a_later_thread_does_not_say_stays(conversations: Conversations) ->
 def test_meaning_is_searched_only_where_an_administrator_says_so(index: rifflux.Index) -> None:
     conversations = index.scoped(Scope("ann")).conversations
     talk(conversations, "a", "cache words")
-    assert not conversations.hybrid
+    assert conversations.hybrid is False
     assert conversations.search("cache").trace.effective_mode == "lexical"
-    index.policies.set(HYBRID_SEARCH, True)
-    assert conversations.hybrid
+    index.admin.policies.set(HYBRID_SEARCH, True)
+    assert index.scoped(Scope("ann")).conversations.hybrid
     degraded = conversations.search("cache").trace
     assert (degraded.effective_mode, bool(degraded.degraded)) == ("lexical", True)
     talk(conversations, "b", "cache words")
@@ -235,15 +235,15 @@ def test_meaning_is_searched_only_where_an_administrator_says_so(index: rifflux.
 
 def test_only_who_opened_the_index_changes_a_policy(index: rifflux.Index) -> None:
     scoped = index.scoped(Scope("ann"))
-    assert scoped.policies.all() == {HYBRID_SEARCH: False}
+    assert scoped.admin.policies.all() == {HYBRID_SEARCH: False}
     with pytest.raises(OutOfScope, match="administrator"):
-        scoped.policies.set(HYBRID_SEARCH, True)
+        scoped.admin.policies.set(HYBRID_SEARCH, True)
     with pytest.raises(InvalidArgument, match="hybrid_search"):
-        index.policies.set("hybrid", True)
+        index.admin.policies.set("hybrid", True)
     with pytest.raises(InvalidArgument, match="on or off"):
-        index.policies.set(HYBRID_SEARCH, "maybe")
-    index.store.registry.set("policy hybrid_search", "what a later version wrote")
-    assert scoped.policies.get(HYBRID_SEARCH) is False
+        index.admin.policies.set(HYBRID_SEARCH, "maybe")
+    index.admin.store.registry.set("policy hybrid_search", "what a later version wrote")
+    assert scoped.admin.policies.get(HYBRID_SEARCH) is False
 
 
 # Refusals

@@ -56,7 +56,7 @@ def look(path: Path, *expected: str) -> None:
         status = index.status()
         assert status.read_only
         assert status.documents == len(expected)
-        assert index.check() == []
+        assert index.admin.check() == []
         with pytest.raises(UnusableIndex, match="cannot be written"):
             index.add(Document("new", "A kingfisher."))
 
@@ -127,7 +127,7 @@ class TestReadOnly:
             assert {hit.document for hit in index.search(QUESTION)} == {"early", "late"}
             assert run_program(REMOVES, tmp_path / "own" / "index.db") == 0
             assert {hit.document for hit in index.search(QUESTION)} == {"late"}
-            assert index.check() == []
+            assert index.admin.check() == []
 
 
 class TestFullDisk:
@@ -152,14 +152,14 @@ class TestFullDisk:
             with rifflux.open(path, create=False, model="hash:16") as index:
                 assert len(index.search(QUESTION, top_k=1000, collapse=False)) >= 10
                 assert index.status().documents >= added
-                assert [problem for problem in index.check() if "vector" not in problem.what] == []
+                assert [problem for problem in index.admin.check() if "vector" not in problem.what] == []
             subprocess.run(["mount", "-o", "remount,size=9000k", str(disk)], check=True)
             with rifflux.open(path, create=False, model="hash:16") as index:
                 index.add(Document("new", "A kingfisher."))
                 assert index.search("kingfisher", mode="lexical")[0].document == "new"
                 assert index.status().documents >= added + 1
                 assert index.status().embedded_chunks == index.status().chunks
-                assert index.check() == []
+                assert index.admin.check() == []
 
     def test_no_space_for_a_new_index(self, tmp_path: Path) -> None:
         with small_disk(tmp_path / "disk", 16) as disk:

@@ -64,7 +64,7 @@ def test_writers_and_readers_work_at_once_from_the_first_moment(tmp_path: Path) 
         status = index.status()
         assert status.documents == WRITERS * TURNS * DOCUMENTS
         assert status.embedded_chunks == status.chunks == status.documents
-        assert index.check() == []
+        assert index.admin.check() == []
 
 
 def test_a_second_indexer_waits_and_says_for_whom(tmp_path: Path, run: Any) -> None:
@@ -110,7 +110,7 @@ def test_documents_are_added_and_embedded_while_another_process_embeds(tmp_path:
     db = tmp_path / "index.db"
     with rifflux.open(db, model="hash") as index, rifflux.open(db, model="hash") as other:
         index.add(Document("old", "An owl."), embed=False)
-        with other.store.registry.claim("embed"):
+        with other.admin.store.registry.claim("embed"):
             report = index.add(Document("a", "The heron stands in the river."))
         assert (report.embedded_chunks, report.waited_for) == (1, ())
         assert index.search("heron", mode="semantic")[0].document == "a"

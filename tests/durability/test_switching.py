@@ -57,19 +57,19 @@ def index(db: Path) -> Iterator[Index]:
 
 
 def held(index: Index) -> dict[str, tuple[State, int]]:
-    return {each.model.spec: (each.state, each.vectors) for each in index.models()}
+    return {each.model.spec: (each.state, each.vectors) for each in index.admin.models()}
 
 
 def test_after_a_switch_the_new_vectors_answer_and_the_old_are_gone(index: Index) -> None:
     before = index.search(WORD, mode="semantic")
-    done = index.switch("hash:256")
+    done = index.admin.switch("hash:256")
     assert (done.embedded_chunks, done.dropped_vectors) == (CHUNKS, CHUNKS)
     assert held(index) == {"hash:256": (State.ACTIVE, CHUNKS)}
-    assert index.embedder.dimension == 256
+    assert index.admin.embedder.dimension == 256
     after = index.search(WORD, mode="semantic")
     assert before[0].document == after[0].document == "d7"
     assert index.status().switching is None
-    assert index.check() == []
+    assert index.admin.check() == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux knows priorities of threads")
@@ -80,7 +80,7 @@ def test_a_switch_computes_at_the_lowest_priority_and_indexing_does_not(index: I
         priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
 
     usual = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    index.switch(Watched(256, before=note))
+    index.admin.switch(Watched(256, before=note))
     assert set(priorities) == {19}
     assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == usual
     priorities.clear()
@@ -102,12 +102,12 @@ def test_searches_go_on_and_what_is_added_meanwhile_is_found_before_and_after(in
             assert index.search("a late kingfisher", mode="semantic")[0].document == "late"
 
     with rifflux.open(db) as other:
-        other.switch(Watched(256, before=meanwhile))
+        other.admin.switch(Watched(256, before=meanwhile))
     assert all(states)
     assert states[0].vectors < states[2].vectors < CHUNKS
     assert index.search("a late kingfisher", mode="semantic")[0].document == "late"
     assert held(index) == {"hash:256": (State.ACTIVE, CHUNKS)}
-    assert index.check() == []
+    assert index.admin.check() == []
 
 
 def test_an_interrupted_switch_goes_on_where_it_was(index: Index) -> None:
@@ -117,13 +117,13 @@ def test_an_interrupted_switch_goes_on_where_it_was(index: Index) -> None:
 
     first, second = Watched(256, before=interrupt), Watched(256)
     with pytest.raises(KeyboardInterrupt):
-        index.switch(first)
+        index.admin.switch(first)
     assert held(index) == {"hash:128": (State.ACTIVE, CHUNKS), "hash:256": (State.BUILDING, 256)}
     assert index.search(WORD, mode="semantic")[0].document == "d7"
-    assert index.check() == []
+    assert index.admin.check() == []
     with pytest.raises(InvalidArgument, match="abort"):
-        index.switch("hash:8")
-    assert index.switch(second).embedded_chunks == len(second.seen) == CHUNKS - 256
+        index.admin.switch("hash:8")
+    assert index.admin.switch(second).embedded_chunks == len(second.seen) == CHUNKS - 256
     assert not set(first.seen) & set(second.seen)
 
 
@@ -133,29 +133,29 @@ def test_an_interrupted_switch_can_be_given_up(index: Index) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        index.switch(Watched(256, before=interrupt))
-    ended = index.abort_switch()
+        index.admin.switch(Watched(256, before=interrupt))
+    ended = index.admin.abort_switch()
     assert ended is not None
     assert ended.dimension == 256
     assert held(index) == {"hash:128": (State.ACTIVE, CHUNKS)}
-    assert index.abort_switch() is None
+    assert index.admin.abort_switch() is None
 
 
 def test_a_switch_that_another_process_gives_up_ends(index: Index, db: Path) -> None:
     with rifflux.open(db) as other, pytest.raises(rifflux.ModelError, match="aborted"):
-        other.switch(Watched(256, before=lambda done: index.abort_switch() and None))
+        other.admin.switch(Watched(256, before=lambda done: [index.admin.abort_switch()].clear()))
     assert held(index) == {"hash:128": (State.ACTIVE, CHUNKS)}
 
 
 def test_the_model_in_use_is_refused(index: Index) -> None:
     with pytest.raises(InvalidArgument, match="already"):
-        index.switch("hash:128")
+        index.admin.switch("hash:128")
 
 
 def test_a_model_that_was_chosen_does_not_fit_afterwards_and_the_error_says_so(index: Index, db: Path) -> None:
     with rifflux.open(db, model="hash:128") as chosen:
         chosen.search("heron")
-        index.switch("hash:256")
+        index.admin.switch("hash:256")
         with pytest.raises(ModelMismatch, match="hash:256"):
             chosen.search("heron")
         assert chosen.search("heron", mode="lexical")
@@ -164,31 +164,31 @@ def test_a_model_that_was_chosen_does_not_fit_afterwards_and_the_error_says_so(i
 def test_a_question_that_is_embedded_when_the_switch_happens_is_embedded_again(
     index: Index, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nearest, switches = index.store.semantic.nearest, ["hash:256"]
+    nearest, switches = index.admin.store.semantic.nearest, ["hash:256"]
 
     def late(*arguments: Any) -> Any:
         if switches:
             with rifflux.open(db) as other:
-                other.switch(switches.pop())
+                other.admin.switch(switches.pop())
         return nearest(*arguments)
 
-    monkeypatch.setattr(type(index.store.semantic), "nearest", lambda _, *given: late(*given))
+    monkeypatch.setattr(type(index.admin.store.semantic), "nearest", lambda _, *given: late(*given))
     assert index.search(WORD, mode="semantic")[0].document == "d7"
-    assert index.embedder.dimension == 256
+    assert index.admin.embedder.dimension == 256
 
 
 def test_indexing_goes_on_with_the_new_model_when_the_switch_happens_meanwhile(
     index: Index, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put, switches = index.store.semantic.put_vectors, ["hash:256"]
+    put, switches = index.admin.store.semantic.put_vectors, ["hash:256"]
 
     def late(*arguments: Any) -> Any:
         if switches:
             with rifflux.open(db) as other:
-                other.switch(switches.pop())
+                other.admin.switch(switches.pop())
         return put(*arguments)
 
-    monkeypatch.setattr(type(index.store.semantic), "put_vectors", lambda _, *given: late(*given))
+    monkeypatch.setattr(type(index.admin.store.semantic), "put_vectors", lambda _, *given: late(*given))
     index.add(Document("new", "a kingfisher"))
     assert held(index) == {"hash:256": (State.ACTIVE, CHUNKS + 1)}
     assert index.search("a kingfisher", mode="semantic")[0].document == "new"

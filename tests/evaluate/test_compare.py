@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
         yield cache
 
 
-def _compared(collection: Collection, cache: Cache, *runs: Run, **options: bool) -> list[Outcome]:
+def _compared(collection: Collection, cache: Cache, *runs: Run, **options: Any) -> list[Outcome]:
     return compare(collection, runs, cache.opener(collection, runs), **options)
 
 
@@ -184,10 +185,10 @@ def test_an_index_is_built_once(folder: Path, tmp_path: Path) -> None:
         with Cache(tmp_path / "cache", model="hash:32") as cache:
             index = cache.index(collection)
             assert index.status().embedded_chunks == 4
-            modified = Path(index.path).stat().st_mtime_ns
+            modified = Path(index.admin.path).stat().st_mtime_ns
     assert len(_built(cache)) == 1
     with Cache(tmp_path / "cache", model="hash:32") as cache:
-        assert Path(cache.index(collection, embed=False).path).stat().st_mtime_ns == modified
+        assert Path(cache.index(collection, embed=False).admin.path).stat().st_mtime_ns == modified
     assert len(_built(cache)) == 1
 
 

@@ -79,13 +79,13 @@ def test_nothing_is_recorded_of_what_is_unknown(index: rifflux.Index) -> None:
         index.judge("jobs", "nowhere")
     with pytest.raises(InvalidArgument, match="empty"):
         index.judge(" ", "queue")
-    assert index.store.registry.events() == []
+    assert index.admin.store.registry.events() == []
 
 
 def test_judging_leaves_the_vectors_in_memory_valid(index: rifflux.Index) -> None:
-    before = index.store.registry.setting("generation")
+    before = index.admin.store.registry.setting("generation")
     index.judge("jobs", "queue")
-    assert index.store.registry.setting("generation") == before
+    assert index.admin.store.registry.setting("generation") == before
 
 
 AS_THE_FIRST_VERSION_WROTE = """
@@ -111,6 +111,6 @@ def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path, mon
     with rifflux.open(path, model="hash:32") as index:
         index.judge("jobs", "queue")
         assert index.status().schema_version == SCHEMA_VERSION == len(MIGRATIONS)
-        assert [event.key for event in index.store.registry.events("judgement")] == ["queue"]
+        assert [event.key for event in index.admin.store.registry.events("judgement")] == ["queue"]
         assert [hit.document for hit in index.search("jobs", mode="lexical")] == ["queue"]
-        assert index.check() == []
+        assert index.admin.check() == []

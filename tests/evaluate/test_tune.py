@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,8 +58,8 @@ class TestTune:
         apply(index, tuned)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.fusion == tuned.fusion.choice != default
-        assert reset(index.store)
-        assert not reset(index.store)
+        assert reset(index.admin.store)
+        assert not reset(index.admin.store)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.fusion == default
 
@@ -75,12 +76,12 @@ class TestTune:
         tuned = tune(poor, read_beir(judged))
         assert (tuned.features.significant, tuned.fusion.significant) == (True, False)
         apply(poor, tuned)
-        assert index.store.registry.setting("fusion") is None
+        assert index.admin.store.registry.setting("fusion") is None
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.features == pytest.approx(tuned.features.choice.shares(), abs=1e-6)
             trail = again.search("word3 topic4", rerank="features")[0].because("rerank:features")
-            assert trail.detail.keys() <= {name for name, share in again.profile.features.items() if share}  # type: ignore[union-attr]
-        assert reset(index.store)
+            assert trail.detail.keys() <= {name for name, share in again.profile.features.items() if share}
+        assert reset(index.admin.store)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.features == {}
 
@@ -111,7 +112,12 @@ class TestTune:
 class TestStoredFusions:
     @pytest.mark.parametrize(
         "fusion",
-        [Adaptive(prior=0.7, priors={"code": 0.9}), Balanced(0.2), Linear(0.4), ReciprocalRank(10, {"lexical": 2.0})],
+        [
+            Adaptive(prior=0.7, priors={"code": 0.9}),
+            Balanced(weight=0.2),
+            Linear(alpha=0.4),
+            ReciprocalRank(10, {"lexical": 2.0}),
+        ],
     )
     def test_a_fusion_comes_back_as_it_was(self, fusion: Adaptive) -> None:
         assert load_fusion(dump_fusion(fusion)) == fusion
@@ -135,7 +141,7 @@ class TestStoredWeights:
 
 class TestCommand:
     @pytest.fixture
-    def command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    def command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setenv("RIFFLUX_MODEL", "hash:8")
 
         def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -144,23 +150,23 @@ class TestCommand:
 
         return run
 
-    def test_it_tells_what_was_found_and_what_was_done(self, command, index: Index, judged: Path) -> None:
+    def test_it_tells_what_was_found_and_what_was_done(self, command: Any, index: Index, judged: Path) -> None:
         done = command(judged, "--dry-run")
         assert done.returncode == 0, done.stderr
         assert "nothing changed" in done.stdout
-        assert index.store.registry.setting("fusion") is None
+        assert index.admin.store.registry.setting("fusion") is None
 
     def test_a_setting_that_cannot_be_used_is_told_and_can_be_removed(
-        self, command, index: Index, judged: Path
+        self, command: Any, index: Index, judged: Path
     ) -> None:
-        index.store.registry.set("fusion", '{"name": "none"}')
-        index.store.registry.set("features", '{"none": 1}')
+        index.admin.store.registry.set("fusion", '{"name": "none"}')
+        index.admin.store.registry.set("features", '{"none": 1}')
         done = command(judged)
         assert (done.returncode, "rifflux tune --reset" in done.stderr) == (2, True)
         assert command("--reset").returncode == 0
         assert command(judged, "--json").returncode == 0
 
     @pytest.mark.parametrize("arguments", [(), ("judged", "--from-feedback"), ("--reset", "--from-feedback")])
-    def test_one_thing_at_a_time(self, command, index: Index, judged: Path, arguments: tuple[str, ...]) -> None:
+    def test_one_thing_at_a_time(self, command: Any, index: Index, judged: Path, arguments: tuple[str, ...]) -> None:
         done = command(*arguments)
         assert (done.returncode, "--from-feedback" in done.stderr, done.stdout) == (2, True, "")

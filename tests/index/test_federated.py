@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from rifflux import Index
 from rifflux.index import open_index
-from rifflux.index.federated import Source, quality_of, widened
+from rifflux.index.federated import Everything, Source, quality_of, widened
 from rifflux.types import Document, Filter, Scope
 
 KINDS = {"knowledge": "knowledge", "files": "markdown", "notes": "note", "tasks": "task", "conversations": "message"}
 
 
 @pytest.fixture
-def index():
+def index() -> Iterator[Index]:
     with open_index(":memory:", model="hash") as index:
         index.add(*(Document(f"{name}.1", "how long do cache entries live", kind=kind) for name, kind in KINDS.items()))
         index.add(Document("memory.1", "how long do cache entries live", kind="memory"))
         yield index
 
 
-def asked_of_all(index):
+def asked_of_all(index: Index) -> Everything:
     """Everything, with a first source that holds nothing: no early return."""
     first = Source("nothing", 1.0, Filter(kinds=("none",)))
     everything = index.everything
     return replace(everything, sources=(first, *everything.sources))
 
 
-def test_sources_are_weighed_as_agreed(index):
+def test_sources_are_weighed_as_agreed(index: Index) -> None:
     results = asked_of_all(index)("cache entries")
     scores = {hit.document.removesuffix(".1"): round(hit.score, 5) for hit in results}
     assert scores == {
@@ -40,14 +43,14 @@ def test_sources_are_weighed_as_agreed(index):
     }
 
 
-def test_every_hit_tells_its_source_and_what_its_score_is_made_of(index):
+def test_every_hit_tells_its_source_and_what_its_score_is_made_of(index: Index) -> None:
     for hit in asked_of_all(index)("cache entries"):
         name = hit.document.removesuffix(".1")
         assert hit.because(f"source:{name}").rank == 1
         assert sum(hit.because("sources").detail.values()) == pytest.approx(hit.score, abs=1e-12)
 
 
-def test_a_long_list_does_not_crowd_out_a_short_one(index):
+def test_a_long_list_does_not_crowd_out_a_short_one(index: Index) -> None:
     index.add(*(Document(f"more.{number}", f"cache entries {number}", kind="markdown") for number in range(50)))
     kinds = [hit.kind for hit in asked_of_all(index)("cache entries", top_k=40)]
     assert set(kinds) == set(KINDS.values())
@@ -56,7 +59,7 @@ def test_a_long_list_does_not_crowd_out_a_short_one(index):
     assert set(kinds[14:16]) == {"note", "task"}
 
 
-def test_where_the_first_source_answers_well_the_others_are_not_asked(index):
+def test_where_the_first_source_answers_well_the_others_are_not_asked(index: Index) -> None:
     results = index.everything("how long do cache entries live")
     assert quality_of(results) >= 0.85
     assert [hit.kind for hit in results] == ["knowledge"]
@@ -64,12 +67,12 @@ def test_where_the_first_source_answers_well_the_others_are_not_asked(index):
     assert any("not asked" in note for note in results.trace.notes)
 
 
-def test_quality_is_never_read_from_fused_ranks(index):
+def test_quality_is_never_read_from_fused_ranks(index: Index) -> None:
     hits = asked_of_all(index)("cache entries").hits
     assert max(hit.score for hit in hits) < 0.1 <= quality_of(hits)
 
 
-def test_where_little_is_found_the_question_is_widened(index):
+def test_where_little_is_found_the_question_is_widened(index: Index) -> None:
     with open_index(":memory:", model="hash") as index:
         index.add(Document("a", "refrigeration of foodstuffs", kind="note"), embed=False)
         results = index.everything('"refriger"')
@@ -86,33 +89,30 @@ def test_where_little_is_found_the_question_is_widened(index):
         ("a b", "a b"),
     ],
 )
-def test_widening(query, wider):
+def test_widening(query: str, wider: str) -> None:
     assert widened(query) == wider
 
 
-def test_a_filter_narrows_every_source(index):
+def test_a_filter_narrows_every_source(index: Index) -> None:
     results = asked_of_all(index)("cache entries", filter={"kinds": ("note", "markdown")})
     assert {hit.kind for hit in results} == {"note", "markdown"}
 
 
-def test_a_question_is_embedded_once(index):
-    asked = []
-    everything = asked_of_all(index)
-    inner = everything.asking.embedder.inner
-    original = type(inner).embed_query
-    everything.asking.embedder.inner = type(
-        "Counting",
-        (),
-        {
-            "embed_query": lambda self, text: asked.append(text) or original(inner, text),
-            "__getattr__": lambda self, name: getattr(inner, name),
-        },
-    )()
-    everything("cache entries")
+def test_a_question_is_embedded_once(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    embedder = index.admin.embedder
+    original = embedder.embed_query
+
+    def counting(_: Any, text: str) -> Any:
+        asked.append(text)
+        return original(text)
+
+    monkeypatch.setattr(type(embedder), "embed_query", counting)
+    asked_of_all(index)("cache entries")
     assert asked == ["cache entries"]
 
 
-def test_messages_of_conversations_are_among_the_sources(index):
+def test_messages_of_conversations_are_among_the_sources(index: Index) -> None:
     ann = index.scoped(Scope("ann"))
     talk = ann.conversations.add("Caching")
     ann.conversations.add_message(talk.id, "entries live for ten minutes")
@@ -122,20 +122,22 @@ def test_messages_of_conversations_are_among_the_sources(index):
     assert [hit.kind for hit in ann.search("entries live")] == ["note"]
 
 
-def test_memories_are_not_among_documents(index):
+def test_memories_are_not_among_documents(index: Index) -> None:
     ann = index.scoped(Scope("ann"))
     ann.memories.add("Ann likes tea")
     assert len(ann.search("tea")) == 0
     assert [memory.content for memory, _ in ann.memories.search("tea").memories] == ["Ann likes tea"]
 
 
-def test_a_users_conversations_are_a_source_and_searched_by_words_alone_unless_an_administrator_says_so(index):
+def test_a_users_conversations_are_a_source_and_searched_by_words_alone_unless_an_administrator_says_so(
+    index: Index,
+) -> None:
     ann = index.scoped(Scope("ann"))
     ann.add(Document("note.1", "how long do cache entries live", kind="note"))
     ann.conversations.add(id="talk")
     ann.conversations.add_message("talk", "cache entries live ten minutes", id="m", embed=True)
     for hybrid in (False, True):
-        index.policies.set("hybrid_search", hybrid)
+        index.admin.policies.set("hybrid_search", hybrid)
         found = {hit.document: hit for hit in ann.everything("how long do cache entries live")}
         assert set(found) == {"note.1", "m"}
         assert found["m"].because("source:conversations").rank == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Document, Index, OutOfScope, RiffluxError, Scope
+from rifflux import Document, Hit, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
+from rifflux.index.admin import Admin
 from rifflux.ingest.walk.find import Finder
 from rifflux.retrieve.explain.trail import page
+from rifflux.retrieve.steps.rerank import Resources
 from rifflux.retrieve.table import Candidates
 from rifflux.session.policies import HYBRID_SEARCH
+from rifflux.session.searching import Searcher
+from rifflux.session.writing import Writer
 from rifflux.testing import everything
 from tests.support.exploring import examples
 from tests.support.users import CANARY, KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
@@ -61,7 +65,7 @@ def worlds() -> Iterator[tuple[World, World]]:
     """Ann alone, and ann among others; some of their rows are older than hers, and some younger."""
     with rifflux.open(":memory:", model="hash:64") as alone, rifflux.open(":memory:", model="hash:64") as crowded:
         for index in (alone, crowded):
-            index.policies.set(HYBRID_SEARCH, True)
+            index.admin.policies.set(HYBRID_SEARCH, True)
         for user in ("bob", "ann2", ""):
             fill(crowded, user, SECRETS, "bobs-")
         for index in (alone, crowded):
@@ -71,14 +75,22 @@ def worlds() -> Iterator[tuple[World, World]]:
         yield World(alone, ids), World(crowded, ids)
 
 
+def rated(searcher: Searcher, question: str, hits: list[Hit]) -> Sequence[Hit]:
+    return page(searcher.rated(searcher.plan(question).query, Candidates.of_hits(hits)))
+
+
+def counted(resources: Resources, question: str) -> tuple[dict[str, int], int]:
+    return dict(resources.frequencies(question.split())), resources.chunks()
+
+
 READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.search": lambda w, a: w.ann.search(a.question, filter=dict(a.narrow)),
     "index.search lexical": lambda w, a: w.ann.search(a.question, mode="lexical", rerank="features"),
     "index.search semantic": lambda w, a: w.ann.search(a.question, mode="semantic", diversify=True, collapse=True),
     "index.search linear": lambda w, a: w.ann.search(a.question, fusion="linear", rerank="maxsim"),
     "index.why": lambda w, a: [w.ann.why(a.question, each) for each in (a.key, a.id)],
-    "index.plan": lambda w, a: w.ann.plan(a.question)(5),
-    "index.rated": lambda w, a: page(w.ann.rated(w.ann.plan(a.question).query, Candidates.of_hits(w.ann.chunks("n0")))),
+    "searcher.plan": lambda w, a: w.ann.admin.searcher.plan(a.question)(5),
+    "searcher.rated": lambda w, a: rated(w.ann.admin.searcher, a.question, w.ann.chunks("n0")),
     "index.retrieve": lambda w, a: w.ann.retrieve(a.question),
     "index.classify": lambda w, a: w.ann.classify(a.question),
     "index.everything": lambda w, a: w.ann.everything(a.question),
@@ -87,17 +99,17 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.document": lambda w, a: w.ann.document(a.key),
     "index.chunks": lambda w, a: w.ann.chunks(a.key),
     "index.status": lambda w, a: w.ann.status(),
-    "index.outdated": lambda w, a: w.ann.outdated,
-    "index.scope": lambda w, a: w.ann.scope,
-    "index.policies": lambda w, a: (w.ann.policies.all(), w.ann.policies.get(HYBRID_SEARCH)),
-    "index.part": lambda w, a: w.ann.part(a.key, w.ann.profile).search(a.question),
+    "admin.outdated": lambda w, a: w.ann.admin.outdated,
+    "view.scope": lambda w, a: w.ann.admin.view.scope,
+    "admin.policies": lambda w, a: (w.ann.admin.policies.all(), w.ann.admin.policies.get(HYBRID_SEARCH)),
+    "view.part": lambda w, a: Searcher(w.ann.admin.view.part(a.key, w.ann.profile)).search(a.question),
     "index.using": lambda w, a: w.ann.using(w.ann.profile).search(a.question),
     "index.works": lambda w, a: [w.ann.works.doubts(), w.ann.works.all()],
     "index.works get": lambda w, a: w.ann.works.get(a.key),
     "index.memories": lambda w, a: [w.ann.memories.search(a.question).memories, w.ann.memories.all(everything=True)],
     "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
-    "index.store": lambda w, a: everything(w.ann.store, [int(id, 16) for id in w.ids]),
-    "index.resources": lambda w, a: (dict(w.ann.resources.frequencies(a.question.split())), w.ann.resources.chunks()),
+    "admin.store": lambda w, a: everything(w.ann.admin.store, [int(id, 16) for id in w.ids]),
+    "view.resources": lambda w, a: counted(w.ann.admin.view.resources, a.question),
     "talks.search": lambda w, a: w.talks.search(a.question, neighbours=2),
     "talks.search in": lambda w, a: w.talks.search(a.question, conversation_id=a.key, project="", archived=False),
     "talks.list": lambda w, a: [w.talks.list(), w.talks.list(project="bobs-")],
@@ -115,13 +127,13 @@ WRITTEN: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.judge as": lambda w, a: w.ann.judge(a.question, a.key, 1, user="bob"),
     "index.judge id": lambda w, a: w.ann.judge(a.question, a.id, 1).key,
     "index.note": lambda w, a: w.ann.note("click", a.question, a.id).key,
-    "index.declare_facets": lambda w, a: w.ann.declare_facets("tags"),
+    "admin.declare_facets": lambda w, a: w.ann.admin.declare_facets("tags"),
     "index.embed": lambda w, a: w.ann.embed(),
-    "index.embed_changes": lambda w, a: w.ann.embed_changes([]),
-    "index.policies": lambda w, a: w.ann.policies.set(HYBRID_SEARCH, False),
+    "writer.embed_changes": lambda w, a: Writer(w.ann.admin.view).embed_changes([]),
+    "admin.policies": lambda w, a: w.ann.admin.policies.set(HYBRID_SEARCH, False),
     "index.works": lambda w, a: w.ann.works.import_text(a.question, source="own", format="latex").added,
     "index.update": lambda w, a: w.ann.update().deleted_files,
-    "index.sync": lambda w, a: w.ann.sync((), finder=Finder()).indexed_files,
+    "writer.sync": lambda w, a: Writer(w.ann.admin.view).sync((), finder=Finder()).indexed_files,
     "index.close": lambda w, a: w.ann.close(),
     "talks.add": lambda w, a: w.talks.add("new", id=a.key, created_at="2024-05-05"),
     "talks.add_message": lambda w, a: w.talks.add_message("bobs-talk", a.question, id=a.key, created_at="2024-05-05"),
@@ -136,21 +148,24 @@ WRITTEN: Mapping[str, Callable[[World, Asked], Any]] = {
 }
 #: What concerns everybody is refused.
 REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
-    "index.check": lambda w, a: w.ann.check(),
-    "index.repair": lambda w, a: w.ann.repair(),
-    "index.backup": lambda w, a: w.ann.backup("nowhere.db"),
-    "index.models": lambda w, a: w.ann.models(),
-    "index.switch": lambda w, a: w.ann.switch("hash:32"),
-    "index.switching": lambda w, a: w.ann.switching(),
-    "index.abort_switch": lambda w, a: w.ann.abort_switch(),
-    "index.accelerate": lambda w, a: w.ann.accelerate(),
+    "admin.check": lambda w, a: w.ann.admin.check(),
+    "admin.repair": lambda w, a: w.ann.admin.repair(),
+    "admin.backup": lambda w, a: w.ann.admin.backup("nowhere.db"),
+    "admin.models": lambda w, a: w.ann.admin.models(),
+    "admin.switch": lambda w, a: w.ann.admin.switch("hash:32"),
+    "admin.switching": lambda w, a: w.ann.admin.switching(),
+    "admin.abort_switch": lambda w, a: w.ann.admin.abort_switch(),
+    "admin.accelerate": lambda w, a: w.ann.admin.accelerate(),
     "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
-    "index.store": lambda w, a: w.ann.store.of("bob"),
-    "index.delete_user": lambda w, a: w.ann.delete_user("bob"),
+    "admin.store": lambda w, a: w.ann.admin.store.of("bob"),
+    "admin.delete_user": lambda w, a: w.ann.admin.delete_user("bob"),
 }
 #: These hold no rows: what is called through them is tried above.
 OTHERWISE = frozenset(
-    ("index.watch", "index.analyzer", "index.embedder", "index.guarded", "index.has_llm", "index.conversations")
+    (
+        *("index.watch", "index.conversations", "index.profile", "index.admin"),
+        *("admin.embedder", "admin.path", "admin.searcher", "admin.view"),
+    )
 )
 
 
@@ -191,7 +206,8 @@ def given_id(world: World, asked: Asked) -> Asked:
 
 def test_every_public_method_is_tried() -> None:
     tried = {name.split()[0] for name in (*READ, *WRITTEN, *REFUSED)} | OTHERWISE
-    public = {f"index.{name}" for name in (*dir(Index), "store") if not name.startswith("_")}
+    public = {f"index.{name}" for name in dir(Index) if not name.startswith("_")}
+    public |= {f"admin.{name}" for name in (*dir(Admin), "view") if not name.startswith("_")}
     public |= {f"talks.{name}" for name in dir(Conversations) if not name.startswith("_")}
     assert public <= tried
 
@@ -217,7 +233,9 @@ def test_nothing_that_ann_does_reaches_others(worlds: tuple[World, World]) -> No
     alone, crowded = worlds
     ids = [int(id, 16) for id in crowded.ids]
     others = [
-        view for view in crowded.index.store.views() if not view.owner.startswith("ann\x1f") and view.owner != "ann"
+        view
+        for view in crowded.index.admin.store.views()
+        if not view.owner.startswith("ann\x1f") and view.owner != "ann"
     ]
     before = [everything(view, ids) for view in others]
     tries = itertools.product(WRITTEN.values(), KEYS, itertools.islice(crowded.ids, 0, None, 17))

@@ -38,18 +38,18 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
     (folder / "a.md").write_text(f"# {word}\n\nThe {word} flies.\n")
     note = Document("note", f"a note on the {word}", tags=(Tag("s", word),), links=(Link("a.md"),))
     mine.add(folder, note)
-    mine.store.catalog.keep_records("documents", "note", {"source": word})
+    mine.admin.store.catalog.keep_records("documents", "note", {"source": word})
     mine.judge(f"where is the {word}", "note")
     mine.note("click", f"where is the {word}", "note", user=user)
-    mine.declare_facets(word)
+    mine.admin.declare_facets(word)
     if user:
         message = Message("m", "talk", f"I saw a {word}", created_at="2024-05-01")
         mine.conversations.put(Thread(Conversation("talk", word), (message,)), embed=True)
         mine.memories.add(f"likes the {word}")
         mine.memories.search(word)
-        Accounts(index.store.registry).create(user, label=word)
-        Ledger(index.store.registry, seconds=0).note(user, word, "model", 7)
-        Diary(index.store.registry, seconds=0).note(user, word)
+        Accounts(index.admin.store.registry).create(user, label=word)
+        Ledger(index.admin.store.registry, seconds=0).note(user, word, "model", 7)
+        Diary(index.admin.store.registry, seconds=0).note(user, word)
 
 
 def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
@@ -70,18 +70,18 @@ def owned(path: Path) -> dict[str, str]:
 
 
 def test_nothing_remains_in_any_table(index: Index) -> None:
-    path = Path(index.path)
+    path = Path(index.admin.path)
     with closing(apsw.Connection(str(path))) as connection:
         numbers = {n for n, name in connection.execute("select id, name from owner") if name.split("\x1f")[0] == "ann"}
         for table, column in owned(path).items():
             held = {value for (value,) in connection.execute(f"select {column} from {table}")}
             assert held & (numbers | {"ann"}), f"{table} holds nothing of ann's: the test proves nothing for it"
-    erased = index.delete_user("ann")
+    erased = index.admin.delete_user("ann")
     assert erased.documents == {"conversation": 1, "document": 1, "markdown": 1, "memory": 1, "message": 1}
     assert (erased.files, erased.events, erased.tokens, erased.calls, erased.questions) == (1, 2, 1, 1, 1)
     assert erased.settings
-    for table, held in rows(path).items():
-        for row in held:
+    for table, kept in rows(path).items():
+        for row in kept:
             assert ANNS not in repr(row), table
             assert "ann" not in row, table
     with closing(apsw.Connection(str(path))) as connection:
@@ -94,28 +94,28 @@ def test_nothing_remains_in_any_table(index: Index) -> None:
 
 
 def test_nothing_remains_in_the_files(index: Index) -> None:
-    folder = Path(index.path).parent
-    index.delete_user("ann")
+    folder = Path(index.admin.path).parent
+    index.admin.delete_user("ann")
     left = [path.name for path in folder.glob("index.db*") if path.is_file() and ANNS.encode() in path.read_bytes()]
     assert left == []
     assert any(BOBS.encode() in path.read_bytes() for path in folder.glob("index.db*") if path.is_file())
 
 
 def test_others_keep_all_they_have(index: Index) -> None:
-    views = [view for view in index.store.views() if view.owner.partition("\x1f")[0] != "ann"]
+    views = [view for view in index.admin.store.views() if view.owner.partition("\x1f")[0] != "ann"]
     assert len(views) == 7
     ids = list(range(1, 20))
     before = [everything(view, ids) for view in views]
-    index.delete_user("ann")
+    index.admin.delete_user("ann")
     assert [everything(view, ids) for view in views] == before
-    assert index.check() == []
+    assert index.admin.check() == []
 
 
 def test_who_comes_back_begins_anew(index: Index) -> None:
     ann = index.scoped(Scope("ann"))
     talks = ann.conversations
     assert talks.search(ANNS).hits
-    index.delete_user("ann")
+    index.admin.delete_user("ann")
     assert (talks.list(), ann.memories.all(), ann.status().documents) == ([], [], 0)
     talks.add("again", id="talk")
     talks.add_message("talk", "a kestrel once more")
@@ -124,7 +124,7 @@ def test_who_comes_back_begins_anew(index: Index) -> None:
 
 def test_only_who_opened_the_index_deletes_users_and_only_those_there_are(index: Index) -> None:
     with pytest.raises(OutOfScope):
-        index.scoped(Scope("bob")).delete_user("ann")
+        index.scoped(Scope("bob")).admin.delete_user("ann")
     for nobody in ("", "an", "Ann", "ann\x1fconversations"):
         with pytest.raises(NotFound, match="nothing is kept"):
-            index.delete_user(nobody)
+            index.admin.delete_user(nobody)

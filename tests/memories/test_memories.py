@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.index import open_index
+from rifflux.index import Index, open_index
 from rifflux.memories import Memories, Rules
+from rifflux.memories.memories import Recalled
+from rifflux.memories.profile import MEMORIES
 from rifflux.types import Scope
 
 DAY = 86_400.0
 
 
 class Clock:
-    def __init__(self):
+    def __init__(self) -> None:
         self.time = 1_800_000_000.0
 
-    def __call__(self):
+    def __call__(self) -> float:
         return self.time
 
 
 @pytest.fixture
-def clock():
+def clock() -> Clock:
     return Clock()
 
 
 @pytest.fixture
-def index():
+def index() -> Iterator[Index]:
     with open_index(":memory:", model="hash") as index:
         yield index
 
 
 @pytest.fixture
-def memories(index, clock):
-    return at(index.memories, clock)
+def memories(index: Index, clock: Clock) -> Memories:
+    return at(index, clock)
 
 
-def at(memories: Memories, clock) -> Memories:
-    memories._now = clock
-    return memories
+def at(index: Index, clock: Clock, rules: Rules | None = None) -> Memories:
+    return Memories(index.admin.view.part(MEMORIES.name, MEMORIES), rules, clock)
 
 
-def contents(recalled):
+def contents(recalled: Recalled) -> list[str]:
     return [memory.content for memory, _ in recalled.memories]
 
 
@@ -50,13 +54,13 @@ class TestSaving:
         ("importance", "confidence", "outcome"),
         [(7, 0.7, "saved"), (6, 1.0, "refused"), (10, 0.69, "refused"), (10, 0.0, "refused")],
     )
-    def test_what_matters_is_saved(self, memories, importance, confidence, outcome):
+    def test_what_matters_is_saved(self, memories: Memories, importance: int, confidence: float, outcome: str) -> None:
         saved = memories.add("Ann likes tea", importance=importance, confidence=confidence)
         assert saved.outcome == outcome
         assert bool(memories.all()) == (outcome == "saved")
         assert bool(saved.reason) == (outcome == "refused")
 
-    def test_the_same_is_saved_once_and_confirmed(self, memories, clock):
+    def test_the_same_is_saved_once_and_confirmed(self, memories: Memories, clock: Clock) -> None:
         first = memories.add("Ann likes green tea in the morning", confidence=0.8, expires_at=clock.time + DAY).memory
         clock.time += 10
         again = memories.add("Ann likes green tea in the morning!", importance=9)
@@ -66,7 +70,7 @@ class TestSaving:
         assert (kept.created_at, kept.updated_at, kept.expires_at) == (clock.time - 10, clock.time, None)
         assert memories.add("Bob plays chess on Sundays").outcome == "saved"
 
-    def test_what_is_superseded_stays_as_history(self, memories):
+    def test_what_is_superseded_stays_as_history(self, memories: Memories) -> None:
         old = memories.add("Ann lives in Oslo").memory
         new = memories.add("Ann lives in Bergen", supersedes=old.id).memory
         newer = memories.add("Ann lives in Paris", supersedes=new.id).memory
@@ -91,14 +95,14 @@ class TestSaving:
             {"expires_at": float("inf")},
         ],
     )
-    def test_what_cannot_be_meant_is_refused(self, memories, wrong):
+    def test_what_cannot_be_meant_is_refused(self, memories: Memories, wrong: dict[str, Any]) -> None:
         with pytest.raises(InvalidArgument):
             memories.add(**{"content": "Ann likes tea"} | wrong)
         assert memories.all() == []
 
 
 class TestTime:
-    def test_categories_have_their_time_to_live(self, memories, clock):
+    def test_categories_have_their_time_to_live(self, memories: Memories, clock: Clock) -> None:
         memories.add("Ann is writing a letter now", category="context")
         memories.add("Ann was born in Oslo")
         clock.time += 7 * DAY
@@ -106,7 +110,7 @@ class TestTime:
         clock.time += 1
         assert contents(memories.search("Ann")) == ["Ann was born in Oslo"]
 
-    def test_expired_is_strictly_before_now(self, memories, clock):
+    def test_expired_is_strictly_before_now(self, memories: Memories, clock: Clock) -> None:
         memories.add("Ann likes tea", expires_at=clock.time + 5)
         clock.time += 5
         assert contents(memories.search("tea")) == ["Ann likes tea"]
@@ -114,7 +118,7 @@ class TestTime:
         assert contents(memories.search("tea")) == []
         assert len(memories.all(everything=True)) == 1
 
-    def test_the_expired_are_deleted_in_the_end(self, memories, clock):
+    def test_the_expired_are_deleted_in_the_end(self, memories: Memories, clock: Clock) -> None:
         memories.add("Ann likes tea", expires_at=clock.time)
         clock.time += 90 * DAY - 1
         assert memories.purge() == 0
@@ -124,15 +128,14 @@ class TestTime:
 
 
 class TestRecalling:
-    def test_confidence_is_judged_before_ranking(self, index, clock):
-        lenient = at(index.memories, clock)
-        lenient.rules = Rules(least_confidence=0.0, least_importance=1)
+    def test_confidence_is_judged_before_ranking(self, index: Index, clock: Clock) -> None:
+        lenient = at(index, clock, Rules(least_confidence=0.0, least_importance=1))
         for number in range(50):
             lenient.add(f"tea tea number {number} {'abcdefghij'[number % 10] * 9}", confidence=0.69)
         lenient.add("Ann likes tea", confidence=0.7)
-        assert contents(at(index.memories, clock).search("tea", limit=5)) == ["Ann likes tea"]
+        assert contents(at(index, clock).search("tea", limit=5)) == ["Ann likes tea"]
 
-    def test_recalling_counts_as_use(self, memories, clock):
+    def test_recalling_counts_as_use(self, memories: Memories, clock: Clock) -> None:
         memories.add("Ann likes tea")
         memories.add("Bob plays chess on Sundays")
         for _ in range(3):
@@ -141,7 +144,7 @@ class TestRecalling:
         uses = {memory.content: (memory.uses, memory.used_at) for memory in memories.all()}
         assert uses == {"Ann likes tea": (3, clock.time), "Bob plays chess on Sundays": (0, None)}
 
-    def test_scores_are_explained_to_the_last_bit(self, memories):
+    def test_scores_are_explained_to_the_last_bit(self, memories: Memories) -> None:
         for text in ("Ann likes tea", "Ann likes coffee", "Bob plays chess"):
             memories.add(text)
         for _, hit in memories.search("what does Ann like").memories:
@@ -149,7 +152,7 @@ class TestRecalling:
             assert sum(parts.values()) == pytest.approx(hit.score, abs=1e-9)
             assert {"freshness", "usage", "importance"} <= set(parts)
 
-    def test_the_recent_and_the_used_score_higher_for_it(self, memories, clock):
+    def test_the_recent_and_the_used_score_higher_for_it(self, memories: Memories, clock: Clock) -> None:
         memories.add("Ann's locker code is 1234 red")
         clock.time += 200 * DAY
         memories.add("Ann's locker code is 9876 blue")
@@ -159,12 +162,12 @@ class TestRecalling:
         for name in ("freshness", "usage"):
             assert parts["blue"][name] > parts[" red"][name]
 
-    def test_categories_narrow(self, memories):
+    def test_categories_narrow(self, memories: Memories) -> None:
         memories.add("Ann likes tea", category="preference")
         memories.add("tea was bought on Monday", category="event")
         assert contents(memories.search("tea", category="event")) == ["tea was bought on Monday"]
 
-    def test_forgotten_is_gone(self, memories):
+    def test_forgotten_is_gone(self, memories: Memories) -> None:
         memory = memories.add("Ann likes tea").memory
         with pytest.raises(NotFound, match="memories list"):
             memories.forget(memory.id, "none")
@@ -172,13 +175,13 @@ class TestRecalling:
         assert contents(memories.search("tea")) == []
 
     @pytest.mark.parametrize(("limit", "pool"), [(1, 4), (3, 12), (5, 20), (10, 40), (20, 40)])
-    def test_the_pool_is_four_times_the_page(self, limit, pool):
+    def test_the_pool_is_four_times_the_page(self, limit: int, pool: int) -> None:
         from rifflux.memories.profile import memory_pool
 
         assert memory_pool(limit) == pool
 
 
-def test_memories_are_their_users(index):
+def test_memories_are_their_users(index: Index) -> None:
     ann, bob = (index.scoped(Scope(user)).memories for user in ("ann", "bob"))
     memory = ann.add("Ann likes tea").memory
     assert contents(bob.search("tea")) == []

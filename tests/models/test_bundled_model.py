@@ -1,5 +1,7 @@
 """The bundled model: it is what it says it is, and agrees with the weights it was made from."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import subprocess
@@ -7,6 +9,7 @@ import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from rifflux.models import Embedder, load_embedder
 from rifflux.models.onnx import OnnxEmbedder
 from rifflux.models.registry import BUNDLED
 from rifflux.models.tokenizer import load_tokenizer
+from rifflux.types import Vectors
 from tests.support.exploring import examples
 
 HERE = Path(__file__).parent
@@ -55,44 +59,44 @@ def cutting() -> Tokenizer:
 
 
 @pytest.fixture(scope="module")
-def vectors(embedder):
+def vectors(embedder: OnnxEmbedder) -> Vectors:
     return embedder.embed_documents(TEXTS)
 
 
 class TestVectors:
-    def test_agree_with_the_original_weights(self, vectors):
+    def test_agree_with_the_original_weights(self, vectors: Vectors) -> None:
         reference = np.load(HERE / "minilm_reference.npy")
         cosines = dict(zip(TEXTS, (vectors * reference).sum(1), strict=True))
         assert {text: cosine for text, cosine in cosines.items() if cosine < 0.985} == {}
         assert np.mean(list(cosines.values())) > 0.99
 
-    def test_rank_alike_as_the_original_weights(self, vectors):
+    def test_rank_alike_as_the_original_weights(self, vectors: Vectors) -> None:
         reference = np.load(HERE / "minilm_reference.npy")
         long = [position for position, text in enumerate(TEXTS) if len(text) > 30]
         likeness, expected = (found[long] @ found[long].T for found in (vectors, reference))
         np.testing.assert_allclose(likeness, expected, atol=0.06)
 
-    def test_are_unit_vectors_in_the_order_of_the_texts(self, embedder, vectors):
+    def test_are_unit_vectors_in_the_order_of_the_texts(self, embedder: OnnxEmbedder, vectors: Vectors) -> None:
         assert vectors.shape == (len(TEXTS), 384)
         assert vectors.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
         for position in (0, 3, 40, len(TEXTS) - 1):
             np.testing.assert_array_equal(embedder.embed_documents([TEXTS[position]])[0], vectors[position])
 
-    def test_do_not_depend_on_neighbours_threads_or_role(self, vectors):
+    def test_do_not_depend_on_neighbours_threads_or_role(self, vectors: Vectors) -> None:
         one_by_one = load_embedder(threads=1)
         again = np.stack([one_by_one.embed_query(text) for text in TEXTS])
         np.testing.assert_array_equal(again, vectors)
 
-    def test_of_no_texts(self, embedder):
+    def test_of_no_texts(self, embedder: OnnxEmbedder) -> None:
         assert embedder.embed_documents([]).shape == (0, 384)
 
-    def test_bring_like_meanings_together(self, embedder):
+    def test_bring_like_meanings_together(self, embedder: OnnxEmbedder) -> None:
         found = embedder.embed_documents(["How do I bake bread?", "A recipe for sourdough loaves", "Stock prices fell"])
         likeness = found @ found.T
         assert likeness[0, 1] > likeness[0, 2] + 0.2
 
-    def test_ignore_what_is_past_the_last_token_taken_in(self, embedder):
+    def test_ignore_what_is_past_the_last_token_taken_in(self, embedder: OnnxEmbedder) -> None:
         text = "apple pear plum " * 85  # 255 words; 254 fit between the special tokens
         np.testing.assert_array_equal(embedder.embed_query(text), embedder.embed_query(text + "granite"))
         assert not np.array_equal(embedder.embed_query("granite " + text), embedder.embed_query(text))
@@ -101,14 +105,14 @@ class TestVectors:
         "text",
         ["\ud800", "half \udc00 a pair", "\x00\x01\x7f", "\ufffe\uffff", "a" * 5000, "\u202e", " \n\t"],
     )
-    def test_of_odd_texts_are_still_unit_vectors(self, embedder, text):
+    def test_of_odd_texts_are_still_unit_vectors(self, embedder: OnnxEmbedder, text: str) -> None:
         assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1, abs=1e-5)
         assert embedder.count_tokens(text) >= 0
 
-    def test_join_surrogate_pairs(self, embedder):
+    def test_join_surrogate_pairs(self, embedder: OnnxEmbedder) -> None:
         np.testing.assert_array_equal(embedder.embed_query("\ud83d\ude00 hi"), embedder.embed_query("😀 hi"))
 
-    def test_are_the_same_when_many_threads_come_first_at_once(self, vectors):
+    def test_are_the_same_when_many_threads_come_first_at_once(self, vectors: Vectors) -> None:
         fresh = load_embedder()
         with ThreadPoolExecutor(8) as pool:
             found = list(pool.map(fresh.embed_query, TEXTS[:16]))
@@ -116,7 +120,7 @@ class TestVectors:
 
 
 class TestTokenVectors:
-    def test_leave_out_the_special_tokens(self, embedder):
+    def test_leave_out_the_special_tokens(self, embedder: OnnxEmbedder) -> None:
         assert isinstance(embedder, OnnxEmbedder)
         empty, three = embedder.token_vectors(["", "red green blue"])
         assert empty.shape == (0, 384)
@@ -125,24 +129,24 @@ class TestTokenVectors:
 
 
 class TestFolder:
-    def test_holds_what_its_digest_says(self):
+    def test_holds_what_its_digest_says(self) -> None:
         settings = json.loads((BUNDLED / "rifflux.json").read_text())
         content = (BUNDLED / "model.onnx").read_bytes() + (BUNDLED / "tokenizer.json").read_bytes()
         assert hashlib.sha256(content).hexdigest() == settings["digest"]
         assert OnnxEmbedder.load(BUNDLED).settings.compute_digest() == settings["digest"]
 
-    def test_carries_its_license(self):
+    def test_carries_its_license(self) -> None:
         assert "Apache License" in (BUNDLED / "LICENSE").read_text()
         assert "quantised" in (BUNDLED / "NOTICE").read_text()
 
-    def test_describes_itself(self, embedder):
+    def test_describes_itself(self, embedder: OnnxEmbedder) -> None:
         assert (embedder.name, embedder.backend) == ("all-MiniLM-L6-v2", "onnx")
         assert (embedder.dimension, embedder.max_tokens) == (384, 256)
         assert embedder.fingerprint == load_embedder("minilm").fingerprint
         assert len(bytes.fromhex(embedder.fingerprint)) == 16
 
 
-def test_nothing_heavy_loads_before_the_first_text():
+def test_nothing_heavy_loads_before_the_first_text() -> None:
     script = """
 import sys
 from rifflux.models import load_embedder
@@ -156,28 +160,30 @@ assert not {"onnxruntime", "tokenizers", "httpx2"} & sys.modules.keys()
 class TestCanonicalTexts:
     @examples(300)
     @given(st.lists(st.text("aBc \n\t", max_size=8) | st.sampled_from(["[CLS]", "É", "\x0b", "\x85", ".", "\r\n"])))
-    def test_have_the_same_tokens(self, embedder, tokenizer, parts):
+    def test_have_the_same_tokens(self, embedder: OnnxEmbedder, tokenizer: Tokenizer, parts: list[str]) -> None:
         text = "".join(parts)
         assert tokenizer.encode(embedder.canonical(text)).ids == tokenizer.encode(text).ids
 
-    def test_are_one_for_what_the_model_cannot_tell_apart(self, embedder):
+    def test_are_one_for_what_the_model_cannot_tell_apart(self, embedder: OnnxEmbedder) -> None:
         assert embedder.canonical("The  Heron\nstands. ") == embedder.canonical("the heron stands.")
         assert embedder.canonical("The heron stands.") != embedder.canonical("The heron stands")
 
 
 class TestCounts:
     @pytest.mark.parametrize("text", TEXTS)
-    def test_are_those_of_the_tokenizer(self, embedder, tokenizer, text):
+    def test_are_those_of_the_tokenizer(self, embedder: OnnxEmbedder, tokenizer: Tokenizer, text: str) -> None:
         assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
 
-    def test_are_those_of_the_tokenizer_on_whole_files(self, embedder, tokenizer):
+    def test_are_those_of_the_tokenizer_on_whole_files(self, embedder: OnnxEmbedder, tokenizer: Tokenizer) -> None:
         for path in (HERE.parent.parent / "src").rglob("*.py"):
             text = path.read_text("utf-8")
             assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
 
     @examples(500)
     @given(st.lists(ODD, max_size=12).map("".join))
-    def test_are_those_of_the_tokenizer_whatever_the_text(self, embedder, tokenizer, text):
+    def test_are_those_of_the_tokenizer_whatever_the_text(
+        self, embedder: OnnxEmbedder, tokenizer: Tokenizer, text: str
+    ) -> None:
         assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
 
 
@@ -186,7 +192,7 @@ class TestTokens:
 
     @examples(500)
     @given(st.lists(ODD, max_size=12).map("".join), st.none() | st.lists(ODD, max_size=12).map(" ".join))
-    def test_of_any_text_or_pair(self, cutting, text, pair):
+    def test_of_any_text_or_pair(self, cutting: Any, text: str, pair: str | None) -> None:
         found = load_tokenizer(BUNDLED / "tokenizer.json", 16).encode(text, pair)
         expected = cutting.encode(text, pair)
         assert found.ids == expected.ids
@@ -195,7 +201,7 @@ class TestTokens:
         assert found.attention_mask == expected.attention_mask
 
     @pytest.mark.parametrize("lengths", [(3, 9), (9, 3), (20, 30), (30, 20), (20, 20), (1, 40), (40, 1), (0, 40)])
-    def test_of_pairs_that_are_too_long(self, cutting, lengths):
+    def test_of_pairs_that_are_too_long(self, cutting: Any, lengths: tuple[int, int]) -> None:
         text, pair = ("heron " * length for length in lengths)
         found = load_tokenizer(BUNDLED / "tokenizer.json", 16).encode(text, pair)
         assert (found.ids, found.type_ids) == (cutting.encode(text, pair).ids, cutting.encode(text, pair).type_ids)

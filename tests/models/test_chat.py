@@ -1,23 +1,27 @@
 """The chat client, against a real server that also misbehaves."""
 
+from __future__ import annotations
+
 import socket
 import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.chat import ChatModel
-from tests.support.chat_server import chat_server
+from tests.support.chat_server import ChatServer, chat_server
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[ChatServer]:
     with chat_server() as server:
         yield server
 
 
-def test_it_asks_and_answers(server):
+def test_it_asks_and_answers(server: ChatServer) -> None:
     server.answer = lambda body: (200, "hello")
     assert ChatModel("test-model", server.url + "/", "the-key")("be kind", "hi \ud800") == "hello"
     (asked,) = server.asked
@@ -27,7 +31,7 @@ def test_it_asks_and_answers(server):
     assert server.headers[0]["Authorization"] == "Bearer the-key"
 
 
-def test_no_key_no_header(server):
+def test_no_key_no_header(server: ChatServer) -> None:
     ChatModel("m", server.url)("s", "u")
     assert "Authorization" not in server.headers[0]
 
@@ -46,14 +50,14 @@ def test_no_key_no_header(server):
         ((200, b"x" * (2 << 20)), "without end"),
     ],
 )
-def test_answers_that_are_none(server, answer, said):
+def test_answers_that_are_none(server: ChatServer, answer: tuple[int, Any], said: str) -> None:
     server.answer = lambda body: answer
     with pytest.raises(ModelError, match=said) as caught:
         ChatModel("m", server.url, "the-key")("s", "u")
     assert "the-key" not in str(caught.value)
 
 
-def test_a_slow_server_is_given_up(server):
+def test_a_slow_server_is_given_up(server: ChatServer) -> None:
     release = threading.Event()
     server.answer = lambda body: (release.wait(10), (200, "late"))[1]
     start = time.perf_counter()
@@ -63,7 +67,7 @@ def test_a_slow_server_is_given_up(server):
     assert time.perf_counter() - start < 5
 
 
-def test_a_server_that_drips_is_given_up(server):
+def test_a_server_that_drips_is_given_up(server: ChatServer) -> None:
     server.drip = 0.05
     start = time.perf_counter()
     with pytest.raises(ModelError, match="not answer in time"):
@@ -71,7 +75,7 @@ def test_a_server_that_drips_is_given_up(server):
     assert time.perf_counter() - start < 5
 
 
-def test_a_server_that_is_not_there():
+def test_a_server_that_is_not_there() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
@@ -80,16 +84,16 @@ def test_a_server_that_is_not_there():
 
 
 @pytest.mark.parametrize("url", ["", "localhost:11434", "ftp://host/v1", "http://", "http://user:key@host/v1"])
-def test_urls_that_cannot_be_meant(url):
+def test_urls_that_cannot_be_meant(url: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         ChatModel("m", url)
     assert "user:key" not in str(caught.value)
 
 
-def test_a_model_is_needed():
+def test_a_model_is_needed() -> None:
     with pytest.raises(InvalidArgument, match="name the model"):
         ChatModel("", "http://localhost/v1")
 
 
-def test_the_key_is_not_shown():
+def test_the_key_is_not_shown() -> None:
     assert "secret" not in repr(ChatModel("m", "http://localhost/v1", "secret"))

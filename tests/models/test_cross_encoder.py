@@ -1,8 +1,13 @@
 """Cross-encoders from a folder: a tiny one whose score is the sum of the words' weights, counted twice in passages."""
 
+from __future__ import annotations
+
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +22,9 @@ from tests.support.tiny_model import WORDS, tiny_tokenizer
 VALUES = {"red": 1.0, "blue": -2.0}
 
 
-def make_cross_encoder(folder, *, outputs=1, inputs=("input_ids", "attention_mask", "token_type_ids")):
+def make_cross_encoder(
+    folder: Path, *, outputs: int = 1, inputs: Sequence[str] = ("input_ids", "attention_mask", "token_type_ids")
+) -> Any:
     """Write model.onnx and tokenizer.json: logit = Σ value(word) · (1 + segment)."""
     folder.mkdir(parents=True, exist_ok=True)
     table = np.array([VALUES.get(word, 0.0) for word in WORDS], np.float32)
@@ -50,67 +57,69 @@ def make_cross_encoder(folder, *, outputs=1, inputs=("input_ids", "attention_mas
     return folder
 
 
-def test_question_and_passage_are_read_together(tmp_path):
+def test_question_and_passage_are_read_together(tmp_path: Path) -> None:
     model = load_cross_encoder(str(make_cross_encoder(tmp_path / "tiny")))
     assert model.name == "tiny"
     assert model("red", ["red", "blue red red", "", "what \ud800"]).tolist() == [3.0, 1.0, 1.0, 1.0]
 
 
-def test_no_passages(tmp_path):
+def test_no_passages(tmp_path: Path) -> None:
     assert load_cross_encoder(str(make_cross_encoder(tmp_path)))("red", []).shape == (0,)
 
 
-def test_long_pairs_are_cut(tmp_path):
-    model = OnnxCrossEncoder(load_cross_encoder(str(make_cross_encoder(tmp_path))).settings, max_tokens=8)
+def test_long_pairs_are_cut(tmp_path: Path) -> None:
+    loaded = load_cross_encoder(str(make_cross_encoder(tmp_path)))
+    assert isinstance(loaded, OnnxCrossEncoder)
+    model = OnnxCrossEncoder(loaded.settings, max_tokens=8)
     assert model("blue", ["red " * 50]).tolist() == [4 * 2 - 2]
 
 
-def test_one_thread_gives_the_same(tmp_path):
+def test_one_thread_gives_the_same(tmp_path: Path) -> None:
     folder = make_cross_encoder(tmp_path)
     passages = ["red " * count for count in range(7)]
     one, more = (OnnxCrossEncoder.load(folder, threads=threads)("blue", passages) for threads in (1, 3))
     assert one.tolist() == more.tolist()
 
 
-def test_time_is_looked_at(tmp_path):
+def test_time_is_looked_at(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not done in time"):
         load_cross_encoder(str(make_cross_encoder(tmp_path)))("red", ["red"], time.perf_counter() - 1)
 
 
-def test_a_model_with_other_outputs(tmp_path):
+def test_a_model_with_other_outputs(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="gives 2 numbers"):
         load_cross_encoder(str(make_cross_encoder(tmp_path, outputs=2)))("red", ["red"])
 
 
-def test_a_model_with_other_inputs(tmp_path):
+def test_a_model_with_other_inputs(tmp_path: Path) -> None:
     inputs = ("input_ids", "attention_mask", "token_type_ids", "pixels")
     with pytest.raises(ModelError, match="no cross-encoder"):
         load_cross_encoder(str(make_cross_encoder(tmp_path, inputs=inputs)))("red", ["red"])
 
 
-def test_an_empty_folder(tmp_path):
+def test_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="has no model"):
         load_cross_encoder(str(tmp_path))
 
 
-def test_a_name_needs_fastembed(monkeypatch):
+def test_a_name_needs_fastembed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastembed", None)
     monkeypatch.setitem(sys.modules, "fastembed.rerank.cross_encoder", None)
     with pytest.raises(MissingExtra, match="pip install fastembed"):
         load_cross_encoder("Xenova/ms-marco-MiniLM-L-6-v2")("red", ["red"])
 
 
-def test_a_name_that_fastembed_knows_or_not(monkeypatch):
+def test_a_name_that_fastembed_knows_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     class TextCrossEncoder:
-        def __init__(self, model_name):
+        def __init__(self, model_name: str) -> None:
             if model_name != "known":
                 raise ValueError("unsupported")
 
-        def rerank(self, question, passages):
+        def rerank(self, question: str, passages: list[str]) -> Iterator[float]:
             yield from (float(len(passage)) for passage in passages)
 
     package = ModuleType("fastembed.rerank.cross_encoder")
-    package.TextCrossEncoder = TextCrossEncoder
+    setattr(package, "TextCrossEncoder", TextCrossEncoder)  # noqa: B010
     monkeypatch.setitem(sys.modules, "fastembed.rerank.cross_encoder", package)
     assert load_cross_encoder("known")("q", ["ab", "c"]).tolist() == [2, 1]
     with pytest.raises(ModelError, match="check its name"):

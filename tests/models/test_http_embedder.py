@@ -1,11 +1,14 @@
 """The client of `/embeddings`, against a real server that also misbehaves."""
 
+from __future__ import annotations
+
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ from rifflux.models.http import HttpEmbedder
 Answer = tuple[int, object]
 
 
-def embeddings(body: dict) -> list[dict]:
+def embeddings(body: dict[str, Any]) -> list[dict[str, Any]]:
     """One embedding for each text: its length and its first letter's code."""
     return [
         {"object": "embedding", "index": place, "embedding": [len(text), ord(text[0])]}
@@ -31,11 +34,11 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.asked: list[dict] = []
-        self.headers: list[dict] = []
-        self.answer: Callable[[dict], Answer] = lambda body: (200, {"data": embeddings(body)})
+        self.asked: list[dict[str, Any]] = []
+        self.headers: list[dict[str, Any]] = []
+        self.answer: Callable[[dict[str, Any]], Answer] = lambda body: (200, {"data": embeddings(body)})
 
-    def embedder(self, **settings) -> HttpEmbedder:
+    def embedder(self, **settings: Any) -> HttpEmbedder:
         settings = {"timeout": 5.0, "backoff": 0.001, **settings}
         return HttpEmbedder("test-model", f"http://127.0.0.1:{self.server_port}/v1", **settings)
 
@@ -63,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[Server]:
     server = Server()
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield server
@@ -71,31 +74,31 @@ def server():
     server.server_close()
 
 
-def test_vectors_are_unit_and_in_order(server):
+def test_vectors_are_unit_and_in_order(server: Server) -> None:
     found = server.embedder().embed_documents(["abc", "de"])
     expected = np.array([[3, ord("a")], [2, ord("d")]], np.float32)
     np.testing.assert_allclose(found, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6)
     assert server.asked == [{"path": "/v1/embeddings", "model": "test-model", "input": ["abc", "de"]}]
 
 
-def test_order_goes_by_index(server):
+def test_order_goes_by_index(server: Server) -> None:
     server.answer = lambda body: (200, {"data": embeddings(body)[::-1]})
     found = server.embedder().embed_documents(["a" * 900, "b"])
     assert found[0, 0] > found[1, 0]
 
 
-def test_texts_go_in_batches(server):
+def test_texts_go_in_batches(server: Server) -> None:
     assert server.embedder(batch_size=2).embed_documents(list("abcde")).shape == (5, 2)
     assert [body["input"] for body in server.asked] == [["a", "b"], ["c", "d"], ["e"]]
 
 
-def test_blank_texts_are_zero_and_not_sent(server):
+def test_blank_texts_are_zero_and_not_sent(server: Server) -> None:
     found = server.embedder().embed_documents(["a", "", " \n", "b"])
     assert found.any(axis=1).tolist() == [True, False, False, True]
     assert server.asked[0]["input"] == ["a", "b"]
 
 
-def test_the_dimension_is_learnt_once_or_given(server):
+def test_the_dimension_is_learnt_once_or_given(server: Server) -> None:
     embedder = server.embedder()
     embedder.embed_query("text")
     assert embedder.dimension == 2
@@ -104,34 +107,34 @@ def test_the_dimension_is_learnt_once_or_given(server):
     assert len(server.asked) == 2
 
 
-def test_prefixes(server):
+def test_prefixes(server: Server) -> None:
     embedder = server.embedder(query_prefix="q: ", document_prefix="d: ")
     embedder.embed_query("x")
     embedder.embed_documents(["y"])
     assert [body["input"] for body in server.asked] == [["q: x"], ["d: y"]]
 
 
-def test_lone_surrogates_do_not_break_the_request(server):
+def test_lone_surrogates_do_not_break_the_request(server: Server) -> None:
     server.embedder().embed_query("broken \ud800 text")
     assert server.asked[0]["input"] == ["broken \ufffd text"]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_it_tries_again(server, status):
+def test_it_tries_again(server: Server, status: int) -> None:
     answers = iter([(status, b"busy"), (status, b"busy")])
     server.answer = lambda body: next(answers, (200, {"data": embeddings(body)}))
     assert server.embedder().embed_query("a").shape == (2,)
     assert len(server.asked) == 3
 
 
-def test_it_gives_up(server):
+def test_it_gives_up(server: Server) -> None:
     server.answer = lambda _: (500, b"out of memory")
     with pytest.raises(ModelError, match=r"status 500.*out of memory.*server's log"):
         server.embedder(retries=2).embed_query("a")
     assert len(server.asked) == 3
 
 
-def test_it_does_not_try_again_in_vain(server):
+def test_it_does_not_try_again_in_vain(server: Server) -> None:
     server.answer = lambda _: (404, {"error": "no such model"})
     with pytest.raises(ModelError, match=r"no such model.*base URL.*name"):
         server.embedder().embed_query("a")
@@ -157,19 +160,19 @@ def test_it_does_not_try_again_in_vain(server):
         {"data": [{"index": 0, "embedding": [[1, 2]]}]},
     ],
 )
-def test_nonsense_is_an_error_that_names_the_cure(server, content):
+def test_nonsense_is_an_error_that_names_the_cure(server: Server, content: object) -> None:
     server.answer = lambda _: (200, content)
     with pytest.raises(ModelError, match="OpenAI-compatible"):
         server.embedder().embed_query("a")
 
 
-def test_a_changed_dimension_is_an_error(server):
+def test_a_changed_dimension_is_an_error(server: Server) -> None:
     with pytest.raises(ModelError, match="2 numbers, not 384"):
         server.embedder(known_dimension=384).embed_query("a")
 
 
-def test_a_slow_server_is_an_error(server):
-    def dawdle(body: dict) -> Answer:
+def test_a_slow_server_is_an_error(server: Server) -> None:
+    def dawdle(body: dict[str, Any]) -> Answer:
         time.sleep(0.5)
         return 200, {"data": embeddings(body)}
 
@@ -178,17 +181,17 @@ def test_a_slow_server_is_an_error(server):
         server.embedder(timeout=0.05, retries=1).embed_query("a")
 
 
-def test_no_server_is_an_error():
+def test_no_server_is_an_error() -> None:
     with pytest.raises(ModelError, match="check that the server runs"):
         HttpEmbedder("m", "http://127.0.0.1:9/v1", retries=0).embed_query("a")
 
 
 class TestKey:
-    def test_it_is_sent(self, server):
+    def test_it_is_sent(self, server: Server) -> None:
         server.embedder(api_key="s3cret").embed_query("a")
         assert server.headers[0]["Authorization"] == "Bearer s3cret"
 
-    def test_it_shows_nowhere(self, server):
+    def test_it_shows_nowhere(self, server: Server) -> None:
         embedder = server.embedder(api_key="s3cret")
         server.answer = lambda _: (401, b"wrong key s3cret")
         with pytest.raises(ModelError, match=r"\*\*\*.*check the API key") as caught:
@@ -196,18 +199,18 @@ class TestKey:
         assert "s3cret" not in f"{caught.value} {embedder!r} {embedder.fingerprint}"
         assert embedder.fingerprint == server.embedder(api_key="another").fingerprint
 
-    def test_it_has_no_place_in_the_url(self):
+    def test_it_has_no_place_in_the_url(self) -> None:
         with pytest.raises(ModelError, match="API key") as caught:
             HttpEmbedder("m", "https://user:s3cret@host/v1")
         assert "s3cret" not in str(caught.value)
 
 
-def test_the_fingerprint_follows_the_model_not_the_server(server):
+def test_the_fingerprint_follows_the_model_not_the_server(server: Server) -> None:
     here = server.embedder()
     assert here.fingerprint == HttpEmbedder("test-model", "http://elsewhere/v1").fingerprint
     assert here.fingerprint != HttpEmbedder("other-model", here.base_url).fingerprint
 
 
-def test_tokens_are_counted_without_the_server(server):
+def test_tokens_are_counted_without_the_server(server: Server) -> None:
     assert server.embedder().count_tokens("two words") == 2
     assert not server.asked

@@ -359,8 +359,8 @@ def world(folder: Path) -> Iterator[World]:
 
 def _fill_main(made: World) -> None:
     index = made.index()
-    index.policies.set(HYBRID_SEARCH, True)
-    index.declare_facets("author", "tags")
+    index.admin.policies.set(HYBRID_SEARCH, True)
+    index.admin.declare_facets("author", "tags")
     assert not index.add(made.folder / "notes", processes=1).failed
     for user, documents in MINE.items():
         made.index(user=user).add(*documents)

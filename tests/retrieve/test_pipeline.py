@@ -54,16 +54,16 @@ def test_an_informative_number_changes_no_score(
 
 
 def test_passages_are_read_once_for_all_steps(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, hydrate = [], type(index.store.catalog).hydrate
+    read, hydrate = [], type(index.admin.view.store.catalog).hydrate
     monkeypatch.setattr(
-        type(index.store.catalog), "hydrate", lambda self, *given: read.append(1) or hydrate(self, *given)
+        type(index.admin.view.store.catalog), "hydrate", lambda self, *given: read.append(1) or hydrate(self, *given)
     )
     index.search(QUESTION, rerank="features", collapse=True, group="document", diversify=True)
     assert len(read) == 1
 
 
 def test_what_was_removed_meanwhile_is_left_out(index: Index) -> None:
-    plan = index.plan(QUESTION)
+    plan = index.admin.searcher.plan(QUESTION)
     table = plan.pipeline.candidates(plan.query, plan.clock)
     index.remove("r40")
     read = plan.pipeline.read(table)

@@ -68,7 +68,7 @@ def test_a_new_file_is_told_by_its_folder(synced: Index, folder: Path) -> None:
     assert (found.changed_files, found.changed_folders) == (0, 1)
     assert "come or gone in 1 folders" in (found.note or "")
     synced.update()
-    assert synced.status().freshness == Freshness(4, 4, 0, 0, synced.status().freshness.synced_at)  # type: ignore[union-attr]
+    assert synced.status().freshness == Freshness(4, 4, 0, 0, synced.status().freshness.synced_at)
 
 
 def test_a_search_looks_again_only_after_a_while_and_never_waits(
@@ -77,7 +77,7 @@ def test_a_search_looks_again_only_after_a_while_and_never_waits(
     assert freshness(synced).changed_files == 0
     edit(folder)
     assert freshness(synced).changed_files == 0, "it looked again at once"
-    monkeypatch.setattr(synced._sampler, "_due", 0.0)
+    monkeypatch.setattr(synced._view.sampler, "_due", 0.0)
     looked: list[float] = []
     real = module._look
 
@@ -108,14 +108,14 @@ def test_of_many_files_some_are_looked_at_and_the_rest_is_reckoned(
     assert 20 < found.sampled_files <= module.FEW
     assert 30 < found.changed_files < 270
     assert (found.note or "").startswith("about ")
-    assert len(index.store.catalog.some_files(10)[1]) <= 10
+    assert len(index.admin.store.catalog.some_files(10)[1]) <= 10
     assert (
-        index.store.catalog.some_files(1000)[0]
-        == len(index.store.catalog.some_files(1000)[1])
+        index.admin.store.catalog.some_files(1000)[0]
+        == len(index.admin.store.catalog.some_files(1000)[1])
         == index.status().files
         == 303
     )
-    assert index.status().freshness.changed_files == 150  # type: ignore[union-attr]
+    assert index.status().freshness.changed_files == 150
 
 
 def test_how_many_files_others_have_does_not_show_in_the_sample(index: Index, folder: Path, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_how_many_files_others_have_does_not_show_in_the_sample(index: Index, fo
     for number in range(100):
         (many / f"{number}.txt").write_text(f"Egret {number}.")
     bob.add(many, embed=False)
-    total, sampled = ann.store.catalog.some_files(10)
+    total, sampled = ann.admin.store.catalog.some_files(10)
     assert (total, len(sampled)) == (23, 10)
     assert {root for root, _ in sampled} == {str(folder)}
 

@@ -56,7 +56,7 @@ class TestModes:
 
     def test_hybrid_tells_the_rank_in_each_channel_and_the_sum(self, library: Index) -> None:
         for hit in library.search("cache", fusion="rrf"):
-            ranks = [hit.because(channel).rank for channel in ("lexical", "semantic")]  # type: ignore[union-attr]
+            ranks = [hit.because(channel).rank for channel in ("lexical", "semantic")]
             assert hit.score == pytest.approx(sum(1 / (60 + rank) for rank in ranks if rank))
 
     def test_top_k_cuts_the_same_ranking(self, library: Index) -> None:
@@ -159,7 +159,7 @@ class TestFilters:
 
     def test_declared_facets_may_be_asked_for_in_the_query(self, library: Index, tmp_path: Path) -> None:
         assert names(library.search("cache year:2024", mode="lexical")) == {"a", "b", "c"}
-        library.declare_facets("year", "tags")
+        library.admin.declare_facets("year", "tags")
         library.add(Document("notes/e.md", "A cache.", metadata={"year": "2024"}))
         # A number is found as one and as a text: what was typed does not say which was meant.
         assert names(library.search("cache year:2024", mode="lexical")) == {"c", "e"}
@@ -208,7 +208,7 @@ class TestRefusals:
     @pytest.mark.parametrize("name", ["a b", "", "x-y", "1st", "a,b"])
     def test_a_facet_must_be_a_word(self, index: Index, name: str) -> None:
         with pytest.raises(rifflux.InvalidArgument, match="letters"):
-            index.declare_facets(name)
+            index.admin.declare_facets(name)
 
     @pytest.mark.parametrize("id", ["", "nope", "f" * 16, "a'; drop table chunk", "\x00", "é" * 300])
     def test_an_unknown_id_is_not_found(self, library: Index, id: str) -> None:
@@ -220,7 +220,7 @@ class TestAnotherModel:
     @pytest.fixture
     def other(self, library: Index) -> Iterator[Index]:
         """The library, opened with a model that its vectors are not of."""
-        with rifflux.open(library.path, model="hash:32") as index:
+        with rifflux.open(library.admin.path, model="hash:32") as index:
             yield index
 
     def test_asking_by_meaning_names_the_cure(self, other: Index) -> None:
@@ -237,7 +237,7 @@ class TestAnotherModel:
         assert names(other.search("cache", mode="lexical")) == {"a", "b", "c"}
 
     def test_without_a_choice_the_model_of_the_vectors_is_used(self, library: Index) -> None:
-        with rifflux.open(library.path) as index:
+        with rifflux.open(library.admin.path) as index:
             assert index.search("cache").trace.effective_mode == "hybrid"
 
 
@@ -281,7 +281,7 @@ class TestAnyInput:
     def test_a_query_is_never_read_as_syntax(self, shared: Index, query: str) -> None:
         for mode in ("lexical", "semantic", "hybrid"):
             assert len(shared.search(query, mode=mode)) <= len(DOCUMENTS)
-        assert shared.check() == []
+        assert shared.admin.check() == []
 
     @given(query=st.text(min_size=1).filter(str.strip), top_k=st.integers(1, 5))
     def test_any_text_is_a_question(self, shared: Index, query: str, top_k: int) -> None:

@@ -127,7 +127,7 @@ def test_threads_search_while_another_indexes(index: Index, big: Path) -> None:
         thread.join(60)
     assert failures == []
     assert index.status().files == 30
-    assert index.check() == []
+    assert index.admin.check() == []
 
 
 def test_a_second_process_sees_what_the_first_committed(index: Index, folder: Path, run: Any, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ class TestReadOnly:
             assert index.search("heron")[0].path == "birds/heron.txt"
             assert index.get("cache.md").title == "Cache"
             assert index.status().read_only
-            assert index.check() == []
+            assert index.admin.check() == []
 
     def test_writing_to_it_names_the_reason(self, frozen: Path, folder: Path) -> None:
         (folder / "new.md").write_text("A kingfisher.")

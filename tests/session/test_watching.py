@@ -8,8 +8,9 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,11 +106,14 @@ class TestSaving:
         eventually(lambda: watching.index.search("kingfisher", mode="semantic")[0].path == "new.md")
         eventually(lambda: sum(report.embedded_chunks for report in watching.reports) == 1)
 
+    def _is_the_only_one(self, index: Index, word: str) -> bool:
+        return found(index, word) == ["cache.md"]
+
     def test_a_save_by_renaming_is_one_too(self, watching: Watching, folder: Path) -> None:
         for text in ("A kingfisher.", "An osprey."):
             (folder / ".cache.md.swp").write_text(text)
             (folder / ".cache.md.swp").rename(folder / "cache.md")
-            eventually(lambda text=text: found(watching.index, text.split()[1]) == ["cache.md"])
+            eventually(partial(self._is_the_only_one, watching.index, text.split()[1]))
         assert found(watching.index, "oldest") == []
 
     def test_a_moved_file_keeps_its_vectors(self, tmp_path: Path, folder: Path) -> None:
@@ -202,7 +206,7 @@ class TestVanishing:
 class Slow(Counting):
     """An embedder that takes its time."""
 
-    def embed_documents(self, texts: list[str]) -> Vectors:  # type: ignore[override]
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
         time.sleep(0.05 * len(texts))
         return super().embed_documents(texts)
 

@@ -1,10 +1,13 @@
 """A chat server on this machine that answers as it is told, well or badly."""
 
+from __future__ import annotations
+
 import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 #: A status and a body: text to say, or bytes to send as they are.
 Answer = tuple[int, str | bytes]
@@ -17,9 +20,9 @@ class ChatServer(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.asked: list[dict] = []
-        self.headers: list[dict] = []
-        self.answer: Callable[[dict], Answer] = lambda body: (200, "[1]")
+        self.asked: list[dict[str, Any]] = []
+        self.headers: list[dict[str, Any]] = []
+        self.answer: Callable[[dict[str, Any]], Answer] = lambda body: (200, "[1]")
         self.drip: float | None = None
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from email.message import EmailMessage
+from typing import Any
 
 import docx
 import nbformat
@@ -132,7 +133,7 @@ def make_mail(subject: str, body: str, *, html: str = "", attachment: str = "", 
     return bytes(message)
 
 
-def _saved(document: object) -> bytes:
+def _saved(document: Any) -> bytes:
     stream = io.BytesIO()
-    document.save(stream)  # type: ignore[attr-defined]
+    document.save(stream)
     return stream.getvalue()

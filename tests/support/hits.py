@@ -1,7 +1,10 @@
 """Hits, queries and resources for reranking, small enough to work out by hand."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +24,7 @@ def resources(
     embedder: object = None,
     frequencies: Mapping[str, int] = FREQUENCIES,
     vectors: Mapping[int, Vectors] | None = None,
-    **settings: str,
+    **settings: Any,
 ) -> Resources:
     """Resources of a made-up index of a thousand chunks."""
     return Resources(

@@ -25,7 +25,7 @@ def fill(index: Index, user: str, texts: tuple[str, ...], prefix: str = "") -> N
         mine.add(Document(f"n{number}", text, "title", created_at=f"2024-05-0{number + 1}"))
     mine.judge("cache river", "n0", 2)
     if user:
-        mine.declare_facets(f"{prefix.strip('-')}tags")
+        mine.admin.declare_facets(f"{prefix.strip('-')}tags")
         messages = tuple(
             Message(f"{prefix}m{n}", "talk", text, created_at="2024-05-01") for n, text in enumerate(texts)
         )
@@ -39,7 +39,7 @@ def ids_of(index: Index) -> list[str]:
     """The chunks of all owners."""
     return [
         hit.chunk_id
-        for store in index.store.views()
+        for store in index.admin.store.views()
         for name in store.catalog.collections()
         for row in store.catalog.in_order(name)
         for hit in store.catalog.chunks_of(name, row.key)

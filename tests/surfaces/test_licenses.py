@@ -196,7 +196,7 @@ def test_python_tells_no_more_than_title_and_identifiers(surfaces: Surfaces, way
 
 @pytest.mark.parametrize(("tool", "arguments"), MCP)
 def test_agents_are_told_no_more(surfaces: Surfaces, tool: str, arguments: dict[str, Any]) -> None:
-    asked = {
+    asked: dict[str, Any] = {
         name: value.format(chunk=surfaces.chunk, key=surfaces.key) if isinstance(value, str) else value
         for name, value in arguments.items()
     }
@@ -246,7 +246,7 @@ def test_what_it_cites_does_not_tell_so(surfaces: Surfaces) -> None:
 
 def test_what_its_score_is_made_of_does_not_tell_the_year(surfaces: Surfaces) -> None:
     found = surfaces.index.retrieve(f"recent {QUERY}")
-    made = {hit.title: hit.because("works").detail for hit in found.reranked}  # type: ignore[union-attr]
+    made = {hit.title: hit.because("works").detail for hit in found.reranked}
     assert made[TITLE]["lexical"] > 0 == made[TITLE]["freshness"]
     assert made["Open things"]["freshness"] > 0
 

@@ -46,11 +46,11 @@ class Engine:
         )
         self.index.add(*documents, embed=False)
         self._give(vectors)
-        self.index.accelerate()
+        self.index.admin.accelerate()
 
     def _give(self, vectors):
         self.index._use_model()
-        store = self.index.store
+        store = self.index.admin.store
         rows = store.view.engine.rows(_CHUNKS)
         self.places = {id: int(key) for id, _, key in rows}
         for start in range(0, len(rows), BATCH):
@@ -63,5 +63,5 @@ class Engine:
 
     def nearest(self, vector, k):
         # A search by meaning leaves near-duplicates out; what is compared is the search for vectors alone.
-        found = self.index.store.semantic.nearest(Query("", vector=vector), k)
+        found = self.index.admin.store.semantic.nearest(Query("", vector=vector), k)
         return list(dict.fromkeys(self.places[id] for id in found.ids.tolist()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -29,12 +29,14 @@ from rifflux.errors import InvalidArgument, NotFound
 from rifflux.retrieve.channels import LEXICAL
 from rifflux.session.arguments import HYBRID
 from rifflux.session.policies import HYBRID_SEARCH, Policies
-from rifflux.session.searching import Asking
+from rifflux.session.searching import Searcher
+from rifflux.session.session import IndexView
+from rifflux.session.writing import Writer
 from rifflux.store import DocumentChange
 from rifflux.types import Document, Failure, Filter, Hit, Progress
 
 if TYPE_CHECKING:
-    from rifflux.conversations.writing import Merge, Stored, Writer
+    from rifflux.conversations.writing import Merge, MessageWriter, Stored
 
 __all__ = ["Conversations"]
 
@@ -42,23 +44,20 @@ __all__ = ["Conversations"]
 CONVERSATIONS = ""
 
 Value = TypeVar("Value", Conversation, Message)
-#: What gives vectors to all that waits for one, or to what was just stored; both tell how many chunks got one.
-Embed = Callable[[Progress | None], int]
-EmbedChanges = Callable[[Iterable[DocumentChange]], int]
 
 
 class Conversations:
-    """The conversations of one user.
+    """The conversations of one user, in a view of the part of the index that holds them.
 
     A message is found through its own words and those of the turns around it, and, where the policy `hybrid_search` is
     on, by meaning. New messages get their vectors at once if that policy is on, or if `embed` says so.
     """
 
-    def __init__(self, index: Asking, policies: Policies, embed: Embed, embed_changes: EmbedChanges) -> None:
-        self._index = index
-        self._embed_all = embed
-        self._embed_changes = embed_changes
-        self._store = index.store
+    def __init__(self, view: IndexView, policies: Policies) -> None:
+        self._view = view
+        self._store = view.store
+        self._searcher = Searcher(view)
+        self._writer = Writer(view)
         self._policies = policies
 
     @property
@@ -97,7 +96,7 @@ class Conversations:
             wanted = checked_conversation(_changed(known, title=title, project=project, archived=archived))
             if wanted != known:
                 self._put(as_edited(conversation_row(wanted), self._row(id)))
-                self._writer().retitle(wanted)
+                self._messages().retitle(wanted)
         return wanted
 
     def delete(self, id: str) -> int:
@@ -163,7 +162,7 @@ class Conversations:
             conversation = self.get(conversation_id)
             if self._store.catalog.document(conversation_id, id):
                 raise InvalidArgument(f"there is a message {id!r} already: edit it, or leave out the id")
-            stored = self._writer().put(conversation, [message], as_edited)
+            stored = self._messages().put(conversation, [message], as_edited)
         self._embed(stored.changes, embed)
         return message
 
@@ -184,7 +183,7 @@ class Conversations:
             known = self.message(conversation_id, id)
             wanted = _changed(known, text=text, role=role, speaker=speaker, created_at=created_at, source=source)
             message = checked_message(wanted)
-            stored = self._writer().put(self.get(conversation_id), [message], as_edited)
+            stored = self._messages().put(self.get(conversation_id), [message], as_edited)
         self._embed(stored.changes, embed)
         return message
 
@@ -192,7 +191,7 @@ class Conversations:
         """Delete a message. Raises `NotFound`."""
         with self._store.transaction():
             self.message(conversation_id, id)
-            changes = self._writer().remove(conversation_id, id)
+            changes = self._messages().remove(conversation_id, id)
         self._embed(changes, embed)
 
     def put(self, thread: Thread, *, embed: bool | None = None) -> ImportReport:
@@ -233,7 +232,7 @@ class Conversations:
             report = self._imported(item, report)
             if progress:
                 progress("read", number, None)
-        embedded = self._embed_all(progress) if self._wanted(embed) else 0
+        embedded = self._writer.embed(progress) if self._wanted(embed) else 0
         return replace(report, embedded=embedded, seconds=_since(start))
 
     def _imported(self, item: Thread | Failure, report: ImportReport) -> ImportReport:
@@ -266,27 +265,27 @@ class Conversations:
             if known != row:
                 self._put(row)
                 if known:
-                    self._writer().retitle(conversation)
+                    self._messages().retitle(conversation)
             removed = 0
             if thread.whole and known:
-                removed = self._writer().keep(conversation.id, {message.id for message in messages})
-            stored = self._writer().put(conversation, messages, merge)
+                removed = self._messages().keep(conversation.id, {message.id for message in messages})
+            stored = self._messages().put(conversation, messages, merge)
             stored.removed = removed
             return stored, int(known is None)
 
-    def _writer(self) -> Writer:
+    def _messages(self) -> MessageWriter:
         from rifflux.conversations.windows import Turns
-        from rifflux.conversations.writing import Writer
+        from rifflux.conversations.writing import MessageWriter
 
-        index = self._index
-        turns = Turns(index.analyzer, index.profile.chunker, index.embedder.count_tokens, self._store.owner)
-        return Writer(self._store, turns)
+        view = self._view
+        turns = Turns(view.analyzer, view.profile.chunker, view.embedder.count_tokens, self._store.owner)
+        return MessageWriter(self._store, turns)
 
     def _wanted(self, embed: bool | None) -> bool:
         return self.hybrid if embed is None else embed
 
     def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> int:
-        return self._embed_changes(changes) if changes and self._wanted(embed) else 0
+        return self._writer.embed_changes(changes) if changes and self._wanted(embed) else 0
 
     # Searching
 
@@ -318,7 +317,7 @@ class Conversations:
             collections=() if conversation_id is None else (conversation_id,),
         )
         mode = HYBRID if self.hybrid else LEXICAL
-        found = self._index.search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
+        found = self._searcher.search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
         hits = (self._hit(hit, neighbours) for hit in found)
         return MessageResults(query, tuple(hit for hit in hits if hit), found.trace)
 

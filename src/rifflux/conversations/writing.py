@@ -11,7 +11,7 @@ from rifflux.store import DocumentChange, Placed, Store
 from rifflux.text.dates import timestamp
 from rifflux.types import Document
 
-__all__ = ["Stored", "Writer"]
+__all__ = ["MessageWriter", "Stored"]
 
 #: With more changed messages than this, a conversation is read as a whole.
 FEW = 8
@@ -32,7 +32,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class MessageWriter:
     """Writes messages of conversations. Every call belongs into a transaction."""
 
     store: Store

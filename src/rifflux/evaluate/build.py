@@ -145,8 +145,8 @@ def _fill(index: Index, corpus: Path, relative: Path | None, *, embed: bool, pro
         raise InvalidArgument(f"{first.path}: {first.reason}: mend the corpus, its judgements may be about it")
     if embed:
         if relative:
-            with open_index(relative, create=False, model=index.embedder) as old:
-                _carry_vectors(old.store, index.store)
+            with open_index(relative, create=False, model=index.admin.embedder) as old:
+                _carry_vectors(old.admin.store, index.admin.store)
         index.add(embed=True, progress=progress)
 
 

@@ -58,7 +58,7 @@ class Judged:
 
 def judged(index: Index, collection: Collection, question: Question) -> tuple[Judged, Query, Candidates]:
     """Return a question's candidates with their judgements, the question as it was understood, and their table."""
-    plan = index.plan(question.text, top_k=DEPTH, filter=collection.filter(question))
+    plan = index.admin.searcher.plan(question.text, top_k=DEPTH, filter=collection.filter(question))
     table = plan.pipeline.read(plan.pipeline.candidates(plan.query, Stopwatch()).head(DEPTH))
     names = [collection.identify(hit) for hit in table.passages]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -74,7 +74,7 @@ def judged(index: Index, collection: Collection, question: Question) -> tuple[Ju
 
 def components(index: Index, query: Query, table: Candidates) -> Scores:
     """Return the components of candidates, (candidates, components)."""
-    asked = FeatureInput(query, table, index.resources)
+    asked = FeatureInput(query, table, index.admin.view.resources)
     return np.stack([COMPONENTS[name](asked) for name in ORDER], axis=1)
 
 

@@ -20,11 +20,14 @@ def read_feedback(index: Index) -> Collection:
     relevant document, are left out. Raises `InvalidArgument` if nothing remains.
     """
     grades: dict[str, dict[str, int]] = {}
-    for event in index.store.registry.events(JUDGEMENT):
+    for event in index.admin.store.registry.events(JUDGEMENT):
         query = " ".join(event.query.split())
         grades.setdefault(query, {})[_qualified(event.collection, event.key)] = event.grade or 0
     present = {
-        document for graded in grades.values() for document in graded if index.store.catalog.find_documents(document)
+        document
+        for graded in grades.values()
+        for document in graded
+        if index.admin.store.catalog.find_documents(document)
     }
     questions = tuple(
         Question(f"q{number}", query, {document: grade for document, grade in graded.items() if document in present})
@@ -33,9 +36,10 @@ def read_feedback(index: Index) -> Collection:
     )
     if not questions:
         raise InvalidArgument(
-            f"{index.path} holds no judgement of a document as relevant: record one with 'rifflux judge QUERY DOCUMENT'"
+            f"{index.admin.path} holds no judgement of a document as relevant: "
+            "record one with 'rifflux judge QUERY DOCUMENT'"
         )
-    return Collection(Path(index.path).stem, "feedback", questions, identify=_identify)
+    return Collection(Path(index.admin.path).stem, "feedback", questions, identify=_identify)
 
 
 def _identify(hit: Hit) -> str:

@@ -93,7 +93,7 @@ def tune(
     a relevant document in the index, or none of its chunks has a vector.
     """
     questions = _answerable(index, collection)
-    if not index.store.counts()["embedded_chunks"]:
+    if not index.admin.store.counts()["embedded_chunks"]:
         raise InvalidArgument("no chunk has a vector, so there is nothing to weigh: run 'rifflux index' first")
     significance = bootstrap or Bootstrap()
     fusion = _fusion(index, collection, questions, significance, progress)
@@ -105,9 +105,9 @@ def tune(
 def apply(index: Index, tuned: Tuned) -> None:
     """Make what is significant the index's own: whoever opens it searches so."""
     if tuned.fusion.significant:
-        index.store.registry.set("fusion", dump_fusion(tuned.fusion.choice))
+        index.admin.store.registry.set("fusion", dump_fusion(tuned.fusion.choice))
     if tuned.features.significant:
-        index.store.registry.set("features", dump_weights(tuned.features.choice))
+        index.admin.store.registry.set("features", dump_weights(tuned.features.choice))
 
 
 def reset(store: Store) -> bool:
@@ -123,7 +123,7 @@ def reset(store: Store) -> bool:
 
 def _answerable(index: Index, collection: Collection) -> list[Question]:
     """The questions of which the index holds a relevant document."""
-    known = index.store.catalog.find_documents
+    known = index.admin.store.catalog.find_documents
     kept = [
         question
         for question in collection.questions
@@ -168,13 +168,13 @@ def _values(
 
 def _ranked(index: Index, collection: Collection, question: Question, choices: Sequence[Fuse]) -> Iterator[list[str]]:
     """The documents that each choice finds, best first; the channels are asked once."""
-    plan = index.plan(question.text, filter=collection.filter(question))
+    plan = index.admin.searcher.plan(question.text, filter=collection.filter(question))
     found = gather(plan.query, plan.pipeline.channels, Stopwatch())
     orders = [replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, Stopwatch()).ids[:DEPTH] for fuse in choices]
     ids = np.unique(np.concatenate(orders))
     names = {
         int(hit.chunk_id, 16): collection.identify(hit)
-        for hit in index.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
+        for hit in index.admin.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
     }
     for order in orders:
         yield list(dict.fromkeys(names[id] for id in order.tolist() if id in names))

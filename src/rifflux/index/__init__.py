@@ -1,5 +1,7 @@
 """The index: open it, add to it, search it."""
 
-from rifflux.index.index import DEFAULT_MODEL, Index, Status, open_index
+from rifflux.index.index import Index
+from rifflux.index.opening import open_index
+from rifflux.index.status import Status
 
-__all__ = ["DEFAULT_MODEL", "Index", "Status", "open_index"]
+__all__ = ["Index", "Status", "open_index"]

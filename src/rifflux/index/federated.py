@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
+from rifflux.models.base import Embedder
+from rifflux.models.guarded import AskedOnce
 from rifflux.retrieve.channels import SEMANTIC
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.table import SCORE, joined
 from rifflux.session.arguments import HYBRID, checked_filter, checked_search
-from rifflux.session.searching import Asking
+from rifflux.session.searching import Searcher
+from rifflux.session.session import IndexView
 from rifflux.types import Filter, Hit, Ranking, Results, Trace, Why
 
 __all__ = ["HIGH", "MEDIUM", "SOURCES", "Everything", "Source", "quality_of"]
@@ -55,16 +59,16 @@ class Everything:
 
     A short list is not crowded out by a long one, and scores of different sources are never compared. Where the
     first source answers well by itself (its best hit's relevance, or cosine where relevance is not told, is `HIGH`),
-    the others are not asked. The scores of fused ranks say nothing of quality and are not looked at for it. `parts`
-    answer for the sources of their names instead of `asking`, and `modes` are those that sources are asked in whatever
-    the caller wants.
+    the others are not asked. The scores of fused ranks say nothing of quality and are not looked at for it. `parts` are
+    the views that are searched for the sources of their names instead of `view`, and `modes` gives those that sources
+    are searched in whatever the caller wants.
     """
 
-    asking: Asking
+    view: IndexView
     sources: Sequence[Source] = SOURCES
     k: float = 60.0
-    parts: Mapping[str, Asking] = field(default_factory=dict)
-    modes: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, IndexView] = field(default_factory=dict)
+    modes: Callable[[], Mapping[str, str]] = dict
 
     def __post_init__(self) -> None:
         names = [source.name for source in self.sources]
@@ -82,7 +86,8 @@ class Everything:
     ) -> Results:
         """The best hits of all sources; each hit's trail tells its source and its rank there."""
         checked_search(query, top_k, None)
-        asked = _Asked(self, query, top_k, mode, checked_filter(filter), deadline_ms)
+        load = cache(lambda: AskedOnce(self.view.embedder))
+        asked = _Asked(self, self.modes(), load, query, top_k, mode, checked_filter(filter), deadline_ms)
         first = self.sources[0]
         found = {first.name: asked.of(first)}
         if quality_of(found[first.name]) >= HIGH:
@@ -120,6 +125,8 @@ class _Asked:
     """A question on its way to the sources."""
 
     everything: Everything
+    modes: Mapping[str, str]
+    load: Callable[[], Embedder]
     query: str
     top_k: int
     mode: str
@@ -129,10 +136,10 @@ class _Asked:
     def of(self, source: Source) -> Results:
         """What one source answers."""
         everything = self.everything
-        asking = everything.parts.get(source.name, everything.asking)
-        mode = everything.modes.get(source.name, self.mode)
+        view = replace(everything.parts.get(source.name, everything.view), load=self.load)
+        mode = self.modes.get(source.name, self.mode)
         both = _narrowed(self.filter, source.filter)
-        return asking.search(self.query, top_k=self.top_k, mode=mode, filter=both, deadline_ms=self.deadline_ms)
+        return Searcher(view).search(self.query, top_k=self.top_k, mode=mode, filter=both, deadline_ms=self.deadline_ms)
 
 
 def quality_of(results: Sequence[Hit]) -> float:

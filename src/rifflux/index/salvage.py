@@ -21,7 +21,7 @@ def diagnose(path: str | Path) -> list[Problem]:
     """
     try:
         with open_index(path, create=False) as index:
-            return index.check()
+            return index.admin.check()
     except DamagedIndex as error:
         what, _, cure = str(error).rpartition(": ")
         return [Problem(what, cure, unreadable=True)]
@@ -53,4 +53,4 @@ def _can_be_read(path: str | Path) -> bool:
 
 def _mended(path: str | Path, progress: Progress | None) -> Repaired:
     with open_index(path, create=False) as index:
-        return index.repair(progress)
+        return index.admin.repair(progress)

@@ -12,7 +12,7 @@ from rifflux.ingest.parallel.job import UNFINISHED, Job, Outcome, is_current
 from rifflux.ingest.parallel.lines import Assembled, jobs_of
 from rifflux.ingest.parallel.runner import Reading
 from rifflux.ingest.walk.find import Finder, Found, Skipped
-from rifflux.ingest.write import Writer
+from rifflux.ingest.write import BatchWriter
 from rifflux.store import FileState, Store
 from rifflux.types import Failure, Progress
 
@@ -124,7 +124,7 @@ class Sync:
         """Read files and store what became of them; those that were read stay stored when the run ends early."""
         jobs = (job for found in due for job in self._jobs(target, found, known.get(found.path)))
         done, assembled = 0, Assembled()
-        with Writer(self.store, str(target.root)) as writer:
+        with BatchWriter(self.store, str(target.root)) as writer:
             for job, outcome in self.reading(jobs, sum(found.size for found in due)):
                 found = assembled(job, outcome) if job.lines else outcome
                 if found.change:

@@ -13,14 +13,14 @@ from types import TracebackType
 from rifflux.ingest.parallel.job import FileChange
 from rifflux.store import Placed, Store
 
-__all__ = ["Writer"]
+__all__ = ["BatchWriter"]
 
 #: Chunks that share a transaction: what an interruption may cost, about a third of a second.
 GROUP = 1024
 
 
 @dataclass(slots=True)
-class Writer:
+class BatchWriter:
     """Stores the changes of a root's files; leaving the block stores what still waits, unless an error ends it."""
 
     store: Store
@@ -28,7 +28,7 @@ class Writer:
     _waiting: list[FileChange] = field(default_factory=list)
     _chunks: int = 0
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> BatchWriter:
         return self
 
     def __exit__(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import secrets
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,7 +15,9 @@ from rifflux.errors import InvalidArgument, ModelError, NotFound
 from rifflux.memories.recall import Recall
 from rifflux.retrieve.steps.diversity import resemblance
 from rifflux.retrieve.steps.rerank.stage import Rerank
-from rifflux.session.searching import Asking
+from rifflux.session.searching import Searcher
+from rifflux.session.session import IndexView
+from rifflux.session.writing import Writer
 from rifflux.text.dates import parse_time
 from rifflux.types import Bound, Document, Filter, Hit, Trace
 
@@ -91,19 +92,15 @@ class Rules:
 
 
 class Memories:
-    """The memories of one user. `asking` asks the user's view of the index; `put` stores documents with vectors."""
+    """The memories of one user, in a view of the part of the index that holds them."""
 
-    def __init__(
-        self,
-        asking: Asking,
-        put: Callable[[str, Sequence[Document]], None],
-        rules: Rules | None = None,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self._asking = asking
-        self._put = put
+    def __init__(self, view: IndexView, rules: Rules | None = None, now: Callable[[], float] | None = None) -> None:
+        self._view = view
+        self._store = view.store
+        self._searcher = Searcher(view)
+        self._writer = Writer(view)
         self.rules = rules or Rules()
-        self._now = now
+        self._now = now or view.session.now
 
     # Saving
 
@@ -129,12 +126,12 @@ class Memories:
             return Saved(REFUSED, None, reason)
         old = self.get(supersedes) if supersedes else None
         if old is None and (same := self._same(memory)):
-            return Saved(DUPLICATE, self._store(self._confirmed(same, memory)), "remembered already")
+            return Saved(DUPLICATE, self._save(self._confirmed(same, memory)), "remembered already")
         if old is None:
-            self._store(memory)
+            self._save(memory)
         else:
             memory = replace(memory, version=old.version + 1)
-            self._store(memory, replace(old, superseded_by=memory.id, updated_at=memory.created_at))
+            self._save(memory, replace(old, superseded_by=memory.id, updated_at=memory.created_at))
         self.purge()
         return Saved(SAVED, memory)
 
@@ -191,12 +188,11 @@ class Memories:
 
     def _same(self, memory: Memory) -> Memory | None:
         """A memory that is in force and says the same."""
-        asking = self._asking
-        candidates = asking.search(_plain(memory.content), top_k=5, filter=self._in_force(memory.category))
+        candidates = self._searcher.search(_plain(memory.content), top_k=5, filter=self._in_force(memory.category))
         if not candidates:
             return None
         ids = np.array([int(hit.chunk_id, 16) for hit in candidates], np.int64)
-        vectors = asking.store.semantic.vectors_of(ids)
+        vectors = self._store.semantic.vectors_of(ids)
         vector = self._vector(memory.content) if vectors else None
         for id, hit in zip(ids.tolist(), candidates, strict=True):
             near = vector is not None and id in vectors and float(vectors[id] @ vector) >= self.rules.same_cosine
@@ -206,7 +202,7 @@ class Memories:
 
     def _vector(self, text: str) -> Any:
         try:
-            return self._asking.embedder.embed_documents([text])[0]
+            return self._view.embedder.embed_documents([text])[0]
         except ModelError:
             return None
 
@@ -221,8 +217,8 @@ class Memories:
             updated_at=again.created_at,
         )
 
-    def _store(self, memory: Memory, *others: Memory) -> Memory:
-        self._put(MEMORIES, [_document(each) for each in (memory, *others)])
+    def _save(self, memory: Memory, *others: Memory) -> Memory:
+        self._writer.put_at_once(MEMORIES, [_document(each) for each in (memory, *others)])
         return memory
 
     # Recalling
@@ -238,20 +234,20 @@ class Memories:
         """
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_FOUND:
             raise InvalidArgument(f"limit is a whole number from 1 to {MOST_FOUND}, not {limit!r}")
-        chosen = rerank or ("llm" if self._asking.has_llm else None)
-        found = self._asking.search(
+        chosen = rerank or ("llm" if self._view.session.has_llm else None)
+        found = self._searcher.search(
             query, top_k=limit, filter=self._in_force(category), rerank=chosen or self._recall()
         )
         memories = tuple((self._memory(hit), hit) for hit in found)
-        self._asking.store.catalog.note_uses(MEMORIES, [memory.id for memory, _ in memories], self._now())
+        self._store.catalog.note_uses(MEMORIES, [memory.id for memory, _ in memories], self._now())
         return Recalled(memories, found.trace)
 
     def _recall(self) -> Rerank:
         def uses(hits: Sequence[Hit]) -> Sequence[int]:
-            known = self._asking.store.catalog.uses(MEMORIES, [hit.document for hit in hits])
+            known = self._store.catalog.uses(MEMORIES, [hit.document for hit in hits])
             return [known.get(hit.document, (0, 0.0))[0] for hit in hits]
 
-        return Rerank(Recall(self._asking.resources, uses, now=self._now))
+        return Rerank(Recall(self._view.resources, uses, now=self._now))
 
     def _in_force(self, category: str | None = None) -> Filter:
         """What keeps out the doubtful, the expired and the superseded; a memory without confidence is trusted."""
@@ -264,7 +260,7 @@ class Memories:
 
     def get(self, id: str) -> Memory:
         """A memory by its id, in force or not. Raises `NotFound`."""
-        document = self._asking.store.catalog.document(MEMORIES, id)
+        document = self._store.catalog.document(MEMORIES, id)
         if document is None:
             raise NotFound(f"no memory {id!r}: take an id from 'rifflux memories list'")
         return self._with_uses(_memory(document.key, document.text, document.metadata))
@@ -272,7 +268,7 @@ class Memories:
     def all(self, *, category: str | None = None, everything: bool = False) -> list[Memory]:
         """The memories in force, the newest first; `everything` lists the others too."""
         filter = Filter(kinds=(KIND,), metadata={"category": category} if category else {})
-        documents = self._asking.store.catalog.documents(MEMORIES, filter if everything else self._in_force(category))
+        documents = self._store.catalog.documents(MEMORIES, filter if everything else self._in_force(category))
         found = [_memory(each.key, each.text, each.metadata) for each in documents]
         return sorted(map(self._with_uses, found), key=lambda memory: (-memory.created_at, memory.id))
 
@@ -285,20 +281,20 @@ class Memories:
         """Delete memories for good; returns how many. Raises `NotFound` before deleting any."""
         for id in ids:
             self.get(id)
-        return self._asking.store.catalog.remove(MEMORIES, ids)
+        return self._store.catalog.remove(MEMORIES, ids)
 
     def purge(self) -> int:
         """Delete what expired long enough ago; returns how many."""
         until = self._now() - self.rules.purge_after_days * _DAY
         old = Filter(kinds=(KIND,), bounds=(Bound("expires_at", most=until, missing=False),))
-        ids = [document.key for document in self._asking.store.catalog.documents(MEMORIES, old)]
-        return self._asking.store.catalog.remove(MEMORIES, ids) if ids else 0
+        ids = [document.key for document in self._store.catalog.documents(MEMORIES, old)]
+        return self._store.catalog.remove(MEMORIES, ids) if ids else 0
 
     def _memory(self, hit: Hit) -> Memory:
         return self._with_uses(_memory(hit.document, hit.content, hit.metadata))
 
     def _with_uses(self, memory: Memory) -> Memory:
-        uses, used_at = self._asking.store.catalog.uses(MEMORIES, [memory.id]).get(memory.id, (0, None))
+        uses, used_at = self._store.catalog.uses(MEMORIES, [memory.id]).get(memory.id, (0, None))
         return replace(memory, uses=uses, used_at=used_at)
 
 

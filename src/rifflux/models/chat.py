@@ -34,15 +34,13 @@ class ChatModel:
     """Asks a chat model one thing at a time, at temperature 0.
 
     `timeout` is the seconds that one request may take. There are no retries: who waits for
-    a chat model has a deadline. `spent` is told the model and the tokens of each answered request: what the server
-    counted, else one for every four characters. The key is never shown, also not where the server repeats it.
+    a chat model has a deadline. The key is never shown, also not where the server repeats it.
     """
 
     model: str
     base_url: str
     api_key: str | None = field(default=None, repr=False, compare=False)
     timeout: float = 30.0
-    spent: Callable[[str, int], None] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -53,10 +51,19 @@ class ChatModel:
         if not self.model:
             raise InvalidArgument(f"name the model that {self.base_url} should answer with")
 
-    def __call__(self, system: str, user: str, *, timeout: float | None = None, max_tokens: int | None = None) -> str:
+    def __call__(
+        self,
+        system: str,
+        user: str,
+        *,
+        timeout: float | None = None,
+        max_tokens: int | None = None,
+        spent: Callable[[str, int], None] | None = None,
+    ) -> str:
         """The model's answer to `user` under the instructions of `system`. Raises `ModelError`.
 
-        `timeout` shortens the time for this request, in seconds.
+        `timeout` shortens the time for this request, in seconds. `spent` receives the model and the tokens of an
+        answered request: what the server counted, else one for every four characters.
         """
         messages = [{"role": "system", "content": well_formed(system)}, {"role": "user", "content": well_formed(user)}]
         body: dict[str, object] = {"model": self.model, "temperature": 0, "messages": messages}
@@ -70,8 +77,8 @@ class ChatModel:
             content = None
         if not isinstance(content, str):
             raise ModelError(f"{self._endpoint} answered without a message: check that it is a chat endpoint")
-        if self.spent:
-            self.spent(self.model, _tokens(reply, system + user + content))
+        if spent:
+            spent(self.model, _tokens(reply, system + user + content))
         return content
 
     def _post(self, body: dict[str, object], timeout: float) -> bytes:

@@ -76,6 +76,11 @@ class Pipeline:
 
     def __call__(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> Results:
         """Answer a query with at most `top_k` hits, each with its explanation, and complete the trace."""
+        table, trace = self.found(query, top_k, trace, clock)
+        return Results(query.text, tuple(page(table)), trace)
+
+    def found(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> tuple[Candidates, Trace]:
+        """Return the best `top_k` candidates, their passages read, and the trace completed."""
         table = self.candidates(query, clock)
         counts = counted(table)
         with clock("fetch"):
@@ -85,7 +90,7 @@ class Pipeline:
         if self.rate:
             with clock("relevance"):
                 table = self.rate(query, table)
-        trace = replace(
+        return table, replace(
             trace,
             reranker=None if RERANK in left_out else trace.reranker,
             milliseconds=clock.milliseconds,
@@ -93,7 +98,6 @@ class Pipeline:
             dropped={**trace.dropped, **dropped},
             degraded=(*trace.degraded, *map(": ".join, left_out.items())),
         )
-        return Results(query.text, tuple(page(table)), trace)
 
     def depth(self, top_k: int) -> int:
         """Return how many passages are read, for the page and for the steps to see."""
@@ -174,6 +178,10 @@ class Plan:
         if len(results) >= top_k or not results.trace.dropped or read >= WIDEST or not self._more(results.trace, read):
             return results
         return replace(self.wider(WIDER * read), clock=self.clock)(top_k)
+
+    def gather(self, top_k: int) -> tuple[Candidates, Trace]:
+        """Return the best `top_k` candidates, their passages read, and the trace."""
+        return self.pipeline.found(self.query, top_k, self.trace, self.clock)
 
     def _more(self, trace: Trace, read: int) -> bool:
         """Whether there are candidates that were not read: fused, or further down in a channel."""

@@ -36,6 +36,7 @@ __all__ = [
     "places_in",
     "pool_of",
     "ranks_of",
+    "stacked",
 ]
 
 #: Units of columns whose values are whole numbers.
@@ -194,6 +195,16 @@ def alone(name: str, ranking: Ranking) -> Candidates:
     ranks = np.arange(1, len(ranking) + 1, dtype=np.float64)
     columns = {f"{name}/rank": ranks, f"{name}/score": ranking.scores, SCORE: ranking.scores}
     return Candidates(ranking.ids, columns, {name: ranking})
+
+
+def stacked(first: Candidates, second: Candidates) -> Candidates:
+    """Return the rows of two tables, the first's above, with the columns of either; what one lacks is NaN."""
+    names = dict.fromkeys((*first.columns, *second.columns))
+    return Candidates(
+        np.concatenate([first.ids, second.ids]),
+        {name: np.concatenate([first[name], second[name]]) for name in names},
+        passages=(*first.passages, *second.passages),
+    )
 
 
 def placed(ids: Ids, rankings: Mapping[str, Ranking]) -> Candidates:

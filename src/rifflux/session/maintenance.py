@@ -1,23 +1,23 @@
-"""The half of an index that looks after it: checking, copying, and switching to another model."""
+"""Maintenance: checking, mending and copying an index, and switching it to another model."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument, ModelError
-from rifflux.session.searching import Asking
-from rifflux.store import Generation, ModelInfo, Problem, State
+from rifflux.session.session import IndexView
+from rifflux.store import Generation, ModelInfo, Problem, State, Store
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
+    from rifflux.ingest.prepare import Preparer
     from rifflux.models import Embedder
-    from rifflux.store import Erased
 
-__all__ = ["Copied", "Keeping", "Repaired", "Switched", "info_of"]
+__all__ = ["Copied", "Maintenance", "Repaired", "Switched", "info_of", "preparer"]
 
 _OTHER_MODEL = "put the former one there, or choose another one with 'rifflux models switch'"
 
@@ -55,25 +55,32 @@ class Switched:
     waited_for: tuple[str, ...] = ()
 
 
-class Keeping(Asking):
+@dataclass(frozen=True, slots=True)
+class Maintenance:
     """Looks after an index as a whole. In a scope, all of this raises `OutOfScope`."""
+
+    view: IndexView
+
+    @property
+    def _store(self) -> Store:
+        return self.view.store
 
     def accelerate(self) -> None:
         """Build now what makes searching a large index fast, and return when it is there.
 
         Above some 20,000 chunks this happens by itself, in the background. It lies beside the index and can be deleted.
         """
-        self.store.accelerate()
+        self._store.accelerate()
 
     def check(self) -> list[Problem]:
         """Look for damage; an empty list means that the index is sound and complete."""
         from rifflux.ingest.prepare import analysis_of
 
-        return [*self.store.check(analysis_of(self.analyzer)), *self._model_problems()]
+        return [*self._store.check(analysis_of(self.view.analyzer)), *self._model_problems()]
 
     def _model_problems(self) -> list[Problem]:
         """Whether questions can be embedded as the chunks were."""
-        known = self.store.semantic.model()
+        known = self._store.semantic.model()
         if known is None:
             return []
         from rifflux.models import load_embedder
@@ -93,20 +100,19 @@ class Keeping(Asking):
         """
         from rifflux.ingest.prepare import analysis_of
 
-        mended = self.store.mend(analysis_of(self.analyzer))
+        mended = self._store.mend(analysis_of(self.view.analyzer))
         done = [*mended.done, *self._rebuild(mended.incomplete), *self._make_vectors(progress)]
         return Repaired(tuple(done), tuple(self.check()))
 
     def _rebuild(self, documents: Sequence[tuple[str, str, str]]) -> list[str]:
         """Cut documents that lack chunks anew; they came from no file, so their text is all there is of them."""
         from rifflux.ingest.chunking.chunker import blocks_of
-        from rifflux.ingest.prepare import Preparer
 
         for owner, collection, key in documents:
-            view = self.store.of(owner)
+            view = self._store.of(owner)
             document = view.catalog.document(collection, key)
             if document:
-                prepare = Preparer(self.analyzer, self.profile.chunker, self.embedder.count_tokens, owner)
+                prepare = preparer(replace(self.view, store=view))
                 view.catalog.put(collection, prepare(collection, document, blocks_of(document), document.key))
         return [f"{len(documents)} documents lacked chunks: made them of their text"] if documents else []
 
@@ -114,10 +120,10 @@ class Keeping(Asking):
         """Embed what has no vector, where there are vectors at all and their model can be had."""
         from rifflux.ingest.embed import embed_pending
 
-        if self.store.semantic.model() is None:
+        if self._store.semantic.model() is None:
             return []
         try:
-            embedded = sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
+            embedded = sum(embed_pending(view, self.view.embedder, progress) for view in self._store.views())
         except ModelError as error:
             return [f"no vectors were made: {error}"]
         return [f"{embedded} chunks had no vector: embedded them"] if embedded else []
@@ -130,18 +136,12 @@ class Keeping(Asking):
         """
         start = time.perf_counter()
         target = Path(path).expanduser()
-        self.store.backup(target, force=force, progress=progress)
+        self._store.backup(target, force=force, progress=progress)
         return Copied(str(target), target.stat().st_size, round(time.perf_counter() - start, 3))
 
     def models(self) -> list[Generation]:
         """The models whose vectors the index holds: the one in use first, then one that is built, then former ones."""
-        return self.store.semantic.generations.all()
-
-    def delete_user(self, user: str) -> Erased:
-        """Delete all that is kept of a user, and tell what there was; see `Accounts.delete`. Raises `NotFound`."""
-        from rifflux.service.accounts import Accounts
-
-        return Accounts(self.store.registry).delete(user)
+        return self._store.semantic.generations.all()
 
     def switching(self) -> Generation | None:
         """The generation that is built at the moment, or whose building was interrupted."""
@@ -161,21 +161,18 @@ class Keeping(Asking):
         from rifflux.models import load_embedder
 
         start = time.perf_counter()
-        embedder, generations, turns = (
-            load_embedder(model, threads=threads),
-            self.store.semantic.generations,
-            Turns(self.store),
-        )
+        embedder, turns = load_embedder(model, threads=threads), Turns(self._store)
+        generations = self._store.semantic.generations
         embedded = 0
         with turns(SWITCH):
-            former = self.store.semantic.model()
+            former = self._store.semantic.model()
             if former is None or former.fingerprint != embedder.fingerprint:
                 generations.begin(info_of(embedder))
                 # What is added between the last vector and the switch needs another round.
                 while not generations.finish():
                     if self.switching() is None:
                         raise ModelError(f"the switch to {embedder.name} was aborted by another process")
-                    for view in self.store.views():
+                    for view in self._store.views():
                         embedded += embed_pending(view, embedder, progress, self._missing(), in_background=True)
             elif not self._tidy():
                 raise InvalidArgument(f"the index holds vectors of {embedder.name} already: there is nothing to switch")
@@ -186,7 +183,7 @@ class Keeping(Asking):
 
     def abort_switch(self) -> ModelInfo | None:
         """Give up building vectors of another model and drop those there are; returns the model, None if none was."""
-        ended = self.store.semantic.generations.abort()
+        ended = self._store.semantic.generations.abort()
         self._drop(None)
         return ended
 
@@ -197,17 +194,24 @@ class Keeping(Asking):
 
     def _tidy(self) -> bool:
         """Whether an interrupted switch to the model in use left something to do."""
-        self.store.semantic.generations.abort()
+        self._store.semantic.generations.abort()
         return any(each.state == State.RETIRED for each in self.models())
 
     def _drop(self, progress: Progress | None) -> int:
         total = sum(each.vectors for each in self.models() if each.state == State.RETIRED)
         dropped = 0
-        while some := self.store.semantic.generations.drop(DROPPED_AT_ONCE):
+        while some := self._store.semantic.generations.drop(DROPPED_AT_ONCE):
             dropped += some
             if progress:
                 progress("drop", dropped, total)
         return dropped
+
+
+def preparer(view: IndexView) -> Preparer:
+    """Return the function that chunks and analyzes documents for a view."""
+    from rifflux.ingest.prepare import Preparer
+
+    return Preparer(view.analyzer, view.profile.chunker, view.embedder.count_tokens, view.store.owner)
 
 
 def info_of(model: Embedder) -> ModelInfo:

@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.retrieve.channels import Channel, channels
 from rifflux.retrieve.fuse import Adaptive, Fuse
+from rifflux.retrieve.pipeline import reaching
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.session.visible import Visibility
-from rifflux.store import FieldWeights
+from rifflux.store import FieldWeights, Store
+from rifflux.text.analyzer import Analyzer, analyzer
+from rifflux.types import Query
 
 __all__ = ["Profile", "wide_pool"]
 
@@ -30,16 +34,15 @@ class Profile:
     """How a kind of content is cut, ranked and asked.
 
     `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
-    with. `facets` are the metadata fields that queries may name as `field:value`; `pool` tells how many candidates
-    each channel gives for a page of `top_k`. With `anchors`, what a question names to the letter lifts the hits
-    that hold it; with `shortcut`, a question that is one identifier is searched by words alone; with `expand`, words
-    that occur nowhere are searched in other spellings too, and the user's synonyms are. `diversity` is what keeps a
-    page from repeating itself; with `relevance`, each hit of a page gets its own. With `exact`, scores by
-    words are SQLite's own to the last digit, however large the index is. `features` are weights of the reranker of that
-    name by component, `intents` what is changed of how works are retrieved (see
-    `rifflux.works.retrieval.settings`); what is not named has its default. `visible` closes what licenses
-    withhold. `command` is what brings such content in on
-    the command line, vectors and all.
+    with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those of a store;
+    `pool` tells how many candidates each gives for a page of `top_k`, `reach` how far each is read for them. With
+    `anchors`, what a question names to the letter lifts the hits that hold it; with `shortcut`, a question that is one
+    identifier is searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too,
+    and the user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
+    page gets its own. With `exact`, scores by words are SQLite's own to the last digit, however large the index is.
+    `features` are weights of the reranker of that name by component, `intents` what is changed of how works are
+    retrieved (see `rifflux.works.retrieval.settings`); what is not named has its default. `visible` closes what
+    licenses withhold. `command` is what brings such content in on the command line, vectors and all.
     """
 
     name: str
@@ -48,7 +51,9 @@ class Profile:
     chunker: Chunker = _CHUNKER
     facets: tuple[str, ...] = ()
     weights: FieldWeights = field(default_factory=FieldWeights)
+    channels: Callable[[Store, FieldWeights], Mapping[str, Channel]] = channels
     pool: Callable[[int], int] = wide_pool
+    reach: Callable[[Query, Fuse | None, int], Query] = reaching
     fusion: Fuse = field(default_factory=Adaptive)
     anchors: bool = True
     shortcut: bool = True
@@ -60,3 +65,8 @@ class Profile:
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     visible: Visibility = field(default_factory=Visibility)
     command: str = "rifflux index"
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer of the language and the mathematics."""
+        return analyzer(self.language, self.mathematics)

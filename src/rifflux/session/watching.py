@@ -13,10 +13,10 @@ from rifflux.ingest.walk.find import Finder
 from rifflux.ingest.walk.roots import folders, sources
 from rifflux.ingest.walk.watch import Watcher, is_worth_a_look, targets_of
 from rifflux.session.freshness import note_synced
-from rifflux.session.writing import Adding
+from rifflux.session.writing import Writer
 from rifflux.types import Failure, IndexReport
 
-__all__ = ["Following"]
+__all__ = ["Follower"]
 
 #: How often to look whether folders vanished or came back, and how long stopping may take. In seconds.
 LOOK = 0.5
@@ -38,14 +38,13 @@ class _Watched:
 
 
 @dataclass
-class Following:
+class Follower:
     """Follows the files of an index until `stop` is set; iterating gives a report whenever something was done.
 
     Text is searchable at once. Vectors follow while nothing else changes: a change interrupts their making.
     """
 
-    index: Adding
-    path: str
+    writer: Writer
     finder: Finder
     embed: bool = True
     stop: threading.Event = field(default_factory=threading.Event)
@@ -56,7 +55,7 @@ class Following:
             watched = self._watched()
             with self._watcher(watched) as watcher:
                 # Watched first, so that nothing changes unnoticed between this and that.
-                yield self._embedded(self.index.update(embed=False, finder=self.finder), watcher)
+                yield self._embedded(self.writer.update(embed=False, finder=self.finder), watcher)
                 yield from self._follow(watched, watcher)
 
     def _follow(self, watched: _Watched, watcher: Watcher) -> Iterator[IndexReport]:
@@ -67,9 +66,9 @@ class Following:
             report = IndexReport()
             if targets:
                 begun = time.time()
-                report = self.index.sync(targets, finder=self.finder)
+                report = self.writer.sync(targets, finder=self.finder)
                 # All that changed until then was noticed.
-                note_synced(self.index.store, {str(target.root) for target in targets}, begun)
+                note_synced(self.writer.view.store, {str(target.root) for target in targets}, begun)
             if targets or (self._embed_at is not None and self._embed_at <= time.monotonic()):
                 report = self._embedded(report, watcher)
             if report.indexed_files or report.deleted_files or report.embedded_chunks or report.failed:
@@ -90,7 +89,7 @@ class Following:
 
         start = time.perf_counter()
         try:
-            done = self.index.embed(count, wait=False)
+            done = self.writer.embed(count, wait=False)
         except _Interrupted:
             self._embed_at = time.monotonic()
         except ModelError as error:
@@ -100,14 +99,14 @@ class Following:
         return replace(report, embedded_chunks=done, failed=failed, seconds=seconds)
 
     def _watched(self) -> _Watched:
-        store = self.index.store
+        store = self.writer.view.store
         whole = tuple(map(Path, folders(store)))
         files = frozenset(path for path in map(Path, sources(store)) if path not in whole)
         places = {*whole, *(file.parent for file in files)}
         return _Watched(whole, files, {place: identity for place in places if (identity := _identity(place))})
 
     def _watcher(self, watched: _Watched) -> Watcher:
-        own = str(Path(self.path).resolve())
+        own = str(Path(self.writer.view.session.path).resolve())
 
         def wanted(path: Path) -> bool:
             if str(path).startswith(own):

@@ -1,4 +1,4 @@
-"""The half of an index that adds to it: files, folders and documents, and their vectors."""
+"""Writing: adding files, folders and documents with their vectors, and removing them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING
 from rifflux.errors import ModelError, NotFound
 from rifflux.session.arguments import checked_document, checked_path
 from rifflux.session.freshness import note_synced
-from rifflux.session.maintenance import Keeping, info_of
-from rifflux.store import DocumentChange, Placed
+from rifflux.session.maintenance import info_of, preparer
+from rifflux.session.reading import Reader
+from rifflux.session.session import IndexView
+from rifflux.store import DocumentChange, Placed, Store
 from rifflux.types import Document, Failure, IndexReport, Progress
 
 if TYPE_CHECKING:
     from rifflux.ingest.claims import Turns
-    from rifflux.ingest.prepare import Preparer
     from rifflux.ingest.sync import Tally, Target
     from rifflux.ingest.walk.find import Finder
 
-__all__ = ["DOCUMENTS", "Adding"]
+__all__ = ["DOCUMENTS", "Writer"]
 
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
@@ -33,7 +34,7 @@ TOGETHER = 2000
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a run of indexing is done; see `Adding.add`."""
+    """How a run of indexing is done; see `Writer.add`."""
 
     embed: bool = True
     force: bool = False
@@ -43,8 +44,15 @@ class Run:
     processes: int | None = None
 
 
-class Adding(Keeping):
-    """Adds to an index and removes from it."""
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Adds to a view of an index and removes from it."""
+
+    view: IndexView
+
+    @property
+    def _store(self) -> Store:
+        return self.view.store
 
     def add(
         self,
@@ -85,7 +93,7 @@ class Adding(Keeping):
         start = time.perf_counter()
         if how.embed:
             self._use_model()
-        turns = Turns(self.store)
+        turns = Turns(self._store)
         if todo:
             self._read(todo, how, tally, turns)
         changes = self._put(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
@@ -94,12 +102,12 @@ class Adding(Keeping):
         tally.chunks += sum(len(change.chunks) for change in changes)
         embedded = 0
         if how.embed:
-            embedded = self._again_if_switched(
+            embedded = self.view.again_if_switched(
                 lambda: self._embed_stored(changes, turns, how.progress, wait=bool(todo))
             )
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
-            absorb(self.store, target)
+            absorb(self._store, target)
         return IndexReport(
             indexed_files=tally.indexed,
             skipped_files=tally.skipped,
@@ -109,8 +117,8 @@ class Adding(Keeping):
             chunks=tally.chunks,
             embedded_chunks=embedded,
             indexed_paths=tuple(str(target.within) for target in todo),
-            embedding_model=self.embedder.name,
-            embedding_backend=self.embedder.backend,
+            embedding_model=self.view.embedder.name,
+            embedding_backend=self.view.embedder.backend,
             seconds=round(time.perf_counter() - start, 3),
             waited_for=tuple(turns.waited_for),
         )
@@ -124,14 +132,14 @@ class Adding(Keeping):
         from rifflux.models.cores import available_cores
 
         assert how.finder
-        with turns(READ), Reading(self._preparer(), how.processes or available_cores()) as reading:
-            sync = Sync(self.store, how.finder, reading, how.force, how.prune)
+        with turns(READ), Reading(preparer(self.view), how.processes or available_cores()) as reading:
+            sync = Sync(self._store, how.finder, reading, how.force, how.prune)
             for target in todo:
                 begun = time.time()
                 sync(target, tally, how.progress)
-                remember(self.store, target)
+                remember(self._store, target)
                 if target.within == target.root:
-                    note_synced(self.store, [str(target.root)], begun)
+                    note_synced(self._store, [str(target.root)], begun)
 
     def embed(self, progress: Progress | None = None, *, wait: bool = True) -> int:
         """Give vectors to all that waits for one; returns how many got one.
@@ -141,8 +149,8 @@ class Adding(Keeping):
         from rifflux.ingest.claims import Turns
 
         self._use_model()
-        turns = Turns(self.store)
-        return self._again_if_switched(lambda: self._embed_stored((), turns, progress, wait=wait))
+        turns = Turns(self._store)
+        return self.view.again_if_switched(lambda: self._embed_stored((), turns, progress, wait=wait))
 
     def embed_changes(self, changes: Iterable[DocumentChange]) -> int:
         """Give vectors to what was just stored, without waiting for anybody; returns how many chunks got one."""
@@ -150,7 +158,7 @@ class Adding(Keeping):
 
         changes = list(changes)
         self._use_model()
-        return self._again_if_switched(lambda: embed_changes(self.store, self.embedder, changes))
+        return self.view.again_if_switched(lambda: embed_changes(self._store, self.view.embedder, changes))
 
     def update(
         self,
@@ -168,7 +176,7 @@ class Adding(Keeping):
         """
         from rifflux.ingest.walk.roots import sources
 
-        known = sources(self.store)
+        known = sources(self._store)
         gone = [path for path in known if not Path(path).exists()]
         found = [path for path in known if path not in gone]
         report = self.add(
@@ -185,23 +193,23 @@ class Adding(Keeping):
         assert how.finder
         paths = [path.expanduser() for path in paths]
         existing = [path for path in paths if path.exists() or not how.prune]
-        found = targets(existing, folders(self.store), how.finder)
+        found = targets(existing, folders(self._store), how.finder)
         for path in paths:
             if how.prune and not path.exists():
-                forgotten = forget(self.store, path.resolve())
+                forgotten = forget(self._store, path.resolve())
                 if forgotten is None:
                     raise NotFound(f"nothing at {path}: check the path's spelling")
                 tally.deleted += forgotten
         return found
 
-    def _put_at_once(self, collection: str, documents: Sequence[Document]) -> None:
+    def put_at_once(self, collection: str, documents: Sequence[Document]) -> None:
         """Store documents and their vectors; where the embedder fails, a later run makes them."""
         from rifflux.ingest.embed import embed_changes
 
         changes = self._put(collection, documents)
         with suppress(ModelError):
             self._use_model()
-            embed_changes(self.store, self.embedder, changes)
+            embed_changes(self._store, self.view.embedder, changes)
 
     def _put(
         self, collection: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
@@ -209,7 +217,7 @@ class Adding(Keeping):
         """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""
         from rifflux.ingest.unchanged import is_same
 
-        store = self.store
+        store = self._store
         wanted = {document.key: document for document in documents}.values()
         changed = [each for each in wanted if force or not is_same(each, store.catalog.document(collection, each.key))]
         changes, prepared = list[DocumentChange](), self._prepared(collection, changed, processes)
@@ -226,7 +234,7 @@ class Adding(Keeping):
         from rifflux.ingest.parallel.runner import Reading
         from rifflux.models.cores import available_cores
 
-        prepare, jobs = self._preparer(), [Given(collection, document) for document in documents]
+        prepare, jobs = preparer(self.view), [Given(collection, document) for document in documents]
         with Reading(prepare, processes or available_cores()) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.
@@ -241,21 +249,16 @@ class Adding(Keeping):
         from rifflux.ingest.claims import EMBED
         from rifflux.ingest.embed import embed_changes, embed_pending
 
-        with turns(EMBED) if wait else self.store.registry.claim(EMBED) as mine:
+        with turns(EMBED) if wait else self._store.registry.claim(EMBED) as mine:
             if mine:
-                return sum(embed_pending(view, self.embedder, progress) for view in self.store.views())
-            return embed_changes(self.store, self.embedder, changes)
+                return sum(embed_pending(view, self.view.embedder, progress) for view in self._store.views())
+            return embed_changes(self._store, self.view.embedder, changes)
 
     def _use_model(self) -> None:
-        self._again_if_switched(lambda: self.store.semantic.use_model(info_of(self.embedder)))
-
-    def _preparer(self) -> Preparer:
-        from rifflux.ingest.prepare import Preparer
-
-        return Preparer(self.analyzer, self.profile.chunker, self.embedder.count_tokens, self.store.owner)
+        self.view.again_if_switched(lambda: self._store.semantic.use_model(info_of(self.view.embedder)))
 
     def remove(self, *keys: str) -> int:
         """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
-        found = [self._document_of(key) for key in keys]
-        with self.store.transaction():
-            return sum(self.store.catalog.remove(collection, [key]) for collection, key in found)
+        found = [Reader(self.view).place_of(key) for key in keys]
+        with self._store.transaction():
+            return sum(self._store.catalog.remove(collection, [key]) for collection, key in found)

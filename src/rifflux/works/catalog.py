@@ -17,8 +17,10 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.session.identified import identified
+from rifflux.session.maintenance import preparer
+from rifflux.session.session import IndexView
 from rifflux.session.visible import closed_document, closed_hit
-from rifflux.store import Store
+from rifflux.session.writing import Writer
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, Document, Failure, Hit, Progress, Ranking, is_withheld
 from rifflux.works import Work, work_of
@@ -26,7 +28,6 @@ from rifflux.works.licenses import license_of
 from rifflux.works.report import Doubt, WorksReport
 
 if TYPE_CHECKING:
-    from rifflux.ingest.prepare import Preparer
     from rifflux.works.importers.base import Entry
     from rifflux.works.merging.importing import Tally
 
@@ -66,12 +67,12 @@ class WorkSummary:
 
 
 class WorksCatalog:
-    """The works of an index. `preparer` makes what prepares documents, `embed` gives vectors to those without one."""
+    """The works of an index, in a view of it."""
 
-    def __init__(self, store: Store, preparer: Callable[[], Preparer], embed: Callable[[Progress | None], int]) -> None:
-        self._store = store
-        self._preparer = preparer
-        self._embed = embed
+    def __init__(self, view: IndexView) -> None:
+        self._view = view
+        self._store = view.store
+        self._writer = Writer(view)
 
     def add(
         self, *works: Work, source: str = PROGRAM, embed: bool = True, progress: Progress | None = None
@@ -162,7 +163,7 @@ class WorksCatalog:
     def _bring(self, tally: Tally, source: str, entries: Iterable[Entry | Failure], license: str | None = None) -> None:
         from rifflux.works.merging.importing import Bring
 
-        Bring(self._store, self._preparer(), tally, license)(source, entries)
+        Bring(self._store, preparer(self._view), tally, license)(source, entries)
 
     def _run(self, bring: Callable[[Tally], None], *, embed: bool, progress: Progress | None) -> WorksReport:
         from rifflux.works.merging.importing import Tally
@@ -170,7 +171,7 @@ class WorksCatalog:
         start = time.perf_counter()
         bring(tally := Tally())
         tally.conclude(self._store)
-        embedded = self._embed(progress) if embed else 0
+        embedded = self._writer.embed(progress) if embed else 0
         return WorksReport(
             added=tally.added,
             updated=tally.updated,
@@ -281,7 +282,7 @@ class WorksCatalog:
 
         places = [self._place(name) for name in (one, other)]
         doubts = Doubts.of(self._store)
-        bring = Bring(self._store, self._preparer(), Tally())
+        bring = Bring(self._store, preparer(self._view), Tally())
         with self._store.transaction():
             told = [records_of(self._store, place) for place in places]
             names = [named_records(records, name)[0] for records, name in zip(told, (one, other), strict=True)]

@@ -79,7 +79,7 @@ class TestChanges:
         path, real = records(tmp_path / "birds.jsonl", 60), job._lines
 
         def interrupted(*arguments: object) -> object:
-            if index.store.catalog.find_documents("20"):
+            if index.admin.store.catalog.find_documents("20"):
                 raise KeyboardInterrupt
             return real(*arguments)  # type: ignore[arg-type]
 

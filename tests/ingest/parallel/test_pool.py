@@ -99,7 +99,7 @@ def test_what_they_do_not_know_is_done_here(
     folder: Path, running: Callable[..., Workers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = ModuleType("only_here")
-    here.count = deadly.count  # type: ignore[attr-defined]
+    vars(here)["count"] = deadly.count
     monkeypatch.setitem(sys.modules, "only_here", here)
     monkeypatch.setattr(deadly.count, "__module__", "only_here")
     todo = jobs(folder)[:5]
@@ -122,9 +122,9 @@ class TestIndexing:
     def contents(self, path: Path, folder: Path, processes: int) -> tuple[object, ...]:
         with rifflux.open(path, model="hash") as index:
             report = index.add(folder, embed=False, processes=processes)
-            assert index.check() == []
+            assert index.admin.check() == []
             rows = [[(hit.chunk_id, hit.content) for hit in index.chunks(f"{number:03}.md")] for number in range(200)]
-            ids = [pending.id for batch in index.store.semantic.pending(1000) for pending in batch]
+            ids = [pending.id for batch in index.admin.store.semantic.pending(1000) for pending in batch]
             return report.indexed_files, report.failed, report.chunks, rows, ids
 
     def test_the_index_is_the_same_as_without_them(self, tmp_path: Path, folder: Path) -> None:
@@ -149,7 +149,7 @@ class TestIndexing:
         for processes in (1, 2):
             with rifflux.open(tmp_path / f"{processes}.db", model="hash") as index:
                 report = index.add(*documents, embed=False, processes=processes)
-                assert (report.indexed_files, index.check()) == (100, [])
+                assert (report.indexed_files, index.admin.check()) == (100, [])
                 again = index.add(*documents, embed=False, processes=processes)
                 assert (again.indexed_files, again.skipped_files) == (0, 100)
                 held.append([[(hit.chunk_id, hit.content) for hit in index.chunks(each.key)] for each in documents])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,13 @@ def texts(part: Parsed) -> list[str]:
 
 
 def test_a_record_says_everything_about_its_document() -> None:
-    fields = {"_id": "d1", "title": "T", "text": "one\n\ntwo", "metadata": {"year": 1999}, "kind": "note"}
+    fields: dict[str, Any] = {
+        "_id": "d1",
+        "title": "T",
+        "text": "one\n\ntwo",
+        "metadata": {"year": 1999},
+        "kind": "note",
+    }
     fields |= {"created_at": "2024-03-01", "updated_at": "2024-03-02T10:00:00Z", "license": "MIT", "score": 3}
     links = ["d2", {"key": "d3", "kind": "quotes", "confidence": 0.5}]
     fields |= {"links": links, "tags": ["a"], "nested": {"x": 1}}

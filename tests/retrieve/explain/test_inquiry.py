@@ -111,9 +111,11 @@ class TestAgreement:
             verdict = large.why(query, f"d{number}", fusion=fusion)
             lost += verdict.rank is None
             for mode, results in everything.items():
-                ranks = [rank for rank, hit in enumerate(results, 1) if hit.document == verdict.document]
-                why = verdict.hit.because(mode)  # type: ignore[union-attr]
-                assert [why.rank] == (ranks or [None])  # type: ignore[union-attr]
+                ranks: list[int | None] = [
+                    rank for rank, hit in enumerate(results, 1) if hit.document == verdict.document
+                ]
+                why = verdict.hit.because(mode)
+                assert [why.rank] == (ranks or [None])
         assert lost > 5
 
     def test_the_contract_search_is_judged_by_its_own_rules(self, large: Index) -> None:

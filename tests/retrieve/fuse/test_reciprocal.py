@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,7 +20,7 @@ def ranking(*ids: int) -> Ranking:
     return Ranking(np.array(ids, np.int64), np.arange(len(ids), 0, -1, dtype=np.float64))
 
 
-def fused(k: float = 60, **lists: Ranking) -> list[tuple[int, float]]:
+def fused(k: float = 60, **lists: Ranking) -> list[tuple[int, Any]]:
     result = ReciprocalRank(k=k)(joined(lists))
     return list(zip(result.ids.tolist(), result[SCORE].tolist(), strict=True))
 

@@ -52,7 +52,7 @@ def test_what_is_named_comes_first(index: Index, question: str, best: str) -> No
 
 def test_a_short_code_is_not_found_in_a_longer_one(index: Index) -> None:
     lifted = [hit for hit in index.search("Region D4", top_k=50) if hit.because("anchors")]
-    assert {hit.document for hit in lifted if "d4" in hit.because("anchors").detail} == {"r4"}  # type: ignore[union-attr]
+    assert {hit.document for hit in lifted if "d4" in hit.because("anchors").detail} == {"r4"}
 
 
 def test_a_question_that_is_one_identifier_skips_the_embedder(index: Index) -> None:

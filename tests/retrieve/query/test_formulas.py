@@ -56,5 +56,5 @@ def test_an_index_keeps_the_way_it_reads_mathematics(tmp_path: Path) -> None:
     with rifflux.open(path, profile="works", model="hash:64") as index:
         index.add(Document("a", r"on $\mathcal{O}_X$-modules"), embed=False)
     with rifflux.open(path, model="hash:64") as index:
-        assert index.analyzer.mathematics == "notation"
+        assert index.profile.analyzer.mathematics == "notation"
         assert [hit.document for hit in index.search("𝒪_X", mode="lexical")] == ["a"]

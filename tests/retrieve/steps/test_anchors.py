@@ -59,11 +59,11 @@ def test_a_name_without_a_hyphen_is_the_same_name(works: Index) -> None:
 def test_terms_of_another_analyzer_are_told_and_made_anew() -> None:
     with rifflux.open(":memory:", model="hash", profile="works") as index:
         index.add(WORKS[0])
-        index.store.registry.set("analysis", "1")
+        index.admin.store.registry.set("analysis", "1")
         (told,) = index.search("functional").trace.degraded
         assert "doctor --repair" in told
         assert told in index.retrieve("functional").trace.degraded
         assert told in index.status().degraded
-        assert any("1 chunks were made by another version" in done for done in index.repair().done)
-        assert (index.search("functional").trace.degraded, index.check()) == ((), [])
+        assert any("1 chunks were made by another version" in done for done in index.admin.repair().done)
+        assert (index.search("functional").trace.degraded, index.admin.check()) == ((), [])
         assert index.search("functional")

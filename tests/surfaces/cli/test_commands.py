@@ -409,7 +409,7 @@ class TestOutput:
 
 
 class TestMemories:
-    def test_remembered_recalled_superseded_forgotten(self, run):
+    def test_remembered_recalled_superseded_forgotten(self, run: Any) -> None:
         ann = ("--user", "ann", "--db", "m.db")
         saved = run.json("memories", "add", "Ann lives in Oslo", *ann)["memory"]
         run("memories", "add", "Ann lives in Bergen", "--supersedes", saved["id"], *ann)
@@ -420,6 +420,6 @@ class TestMemories:
         assert "Bergen" in run("memories", "list", *ann).stdout
         assert run.json("memories", "forget", found["id"], *ann) == {"forgotten": 1}
 
-    def test_what_does_not_matter_is_refused_with_the_reason(self, run):
+    def test_what_does_not_matter_is_refused_with_the_reason(self, run: Any) -> None:
         done = run("memories", "add", "It rained", "--importance", "3", "--db", "m.db")
         assert (done.returncode, done.stdout) == (1, "refused: importance 3 is below 7\n")

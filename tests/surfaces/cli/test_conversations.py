@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,13 +22,13 @@ def talk(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ask(run, talk):
+def ask(run: Any, talk: Path) -> Any:
     """The command line, with ann's conversation imported."""
     run("conversations", "import", talk, "--user", "ann")
     return run
 
 
-def test_importing_tells_what_it_did_and_what_it_could_not_read(run, talk: Path, tmp_path: Path) -> None:
+def test_importing_tells_what_it_did_and_what_it_could_not_read(run: Any, talk: Path, tmp_path: Path) -> None:
     first = run.json("conversations", "import", talk, "--user", "ann")
     assert (first["conversations"], first["added"], first["embedded"]) == (1, 2, 0)
     broken = tmp_path / "broken.jsonl"
@@ -38,7 +39,7 @@ def test_importing_tells_what_it_did_and_what_it_could_not_read(run, talk: Path,
     assert "2 unchanged" in run("conversations", "import", talk, "--user", "ann").stdout
 
 
-def test_messages_are_found_with_their_neighbours(ask) -> None:
+def test_messages_are_found_with_their_neighbours(ask: Any) -> None:
     found = ask.json("conversations", "search", "cache entries", "--user", "ann", "--role", "assistant")
     (hit,) = found["results"]
     assert (hit["text"], hit["title"], hit["before"][0]["role"]) == ("Ten minutes.", "Caches", "user")
@@ -50,7 +51,7 @@ def test_messages_are_found_with_their_neighbours(ask) -> None:
     assert (nothing.stdout, nothing.stderr) == ("", "nothing found\n")
 
 
-def test_conversations_are_listed_and_shown(ask) -> None:
+def test_conversations_are_listed_and_shown(ask: Any) -> None:
     (listed,) = ask.json("conversations", "list", "--user", "ann")
     assert (listed["id"], listed["messages"]) == ("t1", 2)
     shown = ask.json("conversations", "show", "t1", "--user", "ann")
@@ -58,14 +59,14 @@ def test_conversations_are_listed_and_shown(ask) -> None:
     assert "assistant (2024-05-01T12:01): Ten minutes." in ask("conversations", "show", "t1", "--user", "ann").stdout
 
 
-def test_another_user_sees_nothing_and_none_must_be_said_who(ask) -> None:
+def test_another_user_sees_nothing_and_none_must_be_said_who(ask: Any) -> None:
     assert ask.json("conversations", "search", "cache", "--user", "bob")["results"] == []
     assert ask.json("conversations", "list", "--user", "bob") == []
     assert "no conversation 't1'" in ask.refusal("conversations", "show", "t1", "--user", "bob")
     assert "--user" in ask.refusal("conversations", "list")
 
 
-def test_an_administrator_turns_hybrid_search_on_and_off(ask) -> None:
+def test_an_administrator_turns_hybrid_search_on_and_off(ask: Any) -> None:
     assert ask.json("config", "list") == {"hybrid_search": False}
     assert ask("config", "set", "hybrid_search", "on").stdout.startswith("hybrid_search   on")
     assert ask.json("config", "get", "hybrid_search") == {"hybrid_search": True}

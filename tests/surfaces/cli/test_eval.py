@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ KEYS = ["collection", "qrels", "run", "queries", "ndcg@10", "recall@20", "mrr@10
 
 
 @pytest.fixture
-def rifflux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def rifflux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Runs the command with its cache in `tmp_path`."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     monkeypatch.setenv("RIFFLUX_MODEL", "hash:32")
@@ -25,7 +26,7 @@ def rifflux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no
     return run
 
 
-def test_json_has_exactly_the_agreed_keys(rifflux, folder: Path, tmp_path: Path) -> None:
+def test_json_has_exactly_the_agreed_keys(rifflux: Any, folder: Path, tmp_path: Path) -> None:
     done = rifflux("eval", folder, "--ablate", "--json", "--html", tmp_path / "report.html")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -39,7 +40,7 @@ def test_json_has_exactly_the_agreed_keys(rifflux, folder: Path, tmp_path: Path)
     assert list((tmp_path / "user" / "rifflux" / "eval").glob("small-*.db"))
 
 
-def test_the_table_compares_what_is_asked(rifflux, folder: Path, tmp_path: Path) -> None:
+def test_the_table_compares_what_is_asked(rifflux: Any, folder: Path, tmp_path: Path) -> None:
     done = rifflux(
         "eval", folder, "--run", "lexical", "--run", "name=scoped,mode=lexical", "--scope", "team",
         "--cache", tmp_path / "cache", "--limit-queries", "2",
@@ -66,7 +67,9 @@ def test_the_table_compares_what_is_asked(rifflux, folder: Path, tmp_path: Path)
         (["--from-feedback", "--db", "none.db"], "no index at none.db"),
     ],
 )
-def test_bad_input_exits_with_2_and_says_what_to_do(rifflux, folder: Path, arguments: list[str], message: str) -> None:
+def test_bad_input_exits_with_2_and_says_what_to_do(
+    rifflux: Any, folder: Path, arguments: list[str], message: str
+) -> None:
     done = rifflux("eval", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
@@ -74,7 +77,7 @@ def test_bad_input_exits_with_2_and_says_what_to_do(rifflux, folder: Path, argum
     assert done.stdout == ""
 
 
-def test_judgements_evaluate_the_index_they_are_about(rifflux, tmp_path: Path) -> None:
+def test_judgements_evaluate_the_index_they_are_about(rifflux: Any, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "cache.md").write_text("# Cache\n\nEntries live for an hour.\n")
     (tmp_path / "notes" / "queue.md").write_text("# Queue\n\nIt holds a thousand jobs.\n")

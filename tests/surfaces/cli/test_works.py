@@ -153,10 +153,10 @@ def test_works_and_evidence_are_laid_out_for_the_terminal(
     with open_index(":memory:", model="hash", profile="works") as index:
         index.works.add(*works)
         found = index.retrieve("cohomology of sheaves", cite="bibtex")
-        show_works.retrieval(found, index.analyzer, as_json=False)
+        show_works.retrieval(found, index.profile.analyzer, as_json=False)
         nothing = index.retrieve("cohomology", sources=["nowhere"])
         told = capsys.readouterr()
-        show_works.retrieval(nothing, index.analyzer, as_json=False)
+        show_works.retrieval(nothing, index.profile.analyzer, as_json=False)
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told.out.splitlines()]
     assert max(map(len, lines[: lines.index("@article{able1990cohomology,")])) <= width
     text = " ".join(" ".join(lines).split())

@@ -58,23 +58,23 @@ def ask(service: Running, **asked: Any) -> Any:
 
 
 class TestSearch:
-    def test_finds_the_best_passage_first(self, open_service):
+    def test_finds_the_best_passage_first(self, open_service: Running) -> None:
         reply = ask(open_service).json()
         assert reply["results"][0]["path"] == "cache.md"
         assert reply["diagnostics"]["effective_mode"] == "hybrid"
         assert reply["results"][0]["why"] is None
 
-    def test_explains_where_asked(self, open_service):
+    def test_explains_where_asked(self, open_service: Running) -> None:
         stages = [step["stage"] for step in ask(open_service, explain=True).json()["results"][0]["why"]]
         assert stages[:2] == ["lexical", "semantic"]
 
-    def test_reads_what_it_found(self, open_service):
+    def test_reads_what_it_found(self, open_service: Running) -> None:
         hit = ask(open_service).json()["results"][0]
         with open_service.client() as client:
             assert client.get(f"/chunks/{hit['chunk_id']}").json()["content"] == hit["content"]
             assert client.get(f"/documents/{hit['document']}").json()["text"] == NOTES["cache.md"]
 
-    def test_feedback_is_kept(self, open_service, run):
+    def test_feedback_is_kept(self, open_service: Running, run: Any) -> None:
         with open_service.client() as client:
             told = {"kind": "click", "query": "cache", "document": "cache.md"}
             assert client.post("/feedback", json=told).status_code == 204
@@ -92,19 +92,19 @@ class TestSearch:
             ({"user": "bob"}, "user"),
         ],
     )
-    def test_what_cannot_be_meant_is_refused(self, open_service, asked, told):
+    def test_what_cannot_be_meant_is_refused(self, open_service: Running, asked: dict[str, Any], told: str) -> None:
         reply = ask(open_service, **asked)
         assert reply.status_code == 422
         assert told in reply.json()["error"]["message"]
 
-    def test_what_is_not_there_is_not_found(self, open_service):
+    def test_what_is_not_there_is_not_found(self, open_service: Running) -> None:
         with open_service.client() as client:
             for path in ("/chunks/0000000000000000", "/chunks/x", "/documents/none.md"):
                 assert client.get(path).status_code == 404
 
 
 class TestTokens:
-    def test_without_a_valid_token_nothing_is_told(self, service, tokens):
+    def test_without_a_valid_token_nothing_is_told(self, service: Running, tokens: dict[str, str]) -> None:
         for token in ("", "rfx_0_0", tokens["ann"][:-1]):
             with service.client(token) as client:
                 for reply in (
@@ -116,20 +116,20 @@ class TestTokens:
                     assert reply.status_code == 401
                     assert "rifflux tokens create" in reply.json()["error"]["message"]
 
-    def test_a_revoked_token_is_refused_at_once(self, service, run):
+    def test_a_revoked_token_is_refused_at_once(self, service: Running, run: Any) -> None:
         made = run.json("tokens", "create", "--user", "eve", "--db", "index.db")
         with service.client(made["token"]) as client:
             assert client.get("/stats").status_code == 200
             assert run("tokens", "revoke", made["id"], "--db", "index.db").returncode == 0
             assert client.get("/stats").status_code == 401
 
-    def test_metrics_are_the_administrators(self, service, tokens):
+    def test_metrics_are_the_administrators(self, service: Running, tokens: dict[str, str]) -> None:
         with service.client(tokens["ann"]) as client:
             assert client.get("/metrics").status_code == 403
         with service.client(tokens["root"]) as client:
             assert "rifflux_request_seconds" in client.get("/metrics").text
 
-    def test_secrets_are_neither_listed_nor_logged(self, service, run, tokens):
+    def test_secrets_are_neither_listed_nor_logged(self, service: Running, run: Any, tokens: dict[str, str]) -> None:
         listed = run("tokens", "list", "--db", "index.db").stdout
         assert "ann" in listed
         with service.client(tokens["ann"]) as client:
@@ -140,14 +140,14 @@ class TestTokens:
 
 
 class TestUsers:
-    def test_each_sees_their_own(self, service, tokens, run):
+    def test_each_sees_their_own(self, service: Running, tokens: dict[str, str], run: Any) -> None:
         with service.client(tokens["ann"]) as ann, service.client(tokens["root"]) as root:
             for client in (ann, root):
                 assert client.post("/search", json={"query": "cache"}).json()["results"] == []
                 assert client.get("/documents/cache.md").status_code == 404
                 assert client.get("/stats").json() == {"documents": 0, "chunks": 0, "embedded_chunks": 0, "files": 0}
 
-    def test_usage_is_summed_and_private(self, open_service, service, tokens):
+    def test_usage_is_summed_and_private(self, open_service: Running, service: Running, tokens: dict[str, str]) -> None:
         ask(open_service)
         with open_service.client() as client:
             (row,) = client.get("/usage", params={"by": "model"}).json()["rows"]
@@ -159,7 +159,7 @@ class TestUsers:
                 assert client.get("/usage", params=asked).status_code == 403
             assert client.get("/usage", params={"by": "colour"}).status_code == 422
 
-    def test_a_spent_budget_leaves_the_words(self, run):
+    def test_a_spent_budget_leaves_the_words(self, run: Any) -> None:
         costly = run.__class__(run.folder, {"RIFFLUX_PRICES": "hash=1000000", "RIFFLUX_BUDGET": "1"})
         with serving(costly, "--db", "index.db", "--open") as service:
             first, second = ask(service).json(), ask(service).json()
@@ -175,7 +175,7 @@ class TestUsers:
 
 
 class TestConversations:
-    def test_written_read_searched_changed_deleted(self, service, tokens):
+    def test_written_read_searched_changed_deleted(self, service: Running, tokens: dict[str, str]) -> None:
         with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:
             made = ann.post("/conversations", json={"title": "Caching", "project": "web"})
             assert made.status_code == 201
@@ -184,13 +184,18 @@ class TestConversations:
                 asked = {"text": text, "role": ("user", "assistant")[number], "created_at": f"2026-01-0{number + 1}"}
                 assert ann.post(f"/conversations/{id}/messages", json=asked).status_code == 201
             more = ann.post("/messages", json={"conversation_id": id, "text": "thank you", "created_at": "2026-01-03"})
-            asked = {"query": "kingfisher", "neighbours": 1, "date_from": "2026-01-02", "explain": True}
-            (first, *_) = ann.post("/conversations/search", json=asked).json()["results"]
+            narrowed: dict[str, Any] = {
+                "query": "kingfisher",
+                "neighbours": 1,
+                "date_from": "2026-01-02",
+                "explain": True,
+            }
+            (first, *_) = ann.post("/conversations/search", json=narrowed).json()["results"]
             assert first["message"]["text"] == "ten minutes, kingfisher"
             assert (first["title"], first["before"][0]["text"]) == ("Caching", "how long do entries live")
-            grouped = ann.post("/conversations/search", json=asked | {"grouped": True}).json()["groups"]
+            grouped = ann.post("/conversations/search", json=narrowed | {"grouped": True}).json()["groups"]
             assert [group["conversation_id"] for group in grouped] == [id]
-            assert ann.post("/conversations/search", json=asked | {"role": "user"}).json()["results"] == []
+            assert ann.post("/conversations/search", json=narrowed | {"role": "user"}).json()["results"] == []
             assert ann.get(f"/conversations/{id}").json()["messages"] == 3
             changed = ann.patch(f"/conversations/{id}", json={"archived": True}).json()
             assert (changed["archived"], changed["title"]) == (True, "Caching")
@@ -216,7 +221,9 @@ class TestConversations:
             assert ann.delete(f"/conversations/{id}").status_code == 204
             assert ann.get("/conversations").json() == []
 
-    def test_the_administrator_decides_whether_meaning_is_searched(self, service, tokens):
+    def test_the_administrator_decides_whether_meaning_is_searched(
+        self, service: Running, tokens: dict[str, str]
+    ) -> None:
         with service.client(tokens["ann"]) as ann, service.client(tokens["root"]) as root:
             assert ann.get("/admin/settings").json() == {"hybrid_search": False}
             assert ann.put("/admin/settings", json={"hybrid_search": True}).status_code == 403
@@ -232,7 +239,7 @@ class TestConversations:
 
 
 class TestMemories:
-    def test_remembered_recalled_superseded_forgotten(self, service, tokens):
+    def test_remembered_recalled_superseded_forgotten(self, service: Running, tokens: dict[str, str]) -> None:
         with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:
             saved = ann.post("/memories", json={"content": "Ann lives in Oslo"}).json()["memory"]
             moved = {"content": "Ann lives in Bergen", "supersedes": saved["id"]}
@@ -253,7 +260,9 @@ class TestMemories:
 
 
 class TestDeletingAUser:
-    def test_an_administrator_deletes_all_that_is_kept(self, service, tokens, run):
+    def test_an_administrator_deletes_all_that_is_kept(
+        self, service: Running, tokens: dict[str, str], run: Any
+    ) -> None:
         gone = run.json("tokens", "create", "--user", "gone/by", "--db", "index.db")["token"]
         with service.client(gone) as user, service.client(tokens["root"]) as root, service.client(tokens["ann"]) as ann:
             id = user.post("/conversations", json={"title": "talk"}).json()["id"]
@@ -265,14 +274,14 @@ class TestDeletingAUser:
             assert user.get("/conversations").status_code == 401
             assert root.delete("/admin/users/gone/by").status_code == 404
 
-    def test_so_does_the_command_line_if_it_is_meant(self, run):
+    def test_so_does_the_command_line_if_it_is_meant(self, run: Any) -> None:
         run.json("tokens", "create", "--user", "leaving", "--db", "index.db")
         assert run("users", "delete", "leaving", "--db", "index.db", cwd=run.folder).returncode != 0
         assert run.json("users", "delete", "leaving", "--yes", "--db", "index.db") == {"user": "leaving", "tokens": 1}
         assert "nothing is kept" in run.refusal("users", "delete", "leaving", "--yes", "--db", "index.db")
 
 
-def test_all_sources_are_asked_at_once(open_service):
+def test_all_sources_are_asked_at_once(open_service: Running) -> None:
     with open_service.client() as client:
         reply = client.post("/everything", json={"query": "cache entries", "explain": True}).json()
     assert reply["results"][0]["path"] == "cache.md"
@@ -281,13 +290,13 @@ def test_all_sources_are_asked_at_once(open_service):
 
 
 class TestLimits:
-    def test_other_hosts_and_pages_are_refused(self, open_service):
+    def test_other_hosts_and_pages_are_refused(self, open_service: Running) -> None:
         with open_service.client() as client:
             assert client.get("/health", headers={"Host": "evil.example"}).status_code == 421
             assert client.get("/stats", headers={"Origin": "https://evil.example"}).status_code == 403
             assert client.get("/stats", headers={"Origin": open_service.url}).status_code == 200
 
-    def test_large_requests_are_refused(self, open_service):
+    def test_large_requests_are_refused(self, open_service: Running) -> None:
         def pieces() -> Iterator[bytes]:
             yield b'{"query": "'
             for _ in range(100):
@@ -299,18 +308,18 @@ class TestLimits:
             assert client.post("/search", content=pieces()).status_code == 413
             assert client.get("/documents/" + "x" * 9000).status_code == 414
 
-    def test_too_many_requests_wait(self, run, tokens):
+    def test_too_many_requests_wait(self, run: Any, tokens: dict[str, str]) -> None:
         with serving(run, "--db", "index.db", "--rate", 1) as service, service.client(tokens["bob"]) as client:
             replies = [client.get("/stats") for _ in range(62)]
         assert [reply.status_code for reply in replies[:60]] == [200] * 60
         assert replies[-1].status_code == 429
         assert 1 <= int(replies[-1].headers["Retry-After"]) <= 60
 
-    def test_open_services_stay_on_this_machine(self, run):
+    def test_open_services_stay_on_this_machine(self, run: Any) -> None:
         assert "this machine only" in run.refusal("serve", "--open", "--host", "0.0.0.0", "--db", "index.db")
 
 
-def test_a_refused_request_is_no_question(service, tokens):
+def test_a_refused_request_is_no_question(service: Running, tokens: dict[str, str]) -> None:
     def questions(client: httpx.Client) -> int:
         return sum(row["questions"] for row in client.get("/online").json()["rows"])
 
@@ -326,7 +335,7 @@ def test_a_refused_request_is_no_question(service, tokens):
         assert questions(client) == before + 1
 
 
-def test_every_request_is_logged_by_its_route(open_service):
+def test_every_request_is_logged_by_its_route(open_service: Running) -> None:
     with open_service.client() as client:
         reply = client.get("/documents/cache.md")
     (line,) = [line for line in open_service.lines if line.get("id") == reply.headers["X-Request-Id"]]
@@ -334,7 +343,7 @@ def test_every_request_is_logged_by_its_route(open_service):
     assert "cache.md" not in str(line)
 
 
-def test_no_acknowledged_message_is_lost_with_a_worker(run, tokens):
+def test_no_acknowledged_message_is_lost_with_a_worker(run: Any, tokens: dict[str, str]) -> None:
     with serving(run, "--db", "index.db", "--workers", 2, "--rate", 100_000) as service:
         kept = []
         with service.client(tokens["bob"]) as bob:
@@ -350,7 +359,7 @@ def test_no_acknowledged_message_is_lost_with_a_worker(run, tokens):
     assert there >= set(kept)
 
 
-def test_a_service_ends_when_it_is_told_to(run):
+def test_a_service_ends_when_it_is_told_to(run: Any) -> None:
     with serving(run, "--db", "index.db", "--open", "--workers", 2) as service:
         assert ask(service).status_code == 200
         service.process.send_signal(signal.SIGTERM)
@@ -358,7 +367,7 @@ def test_a_service_ends_when_it_is_told_to(run):
 
 
 class TestWorks:
-    def test_a_caller_brings_works_reads_and_cites_them(self, service, tokens):
+    def test_a_caller_brings_works_reads_and_cites_them(self, service: Running, tokens: dict[str, str]) -> None:
         record = {"_id": "a", "title": "Open cohomology", "text": "Of things.", "doi": "10.1000/A", "cites": ["b"]}
         with service.client(tokens["ann"]) as ann:
             told = ann.post("/works", json={"records": [record, {}], "source": "mine", "license": "CC0-1.0"}).json()
@@ -396,18 +405,22 @@ class TestWorks:
             ({"content": "x", "format": "pdf"}, "format"),
         ],
     )
-    def test_works_that_cannot_be_meant_are_refused(self, service, tokens, body, told):
+    def test_works_that_cannot_be_meant_are_refused(
+        self, service: Running, tokens: dict[str, str], body: dict[str, Any], told: str
+    ) -> None:
         with service.client(tokens["ann"]) as ann:
             reply = ann.post("/works", json={"source": "mine"} | body)
         assert reply.status_code == 422
         assert told in reply.json()["error"]["message"]
 
-    def test_too_many_works_at_once_are_refused(self, open_service):
+    def test_too_many_works_at_once_are_refused(self, open_service: Running) -> None:
         with open_service.client() as client:
             reply = client.post("/works", json={"source": "mine", "content": "x" * 5000})
             assert (reply.status_code, reply.json()["error"]["code"]) == (413, "too_large")
 
-    def test_retrieve_has_its_four_parts_and_withholds_what_has_no_license(self, run, tokens):
+    def test_retrieve_has_its_four_parts_and_withholds_what_has_no_license(
+        self, run: Any, tokens: dict[str, str]
+    ) -> None:
         lines = [
             {
                 "_id": "a",

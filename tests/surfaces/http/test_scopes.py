@@ -74,14 +74,14 @@ class World:
     def of(cls, path: Path) -> World:
         """A service over a new index."""
         index = rifflux.open(path, model="hash:64")
-        index.policies.set(HYBRID_SEARCH, True)
-        accounts = Accounts(index.store.registry)
+        index.admin.policies.set(HYBRID_SEARCH, True)
+        accounts = Accounts(index.admin.store.registry)
         tokens = {user: accounts.create(user, role)[1] for user, role in (("ann", "user"), ("root", "admin"))}
         return cls(index, create_app(Service(ServiceSettings(rate=1e9, burst=10**9), index)), tokens)
 
     def of_others(self) -> str:
         """All that the store tells of everybody but ann."""
-        views = [view for view in self.index.store.views() if view.owner.partition(PART)[0] != "ann"]
+        views = [view for view in self.index.admin.store.views() if view.owner.partition(PART)[0] != "ann"]
         ids = [int(id, 16) for id in self.ids if not id.startswith("m")]
         return repr([everything(view, ids) for view in views])
 
@@ -343,7 +343,8 @@ def test_no_request_can_say_whose_it_is(name: str, worlds: tuple[World, World]) 
     crowded = worlds[1]
     told_by_path = operations(crowded.app)
     bodies = [each for each, operation in told_by_path.items() if "requestBody" in operation]
-    requests = [Request(each, *each.replace("{id}", "talk").split(" ", 1), body={name: "bob"}) for each in bodies]
+    asked = [(each, *each.replace("{id}", "talk").split(" ", 1)) for each in bodies]
+    requests = [Request(each, method, path, body={name: "bob"}) for each, method, path in asked]
     for request, reply in zip(requests, crowded.ask(requests), strict=True):
         assert reply.status_code in ({422, 403} if "admin" in request.target else {422}), request
         assert reply.status_code == 403 or name in reply.json()["error"]["message"]

@@ -193,7 +193,13 @@ def test_codes_of_a_classification_are_taken_apart() -> None:
 
 
 def test_a_key_that_is_an_identifier_names_the_work(write: Any) -> None:
-    record = {"id": "10.1000/x", "title": "T", "text": "x", "msc": "14F05 (14A15)", "authors": "A. One, B. Two"}
+    record: dict[str, Any] = {
+        "id": "10.1000/x",
+        "title": "T",
+        "text": "x",
+        "msc": "14F05 (14A15)",
+        "authors": "A. One, B. Two",
+    }
     record["cites"] = [{"doi": "10.1000/y"}]
     entries, _ = _read(write("a.jsonl", record))
     assert entries["10.1000/x"].work == Work(

@@ -34,7 +34,7 @@ def _snapshot(index: Index) -> list[Any]:
     keys = sorted(
         {(hit.collection, hit.document) for hit in index.search("sheaves OR works", top_k=100, mode="lexical")}
     )
-    return [index.store.catalog.document(*key) for key in keys]
+    return [index.admin.store.catalog.document(*key) for key in keys]
 
 
 class TestRecords:
@@ -82,7 +82,7 @@ class TestRecords:
         assert (hit.document, hit.heading_path, hit.content) == ("T", "Proof", "By Zorn.")
         (hit,) = index.search("tensoring", mode="lexical")
         assert hit.heading_path == "Flatness"
-        document = index.store.catalog.document("works/a", "T")
+        document = index.admin.store.catalog.document("works/a", "T")
         assert document is not None
         assert [part.kind for part in document.parts] == ["abstract", "theorem", "proof"]
         assert document.text[slice(*document.parts[1].span)] == "Tensoring with a flat module is exact."
@@ -159,7 +159,7 @@ class TestBadInput:
             ("7", "not a JSON object"),
             ("8", "its 'metadata' is not an objec"),
         ]
-        told = {failure.path.rpartition(":")[2]: [] for failure in report.noted}
+        told: dict[str, list[str]] = {failure.path.rpartition(":")[2]: [] for failure in report.noted}
         for failure in report.noted:
             told[failure.path.rpartition(":")[2]].append(failure.reason)
         assert "2999" in told["4"][0]

@@ -9,7 +9,7 @@ import pytest
 import rifflux
 from rifflux import Index
 
-LEMMAS = [
+LEMMAS: list[dict[str, Any]] = [
     {"_id": "06Z4", "title": "Definition, Adequate functors", "text": "A functor on algebras.", "doi": "10.1000/xyz"},
     {"_id": "0BNT", "title": "Lemma, Marks", "text": "Words about a tag."},
     {"_id": "05UJ", "title": "Extension of functionals", "text": "The Hahn-Banach theorem extends functionals."},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rifflux.errors import InvalidArgument
@@ -42,7 +44,7 @@ class TestIntents:
             ("42", "generic"),
         ],
     )
-    def test_rules(self, text, intent):
+    def test_rules(self, text: str, intent: str) -> None:
         asked = asked_for(text)
         assert asked.intent.name == intent
         assert asked.reason
@@ -63,7 +65,7 @@ class TestIntents:
             "a theorem proved by induction", "tag system", "Vector bundle",
         ],
     )  # fmt: skip
-    def test_terms_of_mathematics_are_no_wishes(self, text):
+    def test_terms_of_mathematics_are_no_wishes(self, text: str) -> None:
         asked = asked_for(text)
         assert asked.intent.name in ("generic", "keywords"), asked.reason
         assert asked.intent.weights.freshness == 0
@@ -72,26 +74,27 @@ class TestIntents:
     @pytest.mark.parametrize(
         "text", ["recent papers on parsing", "latest results on sieves", "current research on stacks"]
     )
-    def test_what_is_new_counts_where_it_is_asked_for(self, text):
+    def test_what_is_new_counts_where_it_is_asked_for(self, text: str) -> None:
         assert asked_for(text).intent.weights.freshness > 0
 
-    def test_few_plain_words_are_broad(self):
+    def test_few_plain_words_are_broad(self) -> None:
         assert asked_for("cohomology").intent.packing.spread
         assert "spread over subjects" in asked_for("etale cohomology").reason
         for narrow in ("etale cohomology finiteness", "Hilbert scheme", "H^1", "42"):
             assert not asked_for(narrow).intent.packing.spread
 
-    def test_which_words_make_a_sentence_depends_on_the_language(self):
+    def test_which_words_make_a_sentence_depends_on_the_language(self) -> None:
         for language, intent in (("english", "keywords"), ("german", "generic")):
             assert asked_for("Garben auf Schemata", analyzer=analyzer(language)).intent.name == intent
 
-    def test_a_mode_overrides_and_must_exist(self):
+    def test_a_mode_overrides_and_must_exist(self) -> None:
         assert asked_for("quicksort versus heapsort", "survey").intent.name == "survey"
-        for mode in ("psychic", "generic", "keywords", "", ["survey"]):
+        modes: Any = ("psychic", "generic", "keywords", "", ["survey"])
+        for mode in modes:
             with pytest.raises(InvalidArgument, match="prereq"):
                 asked_for("x", mode)
 
-    def test_foundational_wording_forgets_age_and_weighs_citations(self):
+    def test_foundational_wording_forgets_age_and_weighs_citations(self) -> None:
         plain, leaning = (
             asked_for(text).intent.weights for text in ("survey of sheaves", "foundational survey of sheaves")
         )
@@ -101,7 +104,7 @@ class TestIntents:
         assert lookup.weights.citation > 0
         assert lookup.expansion.follow
 
-    def test_both_sides_are_told_apart(self):
+    def test_both_sides_are_told_apart(self) -> None:
         assert asked_for("difference between flat modules and projective modules").sides == (
             "flat modules", "projective modules"
         )  # fmt: skip
@@ -121,16 +124,16 @@ class TestIntents:
             ("advantages of quicksort over heapsort", ("quicksort", "heapsort")),
         ],
     )  # fmt: skip
-    def test_what_is_compared_for_holds_for_both_sides(self, text, sides):
+    def test_what_is_compared_for_holds_for_both_sides(self, text: str, sides: tuple[str, ...]) -> None:
         assert asked_for(text).sides == sides
 
-    def test_a_comparison_by_name_has_sides_or_says_that_it_has_none(self):
+    def test_a_comparison_by_name_has_sides_or_says_that_it_has_none(self) -> None:
         asked = asked_for("LL and LR parsing", "compare")
         assert asked.sides == ("LL", "LR parsing")
         assert "'LL' and for 'LR parsing'" in asked.reason
         assert "no two sides" in asked_for("parsing", "compare").reason
         assert asked_for("LL and LR parsing").sides == ()
 
-    def test_weights_of_every_intent_are_shares(self):
+    def test_weights_of_every_intent_are_shares(self) -> None:
         for intent in INTENTS.values():
             assert sum(intent.weights.shares().values()) == pytest.approx(1.0)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rifflux import Index
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import digest
 from rifflux.index import open_index
 from rifflux.surfaces.shared.packs import pack_json, read_pack, retrieval_json
-from rifflux.types import Identifier, Link, Tag
+from rifflux.types import Hit, Identifier, Link, Tag
 from rifflux.works import Passage, Work
 from rifflux.works.citing import verify
 from rifflux.works.retrieval.intent import INTENTS, MODES
@@ -32,7 +35,17 @@ PIECES = (
 )
 
 
-def work(key, title, abstract, *, cites=(), year=1990, authors=("Ann Able",), license="CC-BY-4.0", **more):
+def work(
+    key: str,
+    title: str,
+    abstract: str,
+    *,
+    cites: Iterable[str] = (),
+    year: int = 1990,
+    authors: tuple[str, ...] = ("Ann Able",),
+    license: str | None = "CC-BY-4.0",
+    **more: Any,
+) -> Work:
     return Work(
         title,
         abstract,
@@ -59,24 +72,24 @@ WORKS = (
 
 
 @pytest.fixture(scope="module")
-def index():
+def index() -> Iterator[Index]:
     with open_index(":memory:", model="hash", profile="works") as index:
         report = index.works.add(*WORKS)
         assert report.added == len(WORKS)
         yield index
 
 
-def titles(hits):
+def titles(hits: Iterable[Hit]) -> list[str]:
     return [hit.title for hit in hits]
 
 
 class TestRanking:
-    def test_what_the_best_cite_becomes_a_candidate(self, index):
+    def test_what_the_best_cite_becomes_a_candidate(self, index: Index) -> None:
         found = index.retrieve("sheaf cohomology of spaces", mode="prereq")
         assert "Sur quelques points" in titles(found.reranked)
         assert found.trace.counts["cited"] >= 1
 
-    def test_scores_are_the_sum_of_what_is_shown(self, index):
+    def test_scores_are_the_sum_of_what_is_shown(self, index: Index) -> None:
         for hit in index.retrieve("cohomology").reranked:
             parts = dict(hit.because("works").detail)
             values = parts.pop("values")
@@ -87,7 +100,7 @@ class TestRanking:
             shares = INTENTS["keywords"].weights.shares()
             assert parts == pytest.approx({name: shares[name] * value for name, value in values.items()})
 
-    def test_components_are_told_before_and_after_weighing(self, index):
+    def test_components_are_told_before_and_after_weighing(self, index: Index) -> None:
         found = index.retrieve("cohomology")
         weights = found.asked.intent.weights.shares()
         for told in retrieval_json(found)["reranked"]:
@@ -95,7 +108,7 @@ class TestRanking:
             # Of what is not told of a work, no component speaks either.
             assert (told["values"]["freshness"] == told["values"]["authority"] == 0) == told["withheld"]
 
-    def test_a_long_title_is_a_name_and_a_short_one_a_subject(self):
+    def test_a_long_title_is_a_name_and_a_short_one_a_subject(self) -> None:
         titles = ("The cohomology of closed manifolds", "Sheaf cohomology")
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(*(Work(title, "On things.", license="CC0-1.0") for title in titles))
@@ -104,7 +117,7 @@ class TestRanking:
         assert "the name of a work here: The cohomology of closed manifolds" in whole.reason
         assert subject.intent.name == "keywords"
 
-    def test_a_subject_that_is_the_question_counts_in_full(self):
+    def test_a_subject_that_is_the_question_counts_in_full(self) -> None:
         known = {"whole": "adequate functors", "part": "adequate functors of finite type", "none": "sheaves"}
         works = [
             Work(
@@ -126,19 +139,19 @@ class TestRanking:
         assert 0 < hits["Paper part"] < hits["Paper whole"]
         assert hits["Paper none"] == 0
 
-    def test_codes_that_the_best_share_count_a_quarter(self, index):
+    def test_codes_that_the_best_share_count_a_quarter(self, index: Index) -> None:
         found = {hit.title: hit.because("works").detail["field_match"] for hit in index.retrieve("cohomology").reranked}
         weight = INTENTS["keywords"].weights.shares()["field_match"]
         assert found["Etale cohomology"] == found["Sheaf cohomology"] == pytest.approx(weight / 4)
         assert found["Closed cohomology notes"] == 0
 
-    def test_each_work_comes_once_and_always_in_the_same_order(self, index):
+    def test_each_work_comes_once_and_always_in_the_same_order(self, index: Index) -> None:
         first, second = (index.retrieve("cohomology of closed things") for _ in range(2))
         assert len(set(titles(first.reranked))) == len(first.reranked)
         assert first.reranked == second.reranked
         assert first.evidence == second.evidence
 
-    def test_filters_hold_for_what_is_cited_too(self, index):
+    def test_filters_hold_for_what_is_cited_too(self, index: Index) -> None:
         late = index.retrieve("cohomology", date_range=("2000", None))
         assert set(titles(late.reranked)) == {"Sheaf cohomology", "Etale cohomology"}
         tagged = index.retrieve("cohomology", subjects=["math.AG"])
@@ -146,7 +159,7 @@ class TestRanking:
         assert index.retrieve("cohomology", subjects=["arxiv:math.AG"]).reranked == tagged.reranked
         assert index.retrieve("cohomology", sources=["nowhere"]).reranked == ()
 
-    def test_a_comparison_finds_both_sides(self, index):
+    def test_a_comparison_finds_both_sides(self, index: Index) -> None:
         found = index.retrieve("heapsort versus etale cohomology")
         assert set(titles(found.reranked[:2])) == {"Sorting by heaps", "Etale cohomology"}
         sides = [index.retrieve(side).trace for side in found.asked.sides]
@@ -154,8 +167,8 @@ class TestRanking:
             assert found.trace.counts[channel] == sum(side.counts[channel] for side in sides)
         assert found.trace.understanding.kind == index.classify("heapsort versus etale cohomology").kind
 
-    def test_what_a_question_leaves_out_is_left_out_of_what_is_cited_too(self, index):
-        def asked(limits):
+    def test_what_a_question_leaves_out_is_left_out_of_what_is_cited_too(self, index: Index) -> None:
+        def asked(limits: str) -> list[str]:
             return titles(index.retrieve(f"resolutions {limits}").reranked)
 
         assert "Sur quelques points" in asked("")
@@ -167,13 +180,13 @@ class TestRanking:
         assert sides.asked.sides == ("spaces", "schemes")
 
     @pytest.mark.parametrize("name", ["doi:10.1/sheaves", "Sheaf cohomology", '"Sheaf cohomology"'])
-    def test_a_named_work_is_what_is_looked_for_and_no_answer(self, index, name):
+    def test_a_named_work_is_what_is_looked_for_and_no_answer(self, index: Index, name: str) -> None:
         found = index.retrieve(f"papers similar to {name}")
         assert "Sheaf cohomology" not in titles([*found.reranked, *found.candidates])
         assert titles(found.reranked)[0] == "Etale cohomology"
         assert any("Sheaf cohomology" in note and "left out" in note for note in found.trace.notes)
 
-    def test_prerequisites_of_a_work_are_what_it_cites(self, index):
+    def test_prerequisites_of_a_work_are_what_it_cites(self, index: Index) -> None:
         for asked in (
             index.retrieve("what to read before studying doi:10.1/etale"),
             index.retrieve("Etale cohomology", mode="prereq"),
@@ -183,13 +196,13 @@ class TestRanking:
         nothing = index.retrieve("prerequisites for doi:10.1/sorting")
         assert any("no citations of it are known" in note for note in nothing.trace.notes)
 
-    def test_a_work_without_license_can_be_asked_about_and_is_not_told(self, index):
+    def test_a_work_without_license_can_be_asked_about_and_is_not_told(self, index: Index) -> None:
         found = index.retrieve("papers similar to doi:10.1/closed")
         assert titles(found.reranked)
         assert "Closed cohomology notes" in " ".join(found.trace.notes)
         assert SECRET not in str(found)
 
-    def test_what_a_work_without_license_cites_is_not_told(self):
+    def test_what_a_work_without_license_cites_is_not_told(self) -> None:
         cited, closed = work("a", "Apples", "On apples."), work("b", "Pears", "On pears.", cites=("a",), license=None)
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(cited, closed)
@@ -197,7 +210,7 @@ class TestRanking:
         assert all(hit.because("works").detail["values"]["citation"] == 0 for hit in found.reranked)
         assert any("its citations are not told" in note for note in found.trace.notes)
 
-    def test_a_work_that_is_looked_up_by_its_identifier_comes_first(self, index):
+    def test_a_work_that_is_looked_up_by_its_identifier_comes_first(self, index: Index) -> None:
         found = index.retrieve("doi:10.1/sorting")
         assert found.asked.intent.name == "lookup"
         assert titles(found.reranked)[0] == "Sorting by heaps"
@@ -205,7 +218,7 @@ class TestRanking:
         assert found.reranked[0].relevance == 1
         assert not found.evidence.uncertain
 
-    def test_notices_are_no_survey(self):
+    def test_notices_are_no_survey(self) -> None:
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(work("a", "Parsing", "On parsing."), work("b", "Erratum", "On parsing.", kind="erratum"))
             assert titles(index.retrieve("parsing", mode="survey").reranked) == ["Parsing"]
@@ -230,22 +243,23 @@ class TestRanking:
             ({"cite": ["bibtex"]}, "choose bibtex or csl"),
         ],
     )
-    def test_what_cannot_be_meant_is_refused(self, index, wrong, told):
+    def test_what_cannot_be_meant_is_refused(self, index: Index, wrong: dict[str, Any], told: str) -> None:
         with pytest.raises(InvalidArgument, match=re.escape(told)):
             index.retrieve("cohomology", **wrong)
 
-    def test_subjects_are_compared_without_case_and_unknown_ones_are_told(self, index):
+    def test_subjects_are_compared_without_case_and_unknown_ones_are_told(self, index: Index) -> None:
         wanted = index.retrieve("cohomology", subjects=["math.AG"])
         for spelt in ("MATH.ag", "arXiv:math.AG", ["ARXIV:math.ag"]):
             assert index.retrieve("cohomology", subjects=spelt).reranked == wanted.reranked
-        assert index.retrieve("cohomology", subjects=None, sources=None, date_range=None).reranked
+        nothing: dict[str, Any] = {"subjects": None, "sources": None, "date_range": None}
+        assert index.retrieve("cohomology", **nothing).reranked
         notes = index.retrieve("cohomology", subjects=["math.AG", "math.XX"], sources="nowhere").trace.notes
         assert {"no work here has the subject 'math.XX'", "no work here is from a source 'nowhere'"} <= set(notes)
         assert not any("'math.AG'" in note for note in notes)
 
     @examples(60)
     @given(words=st.lists(st.sampled_from(PIECES), min_size=1, max_size=7), mode=st.sampled_from([None, *MODES]))
-    def test_no_question_is_an_error(self, index, words, mode):
+    def test_no_question_is_an_error(self, index: Index, words: list[str], mode: str | None) -> None:
         assert index.retrieve(" ".join(words), mode=mode).asked.intent.name in INTENTS
 
 
@@ -253,20 +267,16 @@ class TestStages:
     """A stage that hangs or fails costs its own time only, and is named."""
 
     @pytest.fixture
-    def own(self):
+    def own(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         """An index whose graph of citations does what `does` says, when it is asked by the named method."""
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(*WORKS)
 
-            def broken(method, does):
-                class Broken(type(index.store)):
-                    pass
-
-                def instead(self, *_, **__):
+            def broken(method: str, does: Callable[[], object]) -> Any:
+                def instead(self: object, *_: Any, **__: Any) -> Any:
                     return does()
 
-                setattr(Broken, method, instead)
-                index.store.__class__ = Broken
+                monkeypatch.setattr(type(index.admin.store.catalog), method, instead)
                 return index
 
             yield broken
@@ -274,7 +284,7 @@ class TestStages:
     STAGES = (("linked", "citations were not followed", "works"), ("citations", "the merged order was kept", None))
 
     @pytest.mark.parametrize(("method", "told", "reranker"), STAGES)
-    def test_that_hangs(self, own, method, told, reranker):
+    def test_that_hangs(self, own: Any, method: str, told: str, reranker: str | None) -> None:
         ended = threading.Event()
         index = own(method, ended.wait)
         quick = ScholarSettings(expansion_ms=20, rerank_ms=20)
@@ -297,8 +307,8 @@ class TestStages:
             ended.set()
 
     @pytest.mark.parametrize(("method", "told", "reranker"), STAGES)
-    def test_that_fails(self, own, method, told, reranker):
-        def fails():
+    def test_that_fails(self, own: Any, method: str, told: str, reranker: str | None) -> None:
+        def fails() -> None:
             raise ZeroDivisionError(SECRET)
 
         found = own(method, fails).retrieve("sheaf cohomology")
@@ -311,7 +321,7 @@ class TestStages:
 
 
 @pytest.mark.parametrize("profile", ["files", "works"])
-def test_a_question_is_read_as_the_index_was(profile):
+def test_a_question_is_read_as_the_index_was(profile: str) -> None:
     with open_index(":memory:", model="hash", profile=profile) as index:
         index.works.add(Work("On things", "Of α-stable things.", license="CC0-1.0"))
         found = index.retrieve("α")
@@ -319,23 +329,23 @@ def test_a_question_is_read_as_the_index_was(profile):
 
 
 class TestEvidence:
-    def test_every_passage_can_be_checked(self, index):
+    def test_every_passage_can_be_checked(self, index: Index) -> None:
         pack = index.retrieve("etale cohomology").evidence
-        assert verify(pack, index.store) == []
+        assert verify(pack, index.admin.store) == []
         assert read_pack(json.dumps(pack_json(pack))) == pack
         item = next(item for item in pack.items if item.text)
         for wrong in (replace(item, text=item.text + "x"), replace(item, hash="0" * 64), replace(item, key="none")):
             broken = replace(pack, items=tuple(wrong if each is item else each for each in pack.items))
-            assert verify(broken, index.store)
+            assert verify(broken, index.admin.store)
 
-    def test_what_is_named_exactly_is_in_the_pack(self, index):
+    def test_what_is_named_exactly_is_in_the_pack(self, index: Index) -> None:
         pack = index.retrieve("Sorting by heaps").evidence
         assert pack.items[0].title == "Sorting by heaps"
         assert pack.items[0].exact
         assert pack.items[0].citation_key == "cole1990sorting"
 
     @pytest.mark.parametrize("style", ["bibtex", "csl"])
-    def test_cited_works_come_as_a_bibliography_where_it_is_asked_for(self, index, style):
+    def test_cited_works_come_as_a_bibliography_where_it_is_asked_for(self, index: Index, style: str) -> None:
         plain, cited = (index.retrieve("etale cohomology", cite=each).evidence for each in ("", style))
         assert plain.bibliography == {}
         assert set(cited.bibliography) == {item.citation_key for item in cited.items}
@@ -346,25 +356,25 @@ class TestEvidence:
         assert "10.1/etale" in entry
         assert SECRET not in str(cited.bibliography)
 
-    def test_a_bibliography_in_no_known_format_is_refused(self, index):
+    def test_a_bibliography_in_no_known_format_is_refused(self, index: Index) -> None:
         with pytest.raises(InvalidArgument, match="bibtex or csl"):
             index.retrieve("cohomology", cite="endnote")
 
-    def test_a_question_without_answer_is_uncertain(self, index):
+    def test_a_question_without_answer_is_uncertain(self, index: Index) -> None:
         assert index.retrieve("xylophone maintenance in winter").evidence.uncertain
 
     @examples(30)
     @given(budget=st.integers(1, 60), per_author=st.integers(1, 3))
-    def test_a_pack_never_exceeds_its_budget(self, index, budget, per_author):
+    def test_a_pack_never_exceeds_its_budget(self, index: Index, budget: int, per_author: int) -> None:
         found = index.retrieve("cohomology", budget=budget)
         assert found.evidence.tokens <= budget
         assert sum(bool(item.text) for item in found.evidence.items) <= budget
 
-    def test_a_work_that_is_all_title_can_be_checked(self):
+    def test_a_work_that_is_all_title_can_be_checked(self) -> None:
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(work("bare", "A lonely title", ""), work("full", "Another title", "With a text."))
             found = index.retrieve("lonely title")
-            assert verify(found.evidence, index.store) == []
+            assert verify(found.evidence, index.admin.store) == []
             assert found.evidence.items[0].text == ""
 
     @pytest.mark.parametrize("style", ["bibtex", "csl"])
@@ -385,16 +395,18 @@ class TestEvidence:
             ({"heading_path": "Forged"}, False, "it stands elsewhere in the work"),
         ],
     )
-    def test_what_was_changed_is_told(self, index, style, change, offline, told):
+    def test_what_was_changed_is_told(
+        self, index: Index, style: str, change: dict[str, Any], offline: bool, told: str
+    ) -> None:
         pack = index.retrieve("Etale cohomology", cite=style).evidence
-        assert verify(pack, index.store) == verify(pack) == []
+        assert verify(pack, index.admin.store) == verify(pack) == []
         changed = replace(pack, items=(replace(pack.items[0], **change), *pack.items[1:]))
         changed = read_pack(json.dumps(pack_json(changed)))
-        assert any(told in problem for problem in verify(changed, index.store))
+        assert any(told in problem for problem in verify(changed, index.admin.store))
         assert any(told in problem for problem in verify(changed)) == offline
 
     @pytest.mark.parametrize("style", ["bibtex", "csl"])
-    def test_a_changed_bibliography_or_missing_items_are_told(self, index, style):
+    def test_a_changed_bibliography_or_missing_items_are_told(self, index: Index, style: str) -> None:
         pack = index.retrieve("Etale cohomology", cite=style).evidence
         (key, *_), entry = pack.bibliography, pack.bibliography["best2015etale"]
         forged = entry.replace("Bob", "Rob") if style == "bibtex" else entry | {"title": "Forged"}
@@ -402,10 +414,10 @@ class TestEvidence:
             ({key: forged}, f"the entry of {key} in the bibliography"),
             ({"forged": entry}, "the bibliography holds forged, which nothing cites"),
         ):
-            assert problem in verify(replace(pack, bibliography=entries), index.store)[0]
+            assert problem in verify(replace(pack, bibliography=entries), index.admin.store)[0]
         assert "items are missing" in verify(replace(pack, items=(), bibliography={}))[0]
         empty = index.retrieve("cohomology", sources=["nowhere"]).evidence
-        assert verify(empty, index.store) == []
+        assert verify(empty, index.admin.store) == []
 
     @pytest.mark.parametrize(
         ("name", "value"),
@@ -415,13 +427,13 @@ class TestEvidence:
             ("withheld", "no"), ("hash", None),
         ],
     )  # fmt: skip
-    def test_values_that_cannot_be_are_refused_with_their_place(self, index, name, value):
+    def test_values_that_cannot_be_are_refused_with_their_place(self, index: Index, name: str, value: object) -> None:
         told = pack_json(index.retrieve("etale cohomology").evidence)
         told["items"][0][name] = value
         with pytest.raises(InvalidArgument, match=f"this is no evidence pack: the '{name}' of item 1 cannot be"):
             read_pack(json.dumps(told))
 
-    def test_a_pack_that_is_none_is_refused(self):
+    def test_a_pack_that_is_none_is_refused(self) -> None:
         for text in (
             "[" * 100_000,
             '{"query": "\\ud800"}',

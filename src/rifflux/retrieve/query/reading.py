@@ -37,10 +37,11 @@ class QueryReader:
         frequencies = _Frequencies(self.store, [term for clause in clauses for term in clause])
         counts = self.store.counts()
         sort = understanding or classify(text, self.analyzer, frequencies, counts["chunks"])
-        anchors = (self.analyzer.of_word(name) for name in sort.identifiers)
+        anchors = tuple(anchor for name in sort.identifiers if (anchor := self.analyzer.of_word(name)))
+        frequencies([term for anchor in anchors for term in anchor])
         query = replace(
             query,
-            anchors=tuple(anchor for anchor in anchors if anchor),
+            anchors=anchors,
             specificity=sort.specificity,
             understanding=sort,
             exact=self.exact,

@@ -92,7 +92,7 @@ def index(
     finder = _finder(settings)
     with open_configured(settings, create=bool(paths)) as index:
         if settings.facets:
-            index.declare_facets(*settings.facets)
+            index.admin.declare_facets(*settings.facets)
         add = partial(index.add, *paths) if paths else index.update
         processes = settings.threads or None
         with progress_bar() as progress:
@@ -182,7 +182,7 @@ def search(
             diversify=diversify or None,
             collapse=collapse or None,
         )
-        show.results(results, index.analyzer, as_json=json, explain=explain, full=full)
+        show.results(results, index.profile.analyzer, as_json=json, explain=explain, full=full)
     if fail_empty and not results:
         raise typer.Exit(1)
 
@@ -236,7 +236,7 @@ def get(
 def _local(id: str, index: Index) -> str:
     """A path as the index knows it: one relative to the working directory is meant where it exists."""
     path = Path(id)
-    known = index.store.catalog.find_documents(str(path.resolve())) if path.is_file() else []
+    known = index.admin.store.catalog.find_documents(str(path.resolve())) if path.is_file() else []
     return str(path.resolve()) if known else id
 
 
@@ -269,7 +269,7 @@ def config(context: typer.Context, json: Json = False) -> None:
 def get_policy(name: Annotated[str, typer.Argument(help="What to tell.")], db: Db = None, json: Json = False) -> None:
     """Tell whether something is on for everybody who uses the index."""
     with open_configured(load(db=db)) as index:
-        show.policies({name: index.policies.get(name)}, as_json=json)
+        show.policies({name: index.admin.policies.get(name)}, as_json=json)
 
 
 @settings.command("set", epilog="Example: rifflux config set hybrid_search on")
@@ -281,15 +281,15 @@ def set_policy(
 ) -> None:
     """Turn something on or off for everybody who uses the index."""
     with open_configured(load(db=db)) as index:
-        index.policies.set(name, value)
-        show.policies({name: index.policies.get(name)}, as_json=json)
+        index.admin.policies.set(name, value)
+        show.policies({name: index.admin.policies.get(name)}, as_json=json)
 
 
 @settings.command("list")
 def list_policies(db: Db = None, json: Json = False) -> None:
     """List what an administrator decides for everybody who uses the index."""
     with open_configured(load(db=db)) as index:
-        show.policies(index.policies.all(), as_json=json)
+        show.policies(index.admin.policies.all(), as_json=json)
 
 
 @app.command(epilog="Example: rifflux mcp --http 127.0.0.1:8765")

@@ -48,7 +48,7 @@ def doctor(
     path = settings.index_path()
     if build:
         with open_configured(settings) as index:
-            index.accelerate()
+            index.admin.accelerate()
     if repair:
         with progress_bar() as progress:
             repaired = repairing.repair(path, progress=progress)
@@ -72,7 +72,7 @@ def backup(
     from rifflux.surfaces.cli.progress import progress_bar
 
     with open_configured(load(db=db)) as index, progress_bar() as progress:
-        copied = index.backup(file, force=force, progress=progress)
+        copied = index.admin.backup(file, force=force, progress=progress)
     show.copied(copied, as_json=json)
 
 
@@ -82,7 +82,7 @@ def list_models(db: Db = None, json: Json = False) -> None:
     from rifflux.models.registry import known_models
 
     with open_configured(load(db=db)) as index:
-        generations = index.models()
+        generations = index.admin.models()
     show.generations(generations, known_models(), as_json=json)
 
 
@@ -104,7 +104,7 @@ def switch(
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     with open_configured(settings) as index, progress_bar() as progress:
-        done = index.switch(configured_as(settings, model), threads=settings.threads or None, progress=progress)
+        done = index.admin.switch(configured_as(settings, model), threads=settings.threads or None, progress=progress)
     show.switched(done, named=settings.model, as_json=json)
 
 
@@ -112,5 +112,5 @@ def switch(
 def abort(db: Db = None, json: Json = False) -> None:
     """Give up a switch that is under way, and drop the vectors that were made for it."""
     with open_configured(load(db=db)) as index:
-        ended = index.abort_switch()
+        ended = index.admin.abort_switch()
     show.aborted(ended, as_json=json)

@@ -49,7 +49,7 @@ def retrieve(
             budget=budget,
             cite=cite,
         )
-        show_works.retrieval(found, index.analyzer, as_json=json)
+        show_works.retrieval(found, index.profile.analyzer, as_json=json)
 
 
 @app.command(epilog="Example: rifflux verify evidence.json")
@@ -74,7 +74,7 @@ def verify(
         problems = check(evidence)
     else:
         with open_configured(load(db=db)) as index:
-            problems = check(evidence, view_of(index, user).store)
+            problems = check(evidence, view_of(index, user).admin.store)
     count = len(evidence.items)
     told = "\n".join(problems) or (f"{count} passages are as they were" if count else "it holds no passages to check")
     show.outcome(told, {"sound": not problems, "items": count, "problems": problems}, as_json=json)

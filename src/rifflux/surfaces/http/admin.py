@@ -43,14 +43,14 @@ class ErasedOut(Reply):
 @router.get("/settings", summary="The settings in force")
 def settings(service: Asked, caller: User) -> SettingsOut:
     """For every user to read."""
-    return SettingsOut(**{name: service.index.policies.get(name) for name in SettingsOut.model_fields})
+    return SettingsOut(**{name: service.index.admin.policies.get(name) for name in SettingsOut.model_fields})
 
 
 @router.put("/settings", summary="Change settings")
 def change(told: SettingsIn, service: Asked, caller: Admin) -> SettingsOut:
     """For administrators."""
     if told.hybrid_search is not None:
-        service.index.policies.set(HYBRID_SEARCH, told.hybrid_search)
+        service.index.admin.policies.set(HYBRID_SEARCH, told.hybrid_search)
     return settings(service, caller)
 
 

@@ -34,14 +34,14 @@ class Stats(Reply):
 @router.get("/health", summary="Whether the service can answer", responses={})
 def health(service: Asked) -> Health:
     """Needs no token, and tells nothing of what is indexed."""
-    service.index.store.registry.setting("generation")
+    service.index.admin.store.registry.setting("generation")
     return Health(status="ok", version=__version__)
 
 
 @router.get("/stats", summary="How much of yours is indexed")
 def stats(service: Asked, caller: User) -> Stats:
     """Counts of what belongs to the caller."""
-    return Stats(**service.of(caller).store.counts())
+    return Stats(**service.of(caller).admin.store.counts())
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)

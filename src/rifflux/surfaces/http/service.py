@@ -114,9 +114,9 @@ class Service:
         self.index = index
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
-        self.ledger = Ledger(index.store.registry, prices, budget or math.inf, later=self._later)
-        self.diary = Diary(index.store.registry, later=self._later)
-        self.accounts = Accounts(index.store.registry, later=self._later)
+        self.ledger = Ledger(index.admin.store.registry, prices, budget or math.inf, later=self._later)
+        self.diary = Diary(index.admin.store.registry, later=self._later)
+        self.accounts = Accounts(index.admin.store.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.metrics = Metrics()
         self._embedding = Workers()
@@ -127,8 +127,8 @@ class Service:
     def prepare(self) -> None:
         """Load the model before somebody waits for it, if there are vectors to search. Searches tell if that fails."""
         try:
-            if self.index.store.semantic.model():
-                self.index.embedder.count_tokens("")
+            if self.index.admin.store.semantic.model():
+                self.index.admin.embedder.count_tokens("")
         except RiffluxError as error:
             log.warning("model", cause=str(error))
         # What is there by now stays: looking through it for garbage would hold up requests for a tenth of a second.
@@ -151,14 +151,14 @@ class Service:
 
         Only then: a request that is refused is no question.
         """
-        if not self.index.store.read_only:
+        if not self.index.admin.store.read_only:
             self.diary.note(caller.user, query)
 
     def _view(self, user: str) -> Index:
         index = self.index.scoped(Scope(user)) if user else self.index
         meter = Meter(self.ledger, user)
-        return index.guarded(
-            Guard(meter.refusal, meter.note, self._model_failed, self.settings.embed_timeout_s, self._embedding)
+        return index.using(
+            guard=Guard(meter.refusal, meter.note, self._model_failed, self.settings.embed_timeout_s, self._embedding)
         )
 
     def _model_failed(self, sort: str, cause: str) -> None:

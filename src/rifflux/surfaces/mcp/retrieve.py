@@ -95,7 +95,7 @@ class WorkTools:
     ) -> Annotated[CallToolResult, VerifyOutput]:
         """Check each passage of an evidence pack against its hash and its work, and what it tells of the work."""
         pack = read_pack(json.dumps(evidence_pack))
-        problems = verify(pack, self._workspace.open(db_path).index.store)
+        problems = verify(pack, self._workspace.open(db_path).index.admin.store)
         return reply(VerifyOutput(sound=not problems, items=len(pack.items), problems=problems))
 
 

@@ -131,7 +131,7 @@ class Tools:
         opened = self._workspace.open(create=True)
         with self._reindexing:
             report = opened.index.add(*places, force=force, progress=_Progress(context), finder=self._workspace.finder)
-        return reindex_reply(opened.index.path, report, several=bool(paths))
+        return reindex_reply(opened.index.admin.path, report, several=bool(paths))
 
     def get_chunk(
         self,

@@ -40,8 +40,8 @@ class OpenIndex:
     @property
     def embedding_model(self) -> str:
         """The label of the model whose vectors the index holds, or will hold."""
-        known = self.index.store.semantic.model()
-        return known.name if known else self.index.embedder.name
+        known = self.index.admin.store.semantic.model()
+        return known.name if known else self.index.admin.embedder.name
 
 
 class Workspace:

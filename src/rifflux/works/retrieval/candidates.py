@@ -16,7 +16,7 @@ from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.understand import parted
 from rifflux.retrieve.steps.calibrate import quality
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, joined
-from rifflux.session.searching import Asking
+from rifflux.session.searching import Searcher
 from rifflux.store import Store
 from rifflux.text.rarity import idf
 from rifflux.types import Filter, Hit, Ids, Query, Ranking, Trace, Understanding
@@ -69,7 +69,7 @@ class Found:
     trace: Trace
     named: tuple[str, str] | None = None
 
-    def settled(self, asking: Asking, hits: Sequence[Hit], weights: Weights) -> list[Hit]:
+    def settled(self, asking: Searcher, hits: Sequence[Hit], weights: Weights) -> list[Hit]:
         """Other hits with their scores for the same query."""
         return settled(asking.store, self.query, hits, weights)
 
@@ -78,12 +78,12 @@ class Found:
 class Finding:
     """Searches for works by words and meaning together, `POOL` deep."""
 
-    asking: Asking
+    asking: Searcher
 
     def understood(self, query: str, mode: str | None, intents: Mapping[str, Intent]) -> Question:
         """A question as it is meant, by its wording and by what is here. Raises `InvalidArgument` for a wrong mode."""
         asking = self.asking
-        text, limits = parted(query, asking.profile.facets)
+        text, limits = parted(query, asking.view.facets)
         understanding = asking.classify(query)
         named, doubt = meant_in(text, asking.store)
         alone = f"the name of a work here: {named.told}" if named and named.alone else ""

@@ -16,7 +16,7 @@ from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
-from rifflux.session.searching import Asking
+from rifflux.session.searching import Searcher
 from rifflux.session.visible import closed_hit
 from rifflux.store import Store
 from rifflux.types import Document, Hit, Identifier, Ids, Query, Ranking, Trace, Why
@@ -71,7 +71,7 @@ class Scholar:
     `intents` are what each sort of question weighs and follows, by name.
     """
 
-    asking: Asking
+    asking: Searcher
     settings: ScholarSettings = field(default_factory=ScholarSettings)
     intents: Mapping[str, Intent] = field(default_factory=lambda: INTENTS)
     cited: Callable[[Sequence[Hit], Sequence[str]], Ranking] | None = None

@@ -1,12 +1,17 @@
 """The components, one by one, and their sum."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rifflux import Hit
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.steps.rerank import reranker_of
 from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, Features
@@ -16,32 +21,32 @@ NOTHING = dict.fromkeys(WEIGHTS, 0.0)
 DAY = 86_400.0
 
 
-def only(component, query, hits, **settings):
+def only(component: str, query: str, hits: Sequence[Hit], **settings: Any) -> list[float]:
     """The component's value for each hit."""
     features = Features(resources(), WEIGHTS.but(**{**NOTHING, component: 2.5}), **settings)
     return features(asked(query), table(hits)).scores.tolist()
 
 
-def test_each_weight_has_a_component():
+def test_each_weight_has_a_component() -> None:
     assert list(COMPONENTS) == list(WEIGHTS)
 
 
-def test_fused_goes_from_the_least_to_the_greatest():
+def test_fused_goes_from_the_least_to_the_greatest() -> None:
     assert only("fused", "q", [hit(1, score=5), hit(2, score=2), hit(3, score=1)]) == [1, 0.25, 0]
     assert only("fused", "q", [hit(1, score=5), hit(2, score=5)]) == [0, 0]
 
 
-def test_lexical_is_a_share_of_the_greatest():
+def test_lexical_is_a_share_of_the_greatest() -> None:
     assert only("lexical", "q", [hit(1, lexical=8), hit(2, lexical=2), hit(3)]) == [1, 0.25, 0]
     assert only("lexical", "q", [hit(1), hit(2)]) == [0, 0]
 
 
-def test_semantic_takes_what_has_no_cosine_for_the_least():
+def test_semantic_takes_what_has_no_cosine_for_the_least() -> None:
     assert only("semantic", "q", [hit(1, semantic=0.8), hit(2, semantic=0.6), hit(3)]) == pytest.approx([1, 0, 0])
     assert only("semantic", "q", [hit(1), hit(2)]) == [0, 0]
 
 
-def test_coverage_counts_terms_by_their_rarity():
+def test_coverage_counts_terms_by_their_rarity() -> None:
     hits = [hit(1, "the cache has a TTL"), hit(2, "a cached red thing"), hit(3, "blue"), hit(4, title="Red caches")]
     total = idf(20) + idf(2) + idf(500)
     common = (idf(20) + idf(500)) / total
@@ -49,7 +54,7 @@ def test_coverage_counts_terms_by_their_rarity():
     assert only("coverage", "red cache ttl", hits) == pytest.approx(expected)
 
 
-def test_phrase_counts_pairs_of_neighbours():
+def test_phrase_counts_pairs_of_neighbours() -> None:
     hits = [
         hit(1, "red cache ttl"),
         hit(2, "ttl of a cache, red"),
@@ -61,19 +66,19 @@ def test_phrase_counts_pairs_of_neighbours():
     assert only("phrase", "red", hits) == [0, 0, 0, 0]
 
 
-def test_title_is_how_much_of_it_was_asked_for():
+def test_title_is_how_much_of_it_was_asked_for() -> None:
     hits = [hit(1, title="Cache"), hit(2, title="Cache of red stores and bears"), hit(3, "cache")]
     assert only("title", "cache ttl", hits) == [1, 0.25, 0]
 
 
-def test_identifiers_must_be_whole():
+def test_identifiers_must_be_whole() -> None:
     hits = [hit(1, "see D40, please"), hit(2, "see D4"), hit(3, "D401"), hit(4, "d40 and 250.1725")]
     assert only("identifier", "what is D40", hits) == [1, 0, 0, 1]
     assert only("identifier", "D40 in 250.1725", hits) == [0.5, 0, 0, 1]
     assert only("identifier", "what is it", hits) == [0, 0, 0, 0]
 
 
-def test_centroid_is_nearness_to_the_best_of_the_others():
+def test_centroid_is_nearness_to_the_best_of_the_others() -> None:
     vectors = {1: [1, 0], 2: [0.6, 0.8], 3: [0, 1]}
     known = {number: np.array(vector, np.float32) for number, vector in vectors.items()}
     hits = [hit(1, score=3), hit(2, score=2), hit(3, score=1)]
@@ -83,11 +88,11 @@ def test_centroid_is_nearness_to_the_best_of_the_others():
     assert found == pytest.approx([(0.4 - 0.32) / (0.65 - 0.32), 1, 0])
 
 
-def test_without_vectors_nothing_is_near():
+def test_without_vectors_nothing_is_near() -> None:
     assert only("centroid", "q", [hit(1), hit(2)]) == [0, 0]
 
 
-def test_expansion_is_what_the_best_of_the_others_say_too():
+def test_expansion_is_what_the_best_of_the_others_say_too() -> None:
     hits = [
         hit(1, "cache ttl minutes", score=3),
         hit(2, "minutes pass", score=2),
@@ -99,12 +104,12 @@ def test_expansion_is_what_the_best_of_the_others_say_too():
     assert found[1] == 1 > found[0] > 0 == found[2] == found[3]
 
 
-def test_nothing_confirms_itself():
+def test_nothing_confirms_itself() -> None:
     assert only("expansion", "q", [hit(1, "cache of rivers")]) == [0]
     assert only("centroid", "q", [hit(1)]) == [0]
 
 
-def test_freshness_halves():
+def test_freshness_halves() -> None:
     hits = [
         hit(1, updated_at="1970-01-11", created_at="1970-01-01"),
         hit(2, created_at="1970-01-01"),
@@ -120,7 +125,7 @@ CANDIDATES = st.lists(st.tuples(TEXT, TEXT, st.floats(0, 1), st.none() | st.floa
 
 
 @given(TEXT, CANDIDATES)
-def test_contributions_add_up_to_a_score_between_0_and_1(query, rows):
+def test_contributions_add_up_to_a_score_between_0_and_1(query: str, rows: Any) -> None:
     hits = [
         hit(number, text, title=title, score=score, semantic=cosine, lexical=score)
         for number, (text, title, score, cosine) in enumerate(rows)
@@ -133,24 +138,24 @@ def test_contributions_add_up_to_a_score_between_0_and_1(query, rows):
         assert all(part >= 0 for part in parts)
 
 
-def test_only_proportions_count():
+def test_only_proportions_count() -> None:
     hits = [hit(1, "red"), hit(2, "cache ttl")]
     doubled = WEIGHTS.but(**{name: 2 * share for name, share in WEIGHTS.shares().items()})
     one, two = (Features(resources(), weights)(asked("red ttl"), table(hits)).scores for weights in (WEIGHTS, doubled))
     assert one == pytest.approx(two)
 
 
-def test_what_is_off_is_not_shown():
+def test_what_is_off_is_not_shown() -> None:
     assert "freshness" not in Features(resources())(asked("red"), table([hit(1, "red")])).parts
 
 
 @pytest.mark.parametrize("wrong", [{"fused": -1.0}, {"phrase": math.nan}, {"title": math.inf}, NOTHING])
-def test_weights_that_cannot_be_meant(wrong):
+def test_weights_that_cannot_be_meant(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument, match="weights"):
         WEIGHTS.but(**wrong)
 
 
-def test_the_stage_prefers_what_answers():
+def test_the_stage_prefers_what_answers() -> None:
     hits = [hit(1, "elsewhere", score=3), hit(2, "the cache TTL is ten minutes", score=2), hit(3, "far", score=1)]
     found = stepped(reranker_of("features", resources()), asked("cache ttl"), hits)
     assert [each.document for each in found] == ["d2", "d1", "d3"]

@@ -1,5 +1,9 @@
 """Late interaction, with an embedder whose token vectors can be worked out by hand, and with the bundled one."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,25 +15,25 @@ from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.steps.rerank import reranker_of
 from rifflux.retrieve.steps.rerank.maxsim import MaxSim, max_sim
 from rifflux.retrieve.steps.rerank.window import Windows
-from rifflux.types import Document
+from rifflux.types import Document, Vectors
 from tests.support.hits import asked, hit, resources, stepped, table
 
 
 class Letters:
     """One token a word; its vector is the direction of its first letter."""
 
-    def __init__(self):
-        self.asked = []
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
 
-    def token_vectors(self, texts):
+    def token_vectors(self, texts: list[str]) -> list[Vectors]:
         self.asked.append(list(texts))
         return [np.eye(256, dtype=np.float32)[[ord(word[0]) for word in text.split()]] for text in texts]
 
-    def count_tokens(self, text):
+    def count_tokens(self, text: str) -> int:
         return len(text.split())
 
 
-def test_max_sim_is_the_weighted_mean_of_the_best():
+def test_max_sim_is_the_weighted_mean_of_the_best() -> None:
     query = np.array([[1, 0], [0, 1]], np.float32)
     passages = [
         np.array([[1, 0], [0.6, 0.8]], np.float32),
@@ -40,18 +44,18 @@ def test_max_sim_is_the_weighted_mean_of_the_best():
     assert max_sim(query[:0], np.ones(0), passages).tolist() == [0, 0, 0]
 
 
-def test_rare_words_count_more():
+def test_rare_words_count_more() -> None:
     hits = [hit(1, "r only", score=1), hit(2, "t only", score=1)]
     found = stepped(reranker_of("maxsim", resources(Letters())), asked("red ttl"), hits)
     assert [each.document for each in found] == ["d2", "d1"]
 
 
-def test_stop_words_alone_count_alike():
+def test_stop_words_alone_count_alike() -> None:
     likeness = MaxSim(resources(Letters())).likeness(asked("to be"), table([hit(1, "tb"), hit(2, "t b")]))
     assert likeness.tolist() == [0.5, 1.0]
 
 
-def test_addends_add_up():
+def test_addends_add_up() -> None:
     hits = [hit(number, text) for number, text in enumerate(["r", "t", "r t", "c t"], 1)]
     scored = MaxSim(resources(Letters()), weight=0.3)(asked("red cache ttl"), table(hits))
     sums = np.sum(list(scored.parts.values()), axis=0).tolist()
@@ -60,14 +64,14 @@ def test_addends_add_up():
     assert all(0 <= score <= 1 for score in sums)
 
 
-def test_the_title_is_read_too():
+def test_the_title_is_read_too() -> None:
     embedder = Letters()
     hits = [hit(1, "text", title="one two three"), hit(2, "alone")]
     MaxSim(resources(embedder), title_words=2)(asked("red"), table(hits))
     assert embedder.asked == [["red", "one two. text", "alone"]]
 
 
-def test_what_is_remembered_is_not_asked_again_and_changes_nothing():
+def test_what_is_remembered_is_not_asked_again_and_changes_nothing() -> None:
     embedder = Letters()
     scorer = MaxSim(resources(embedder), remembered=3)
     hits = [hit(1, "r x"), hit(2, "t y"), hit(3, "r x")]
@@ -78,13 +82,13 @@ def test_what_is_remembered_is_not_asked_again_and_changes_nothing():
     assert [len(each) for each in embedder.asked] == [3, 2]
 
 
-def test_an_embedder_without_token_vectors():
+def test_an_embedder_without_token_vectors() -> None:
     with pytest.raises(NotApplied, match="not of their tokens"):
         MaxSim(resources())(asked("red"), table([hit(1, "red")]))
 
 
 @pytest.mark.parametrize("wrong", [{"weight": -0.1}, {"weight": 2}, {"window": 0}, {"title_words": -1}])
-def test_settings_that_cannot_be_meant(wrong):
+def test_settings_that_cannot_be_meant(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         MaxSim(resources(), **wrong)
 
@@ -92,41 +96,41 @@ def test_settings_that_cannot_be_meant(wrong):
 WEIGHTS = {"red": 1.0, "ttl": 5.0, "cach": 3.0}
 
 
-def windows(size):
+def windows(size: int) -> Windows:
     return Windows(WEIGHTS, lambda word: [word.lower()], size)
 
 
-def test_the_window_holds_the_heaviest_words():
+def test_the_window_holds_the_heaviest_words() -> None:
     text = "red a b c d e f g cach h ttl i j k l m red"
     assert windows(5)(text) == "g cach h ttl i"
     assert windows(3)(text) == "cach h ttl"
 
 
-def test_a_window_at_either_end_is_whole():
+def test_a_window_at_either_end_is_whole() -> None:
     assert windows(3)("ttl a b c d") == "ttl a b"
     assert windows(3)("a b c d ttl") == "c d ttl"
 
 
-def test_without_any_word_it_is_the_beginning():
+def test_without_any_word_it_is_the_beginning() -> None:
     assert windows(3)("a b c d") == "a b c"
     assert windows(3)(" a b ") == "a b"
     assert windows(3)("") == ""
 
 
-def test_words_are_never_long():
+def test_words_are_never_long() -> None:
     assert len(windows(2)("x" * 1000)) == 40
     assert windows(4)("漢字" * 50) == "漢字漢字"
 
 
 @given(st.text(alphabet="ab \nred ttl漢", max_size=200), st.integers(1, 10))
-def test_a_window_is_a_part_of_the_text_and_no_longer_than_asked(text, size):
+def test_a_window_is_a_part_of_the_text_and_no_longer_than_asked(text: str, size: int) -> None:
     found = windows(size)(text)
     assert found in text
     assert len(windows(size)._terms) <= len(text)
     assert len(found.split()) <= size
 
 
-def test_with_the_bundled_model():
+def test_with_the_bundled_model() -> None:
     with rifflux.open(":memory:") as index:
         index.add(
             Document("ttl", "Entries of the cache live for ten minutes, then they are dropped."),

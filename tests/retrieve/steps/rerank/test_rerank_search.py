@@ -1,26 +1,33 @@
 """Reranking as users meet it: through Index.search."""
 
+from __future__ import annotations
+
 import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import rifflux
+from rifflux import Index
 from rifflux.errors import InvalidArgument
 from rifflux.models.hashing import HashEmbedder
 from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RERANKERS, Rerank, RerankSettings, Scored
 from rifflux.retrieve.steps.rerank.features import Features
-from rifflux.types import Document
+from rifflux.retrieve.table import Candidates
+from rifflux.types import Document, Query
 
 
 @pytest.fixture
-def index():
+def index() -> Iterator[Index]:
     with rifflux.open(":memory:", model=HashEmbedder()) as index:
         index.add(*(Document(f"d{number}", f"cache entry {number} of {number * 7 % 30}") for number in range(40)))
         yield index
 
 
-def test_by_name(index):
+def test_by_name(index: Index) -> None:
     found = index.search("cache entry 7", rerank="features")
     assert found.trace.reranker == "features"
     assert found[0].because("rerank:features").rank == 1
@@ -33,12 +40,12 @@ def test_by_name(index):
     assert plain[0].because("rerank:features") is None
 
 
-def test_the_same_search_has_the_same_result(index):
+def test_the_same_search_has_the_same_result(index: Index) -> None:
     one, two = (index.search("cache entry 3", rerank="features").hits for _ in range(2))
     assert one == two
 
 
-def test_by_mode(index):
+def test_by_mode(index: Index) -> None:
     found = index.search("cache entry", mode="hybrid-rerank")
     assert (found.trace.mode, found.trace.reranker) == ("hybrid", DEFAULT_RERANKER)
     other = index.search("cache", mode="hybrid-rerank", rerank="maxsim").trace
@@ -46,41 +53,44 @@ def test_by_mode(index):
 
 
 @pytest.mark.parametrize("mode", ["lexical", "semantic"])
-def test_in_a_single_channel(index, mode):
+def test_in_a_single_channel(index: Index, mode: str) -> None:
     found = index.search("cache entry 7", mode=mode, rerank="features", top_k=30)
     scores = [each.score for each in found]
     assert scores == sorted(scores, reverse=True)
     assert len(scores) == 30
 
 
-def test_by_value(index):
+def test_by_value(index: Index) -> None:
     class Backwards:
         name = "backwards"
 
-        def __call__(self, query, hits):
-            return Scored(np.arange(len(hits), dtype=np.float64))
+        def __call__(self, query: Query, table: Candidates) -> Scored:
+            return Scored(np.arange(len(table), dtype=np.float64))
 
     plain = index.search("cache", top_k=20)
     turned = index.search("cache", top_k=20, rerank=Rerank(Backwards()))
     assert [each.document for each in turned] == [each.document for each in plain][::-1]
 
 
-def test_no_more_rows_are_read_than_the_page_and_the_reranker_need(index, monkeypatch):
-    read, hydrate = [], index.store.catalog.hydrate
+def test_no_more_rows_are_read_than_the_page_and_the_reranker_need(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    hydrate = index.admin.store.catalog.hydrate
 
-    def counted(ranking, *trails):
+    def counted(ranking: Any, *trails: Any) -> Any:
         read.append(len(ranking))
         return hydrate(ranking, *trails)
 
-    monkeypatch.setattr(type(index.store.catalog), "hydrate", lambda _, *given: counted(*given))
+    monkeypatch.setattr(type(index.admin.store.catalog), "hydrate", lambda _, *given: counted(*given))
     for top_k, group in ((3, None), (12, None), (3, "document")):
-        index.search("cache", top_k=top_k, rerank=Rerank(Features(index.resources), top=7), group=group)
+        index.search("cache", top_k=top_k, rerank=Rerank(Features(index.admin.view.resources), top=7), group=group)
     # What groups looks at everything that was found.
     assert read[:2] == [7, 12]
     assert read[2] == 40
 
 
-def test_a_reranker_that_cannot_leaves_the_order_and_says_so(index):
+def test_a_reranker_that_cannot_leaves_the_order_and_says_so(index: Index) -> None:
     plain, tried = index.search("cache entry 7"), index.search("cache entry 7", rerank="maxsim")
     assert tried.hits == plain.hits
     assert tried.trace.reranker is None
@@ -90,37 +100,37 @@ def test_a_reranker_that_cannot_leaves_the_order_and_says_so(index):
 
 
 @pytest.mark.parametrize("name", ["", "nosuch", "Features"])
-def test_an_unknown_reranker(index, name):
+def test_an_unknown_reranker(index: Index, name: str) -> None:
     if name:
         with pytest.raises(InvalidArgument, match=", ".join(RERANKERS)):
             index.search("cache", rerank=name)
 
 
 @pytest.mark.parametrize(("name", "missing"), [("cross-encoder", "rerank_model"), ("llm", "llm_url")])
-def test_a_reranker_without_its_settings(index, name, missing):
+def test_a_reranker_without_its_settings(index: Index, name: str, missing: str) -> None:
     with pytest.raises(InvalidArgument, match=missing):
         index.search("cache", rerank=name)
 
 
 @pytest.mark.parametrize("deadline", [0, -1, float("nan"), "200", True])
-def test_deadlines_that_cannot_be_meant(index, deadline):
+def test_deadlines_that_cannot_be_meant(index: Index, deadline: Any) -> None:
     with pytest.raises(InvalidArgument, match="deadline_ms"):
         index.search("cache", deadline_ms=deadline)
 
 
-def test_a_hanging_reranker_is_left_out(index):
+def test_a_hanging_reranker_is_left_out(index: Index) -> None:
     release = threading.Event()
 
     class Hanging:
         name = "hanging"
 
-        def __call__(self, query, hits):
+        def __call__(self, query: Query, table: Candidates) -> Scored:
             release.wait(60)
-            return Scored(np.zeros(len(hits)))
+            return Scored(np.zeros(len(table)))
 
     stage = Rerank(Hanging())
     plain = index.search("cache entry 7")
-    reasons = []
+    reasons: list[object] = []
     for _ in range(12):
         # Long enough for the search alone on a busy machine.
         found = index.search("cache entry 7", rerank=stage, deadline_ms=400)
@@ -132,7 +142,7 @@ def test_a_hanging_reranker_is_left_out(index):
     assert reasons[4:] == ["rerank: hanging was left out: still busy with 4 earlier requests"] * 8
 
 
-def test_where_models_are_is_told_when_opening(tmp_path):
+def test_where_models_are_is_told_when_opening(tmp_path: Path) -> None:
     settings = RerankSettings(cross_encoder=str(tmp_path / "nowhere"), llm_key="secret")
     assert "secret" not in repr(settings)
     with rifflux.open(":memory:", model=HashEmbedder(), rerankers=settings) as index:

@@ -1,22 +1,29 @@
 """The stage: what it does to hits, and what it does when its scorer can't."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rifflux import Hit
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.steps.rerank import Rerank, Scored
+from rifflux.retrieve.table import Candidates
+from rifflux.types import Query
 from tests.support.hits import asked, hit, stepped, table
 
 SCORES = st.floats(-1e6, 1e6)
@@ -27,10 +34,10 @@ class Given:
     """Scores hits as it is told."""
 
     scores: list[float]
-    parts: dict = field(default_factory=dict)
+    parts: dict[str, Any] = field(default_factory=dict)
     name: str = "given"
 
-    def __call__(self, query, table):
+    def __call__(self, query: Query, table: Candidates) -> Scored:
         return Scored(np.array(self.scores[: len(table)]), self.parts)
 
 
@@ -38,19 +45,20 @@ class Given:
 class Doing:
     """Does something when it should score."""
 
-    work: object
+    work: Callable[[Query, Candidates], Any]
     name: str = "doing"
 
-    def __call__(self, query, hits):
-        return self.work(query, hits)
+    def __call__(self, query: Query, table: Candidates) -> Scored:
+        scored: Scored = self.work(query, table)
+        return scored
 
 
-def ids(hits):
+def ids(hits: Sequence[Hit]) -> list[str]:
     return [each.chunk_id for each in hits]
 
 
 @given(st.lists(SCORES, max_size=30), st.integers(1, 30))
-def test_a_rerank_is_a_permutation_of_the_top_and_leaves_the_order_of_the_rest(scores, top):
+def test_a_rerank_is_a_permutation_of_the_top_and_leaves_the_order_of_the_rest(scores: list[float], top: int) -> None:
     hits = [hit(number) for number in range(1, len(scores) + 1)]
     found = stepped(Rerank(Given(scores), top), asked("q"), hits)
     assert sorted(ids(found[:top])) == sorted(ids(hits[:top]))
@@ -58,25 +66,25 @@ def test_a_rerank_is_a_permutation_of_the_top_and_leaves_the_order_of_the_rest(s
 
 
 @given(st.lists(SCORES, min_size=1, max_size=30), st.integers(1, 30))
-def test_scores_fall_along_the_list(scores, top):
+def test_scores_fall_along_the_list(scores: list[float], top: int) -> None:
     hits = [hit(number) for number in range(1, len(scores) + 1)]
     found = [each.score for each in stepped(Rerank(Given(scores), top), asked("q"), hits)]
     assert all(one >= two for one, two in pairwise(found))
 
 
-def test_equal_scores_keep_the_fused_order():
+def test_equal_scores_keep_the_fused_order() -> None:
     hits = [hit(number) for number in (3, 1, 2)]
     assert ids(stepped(Rerank(Given([1.0, 1.0, 1.0])), asked("q"), hits)) == ids(hits)
 
 
-def test_a_moved_hit_tells_of_it():
+def test_a_moved_hit_tells_of_it() -> None:
     found = stepped(Rerank(Given([0.1, 0.9], {"a": np.array([0.1, 0.9])})), asked("q"), [hit(1), hit(2)])
     why = found[0].because("rerank:given")
     assert (found[0].document, found[0].score) == ("d2", 0.9)
     assert (why.rank, why.score, why.detail) == (1, 0.9, {"a": 0.9})
 
 
-def test_the_tail_is_lowered_by_one_amount_where_it_is_above_the_head():
+def test_the_tail_is_lowered_by_one_amount_where_it_is_above_the_head() -> None:
     hits = [hit(1, score=9.0), hit(2, score=8.0), hit(3, score=7.0), hit(4, score=5.0)]
     found = stepped(Rerank(Given([0.2, 0.5]), top=2), asked("q"), hits)
     assert [each.score for each in found] == pytest.approx([0.5, 0.2, 0.2, -1.8])
@@ -85,12 +93,12 @@ def test_the_tail_is_lowered_by_one_amount_where_it_is_above_the_head():
     assert (stepped(Rerank(Given([0.2]), top=1), asked("q"), untouched)[1]).why == page(table(untouched))[1].why
 
 
-def test_nothing_is_reranked_to_nothing():
+def test_nothing_is_reranked_to_nothing() -> None:
     assert stepped(Rerank(Given([])), asked("q"), []) == []
 
 
 @pytest.mark.parametrize("scores", [[1.0], [1.0, float("nan")], [1.0, float("inf")]])
-def test_scores_that_are_none_are_refused(scores):
+def test_scores_that_are_none_are_refused(scores: list[float]) -> None:
     with pytest.raises(NotApplied, match="finite score"):
         stepped(Rerank(Given(scores)), asked("q"), [hit(1), hit(2)])
 
@@ -104,8 +112,8 @@ def test_scores_that_are_none_are_refused(scores):
     ],
 )
 @pytest.mark.parametrize("deadline_ms", [None, 5000])
-def test_a_failure_is_not_applied(error, said, deadline_ms):
-    def fail(query, hits):
+def test_a_failure_is_not_applied(error: Exception, said: str, deadline_ms: float | None) -> None:
+    def fail(query: Query, hits: Candidates) -> None:
         raise error
 
     with pytest.raises(NotApplied, match=said):
@@ -113,7 +121,7 @@ def test_a_failure_is_not_applied(error, said, deadline_ms):
 
 
 @pytest.mark.parametrize(("own", "query"), [(50, None), (None, 0.05), (50, 60.0), (60_000, 0.05)])
-def test_the_tighter_deadline_holds(own, query):
+def test_the_tighter_deadline_holds(own: float | None, query: float | None) -> None:
     release = threading.Event()
     stage = Rerank(Doing(lambda query, hits: release.wait(30)), deadline_ms=own)
     start = time.perf_counter()
@@ -123,19 +131,19 @@ def test_the_tighter_deadline_holds(own, query):
     assert 0.045 < time.perf_counter() - start < 5
 
 
-def test_the_scorer_knows_its_deadline():
-    seen = []
+def test_the_scorer_knows_its_deadline() -> None:
+    seen: list[Any] = []
     stage = Rerank(Doing(lambda query, hits: seen.append(query.deadline) or Scored(np.zeros(1))), deadline_ms=1000)
     stepped(stage, asked("q", time.perf_counter() + 60), [hit(1)])
     assert 0 < seen[0] - time.perf_counter() < 1.0
 
 
-def test_no_time_left_is_said_at_once():
+def test_no_time_left_is_said_at_once() -> None:
     with pytest.raises(NotApplied, match="no time was left"):
         stepped(Rerank(Given([1.0])), asked("q", time.perf_counter() - 1), [hit(1)])
 
 
-def test_hanging_work_is_bounded_and_starts_again_when_it_ends():
+def test_hanging_work_is_bounded_and_starts_again_when_it_ends() -> None:
     release = threading.Event()
     workers = Workers(most_abandoned=2)
     before = threading.active_count()
@@ -156,7 +164,7 @@ def test_hanging_work_is_bounded_and_starts_again_when_it_ends():
     assert workers(lambda: "again", time.perf_counter() + 60) == "again"
 
 
-def test_the_interpreter_does_not_wait_for_what_hangs():
+def test_the_interpreter_does_not_wait_for_what_hangs() -> None:
     script = """if True:
         import threading, time
         from rifflux.models.workers import Late, Workers
@@ -169,11 +177,11 @@ def test_the_interpreter_does_not_wait_for_what_hangs():
     assert done.stdout == "left\n"
 
 
-def test_without_a_deadline_no_thread_is_needed():
+def test_without_a_deadline_no_thread_is_needed() -> None:
     assert Workers()(threading.current_thread, None) is threading.current_thread()
 
 
 @pytest.mark.parametrize("wrong", [{"top": 0}, {"deadline_ms": 0}, {"deadline_ms": -5}, {"deadline_ms": float("nan")}])
-def test_settings_that_cannot_be_meant(wrong):
+def test_settings_that_cannot_be_meant(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         Rerank(Given([]), **wrong)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 
+from rifflux.store import DocumentChange
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import MODEL, change
 from rifflux.types import Filter, Ranking
@@ -50,21 +53,25 @@ def test_a_document_is_put_without_going_through_a_table(owner: str) -> None:
     store.catalog.put("c", first)
     store.semantic.put_vectors([first.chunks[0].chunk.id], [first.chunks[0].hash], np.ones((1, 2), np.float32))
     for texts in (("more words", "others"), ("more words", "further")):
-        assert _gone_through(store, lambda store, texts=texts: store.catalog.put("c", change("b", *texts))) == []
+        assert _gone_through(store, partial(_put, change("b", *texts))) == []
+
+
+def _put(change: DocumentChange, store: SqliteStore) -> None:
+    store.catalog.put("c", change)
 
 
 def _gone_through(store: SqliteStore, work: Callable[[SqliteStore], object]) -> list[str]:
     """The steps of some work's statements that go through all of a large table, or all that an owner has in it."""
     connection = store.view.engine.connection
-    asked: list[tuple[str, object]] = []
+    asked: list[tuple[str, Any]] = []
     connection.exec_trace = lambda _cursor, statement, bound: not asked.append((statement, bound))
     work(store)
     connection.exec_trace = None
     steps = [
-        step
+        str(step)
         for statement, bound in asked
         if statement.lstrip().startswith(("select", "insert", "update", "delete")) and not statement.endswith("limit 1")
-        for *_, step in connection.execute(f"explain query plan {statement}", bound).fetchall()  # type: ignore[arg-type]
+        for *_, step in connection.execute(f"explain query plan {statement}", bound).fetchall()
     ]
     assert steps
     return [

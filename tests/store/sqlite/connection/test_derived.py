@@ -1,11 +1,14 @@
 """What every file derived from the database can rely on: its stamp, the log, and builds that exclude each other."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -21,11 +24,11 @@ from rifflux.store.sqlite.connection.derived import (
     Unfit,
     current,
     forget,
-    held,
     location_of,
     rebuild,
     touched,
 )
+from rifflux.store.sqlite.connection.locks import held
 from rifflux.testing import MODEL, change
 
 STAMP = Stamp("words", 1, "t0", 7, 8192, {"dimension": 2})
@@ -51,10 +54,12 @@ def connection(store: SqliteStore, path: Path) -> Iterator[apsw.Connection]:
     connection.close()
 
 
+def _write(new: Path, stamp: Stamp) -> None:
+    new.write_bytes(stamp.encoded())
+
+
 def build(connection: apsw.Connection, path: Path, name: str = "words") -> bool:
-    return rebuild(
-        connection, location_of(path, name), name, 1, lambda new, stamp: new.write_bytes(stamp.encoded()) and None
-    )
+    return rebuild(connection, location_of(path, name), name, 1, _write)
 
 
 def put(store: SqliteStore, key: str, *texts: str, embed: bool = False, first_id: int | None = None) -> None:
@@ -66,7 +71,9 @@ def put(store: SqliteStore, key: str, *texts: str, embed: bool = False, first_id
 
 
 def log(connection: apsw.Connection) -> list[tuple[int, str]]:
-    return connection.execute("select chunk, what from touched order by seq").fetchall()
+    found: Any = connection.execute("select chunk, what from touched order by seq").fetchall()
+    rows: list[tuple[int, str]] = found
+    return rows
 
 
 def test_a_stamp_says_what_was_written() -> None:
@@ -82,7 +89,7 @@ def test_a_stamp_with_a_single_bit_changed_is_unfit(bit: int) -> None:
 
 
 @pytest.mark.parametrize("change", [{"name": "vectors"}, {"format": 2}, {"token": "t1"}, {"covered": 6}])
-def test_only_the_copy_that_the_database_knows_is_fit(change: dict[str, object]) -> None:
+def test_only_the_copy_that_the_database_knows_is_fit(change: dict[str, Any]) -> None:
     known = Current(latest=9, covered=STAMP.covered, token=STAMP.token)
     STAMP.check(known, "words", 1)
     with pytest.raises(Unfit):
@@ -190,7 +197,7 @@ def test_what_is_forgotten_while_it_is_built_is_not_known_afterwards(
     assert known.token == ""
     assert sorted(each.name for each in place.parent.glob("*.words*")) == ["index.db.words", "index.db.words.lock"]
     assert build(connection, path)
-    assert Stamp.decoded(place.read_bytes()).token == current(connection, "words").token  # type: ignore[union-attr]
+    assert Stamp.decoded(place.read_bytes()).token == current(connection, "words").token
 
 
 def test_a_folder_is_replaced_as_a_whole(store: SqliteStore, connection: apsw.Connection, path: Path) -> None:

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import OutOfScope
-from rifflux.store import DocumentChange, FieldWeights
+from rifflux.store import DocumentChange, FieldWeights, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import StoreContract, change, words
 from rifflux.types import Filter, Query, Ranking
@@ -67,7 +67,7 @@ class TestView(StoreContract):
         yield store.with_roles(lexical=_Following).of("ann")
         store.close()
 
-    def test_a_store_in_use_is_sound(self, store: SqliteStore) -> None:
+    def test_a_store_in_use_is_sound(self, store: Store) -> None:
         with pytest.raises(OutOfScope):
             store.check()
 

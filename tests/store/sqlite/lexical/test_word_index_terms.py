@@ -1,5 +1,7 @@
 """The file of terms beside the word index: what begins how is told at once, and nothing that occurs is missing."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.background import BackgroundBuilder
 from rifflux.store.sqlite.connection.derived import location_of
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.lexical import word_index_terms as words_terms
@@ -62,8 +65,8 @@ def test_what_was_added_is_seen_by_the_next_question(tmp_path: Path) -> None:
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
     monkeypatch.setattr(words, "LEAST_CHUNKS", 1)
-    monkeypatch.setattr(words.BackgroundBuilder, "require", lambda self: None)
-    monkeypatch.setattr(words.BackgroundBuilder, "suggest", lambda self: None)
+    monkeypatch.setattr(BackgroundBuilder, "require", lambda self: None)
+    monkeypatch.setattr(BackgroundBuilder, "suggest", lambda self: None)
     store = SqliteStore.open(str(tmp_path / "index.db"))
     yield store
     store.close()

@@ -27,7 +27,7 @@ ZERO = np.zeros(64, np.float32).tobytes()
 LONG = np.full(64, 3, np.float32).tobytes()
 
 #: What is done to the database behind everybody's back, and what doctor calls it.
-FAULTS = {
+FAULTS: dict[str, Any] = {
     "vectors missing": ("delete from vector where chunk % 3 = 0", "have no vector"),
     "vector of another text": ("update vector set hash = hash + 1 where chunk = 3", "older text"),
     "vector of a strange model": ("update vector set model = 77 where chunk = 3", "another model"),
@@ -134,7 +134,7 @@ class TestFaults:
             assert (hit.collection, hit.content) == ("recovered", f"The heron {word(2)} stands.")
             assert index.document(hit.document).text == hit.content
             index.add(Document("d2", f"The heron {word(2)} stands."))
-            assert index.check() == []
+            assert index.admin.check() == []
 
     def test_what_is_recovered_stays_its_owners_and_as_closed_as_it_was(self, db: Path) -> None:
         with rifflux.open(db) as index:
@@ -149,7 +149,7 @@ class TestFaults:
             assert ann.search("kingfisher", mode="lexical")[0].content == "A secret kingfisher."
             (hit,) = index.search("zyzzyva", mode="lexical")
             assert (hit.collection, hit.content) == ("works/recovered", WITHHELD)
-            assert index.check() == []
+            assert index.admin.check() == []
 
     def test_named_owners_keep_what_is_theirs(self, db: Path) -> None:
         with rifflux.open(db) as index:
@@ -161,7 +161,7 @@ class TestFaults:
         with rifflux.open(db) as index:
             assert index.search("kingfisher", mode="lexical").hits == ()
             assert index.scoped(rifflux.Scope("ann")).search("kingfisher", mode="lexical")[0].document == "mine"
-            assert index.check() == []
+            assert index.admin.check() == []
 
     def test_a_model_that_became_another_is_told(self, db: Path) -> None:
         inject(db, "update model set fingerprint = 'other'")
@@ -181,7 +181,7 @@ class TestFaults:
         assert "read by the next 'rifflux index'" in " ".join(rifflux.repair(db).done)
         with rifflux.open(db) as index:
             index.update()
-            assert index.check() == []
+            assert index.admin.check() == []
 
 
 class TestDamage:
@@ -219,12 +219,12 @@ class TestDamage:
         with rifflux.open(db) as index:
             assert index.status().documents == DOCUMENTS
             assert len(index.search("heron", top_k=100, mode="lexical", collapse=False)) > DOCUMENTS // 3
-            assert index.check() == []
+            assert index.admin.check() == []
 
     @pytest.mark.parametrize("table", ["document", "document_text", "vector", "chunk_terms_data", "setting", "model"])
     def test_whichever_page_is_damaged_the_rest_is_saved(self, db: Path, pages: int, table: str) -> None:
         connection = apsw.Connection(str(db))
-        (page,) = connection.execute("select rootpage from sqlite_master where name = ?", (table,)).fetchone()
+        page: Any = connection.execute("select rootpage from sqlite_master where name = ?", (table,)).get
         connection.close()
         self.overwrite(db, page)
         repaired = rifflux.repair(db)
@@ -232,7 +232,7 @@ class TestDamage:
         with rifflux.open(db, model="hash") as index:
             index.add(Document("new", "A kingfisher."))
             assert index.search(word(9), mode="lexical")[0].content == f"The heron {word(9)} stands."
-            assert index.check() == []
+            assert index.admin.check() == []
 
     @pytest.mark.parametrize("header", [bytes(100), b"\xff" * 100, b"SQLite format 3\0" + b"\xff" * 84])
     def test_a_damaged_header_is_made_anew(self, db: Path, pages: int, header: bytes) -> None:
@@ -248,7 +248,7 @@ class TestDamage:
             file.truncate((pages * 2 // 3) * 8192)
         assert rifflux.repair(db).kept
         with rifflux.open(db, model="hash") as index:
-            assert index.check() == []
+            assert index.admin.check() == []
 
     @pytest.mark.parametrize("content", [b"hello", b"hello " * 9000, b""])
     def test_what_is_no_index_is_left_alone(self, tmp_path: Path, content: bytes) -> None:
@@ -274,7 +274,7 @@ class TestDamage:
         db.with_name(db.name + suffix).write_bytes(b"garbage" * 10_000)
         with rifflux.open(db) as index:
             assert index.status().documents == DOCUMENTS
-            assert index.check() == []
+            assert index.admin.check() == []
 
     def test_a_log_that_was_cut_off_loses_only_its_end(self, db: Path, tmp_path: Path) -> None:
         copy = tmp_path / "copy.db"
@@ -285,12 +285,12 @@ class TestDamage:
         copy.with_name("copy.db-wal").write_bytes(log[: len(log) - 5000])
         with rifflux.open(copy, model="hash") as index:
             assert index.status().documents >= DOCUMENTS
-            assert [problem for problem in index.check() if "no vector" not in problem.what] == []
+            assert [problem for problem in index.admin.check() if "no vector" not in problem.what] == []
 
     def test_a_damaged_index_is_not_backed_up_as_if_it_were_sound(self, db: Path, pages: int, tmp_path: Path) -> None:
         self.overwrite(db, self.page_of(db, "chunk"))
         with rifflux.open(db) as index, pytest.raises(rifflux.DamagedIndex, match="doctor"):
-            index.backup(tmp_path / "copy.db")
+            index.admin.backup(tmp_path / "copy.db")
         assert not (tmp_path / "copy.db").exists()
         assert not list(tmp_path.glob("*.partial*"))
 
@@ -302,7 +302,7 @@ class TestDerived:
         monkeypatch.setattr(words, "LEAST_CHUNKS", 1)
         monkeypatch.setattr(vector_index, "LEAST", 1)
         with rifflux.open(db) as index:
-            index.accelerate()
+            index.admin.accelerate()
         assert diagnose(db) == []
         return db
 
@@ -326,7 +326,7 @@ class TestDerived:
             keep(place, place.with_name("older"))
             inject(built, f"update derived set token = '' where name = '{name}'")
             with rifflux.open(built) as index:
-                index.accelerate()
+                index.admin.accelerate()
             place.rename(place.with_name("newer"))
             place.with_name("older").rename(place)
         (problem,) = diagnose(built)
@@ -344,13 +344,15 @@ class TestBackup:
         copy = tmp_path / "copies" / "copy.db"
         seen = []
         with rifflux.open(db, model="hash") as index, rifflux.open(db, model="hash") as writer:
-            done = index.backup(copy, progress=lambda *told: seen.append(writer.add(Document("late", "A kingfisher."))))
+            done = index.admin.backup(
+                copy, progress=lambda *told: seen.append(writer.add(Document("late", "A kingfisher.")))
+            )
             assert (done.path, done.bytes) == (str(copy), copy.stat().st_size)
         assert seen
         assert [each.name for each in copy.parent.iterdir()] == ["copy.db"]
         with rifflux.open(copy, model="hash") as index:
             assert index.status().documents == DOCUMENTS
-            assert index.check() == []
+            assert index.admin.check() == []
             assert index.search(word(9))[0].content == f"The heron {word(9)} stands."
 
     def test_what_is_there_is_replaced_only_by_force(self, db: Path, tmp_path: Path) -> None:
@@ -358,23 +360,23 @@ class TestBackup:
         target.write_text("precious")
         with rifflux.open(db, model="hash") as index:
             with pytest.raises(rifflux.InvalidArgument, match="--force"):
-                index.backup(target)
+                index.admin.backup(target)
             assert target.read_text() == "precious"
-            index.backup(target, force=True)
+            index.admin.backup(target, force=True)
             with pytest.raises(rifflux.InvalidArgument, match="itself"):
-                index.backup(db, force=True)
+                index.admin.backup(db, force=True)
             with pytest.raises(rifflux.InvalidArgument, match="folder"):
-                index.backup(tmp_path, force=True)
+                index.admin.backup(tmp_path, force=True)
             with rifflux.open(target, model="hash") as other:
                 other.add(Document("x", "y"))
                 with pytest.raises(rifflux.InvalidArgument, match="in use"):
-                    index.backup(target, force=True)
+                    index.admin.backup(target, force=True)
         assert diagnose(target) == []
 
     def test_an_index_in_memory_can_be_kept(self, tmp_path: Path) -> None:
         with rifflux.open(":memory:", model="hash") as index:
             index.add(Document("a", "The heron stands in the river."))
-            index.backup(tmp_path / "kept.db")
+            index.admin.backup(tmp_path / "kept.db")
         with rifflux.open(tmp_path / "kept.db") as index:
             assert index.search("heron")[0].document == "a"
 

@@ -3,9 +3,12 @@
 That searches with it are as good as without, whatever changes, is in `test_neighbours`, where all runs with it too.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from rifflux.errors import InvalidArgument, MissingExtra
 from rifflux.store import ModelInfo
 from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.background import BackgroundBuilder
 from rifflux.store.sqlite.connection.derived import location_of
 from rifflux.store.sqlite.semantic import hnsw, vector_index
 from rifflux.store.sqlite.semantic.scan import nearest_rows
@@ -34,7 +38,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(hnsw, "FEW", 1)
     monkeypatch.setattr(hnsw, "FEWEST", 50)
     for name in ("require", "suggest"):
-        monkeypatch.setattr(vector_index.BackgroundBuilder, name, lambda self: None)
+        monkeypatch.setattr(BackgroundBuilder, name, lambda self: None)
     return tmp_path / "index.db"
 
 
@@ -51,7 +55,7 @@ def vectors(count: int) -> Vectors:
     return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
 
 
-def put(store: SqliteStore, key: str, rows: Vectors, **fields: object) -> None:
+def put(store: SqliteStore, key: str, rows: Vectors, **fields: Any) -> None:
     changed = change(key, *[f"{key} {place} {RANDOM.integers(1 << 60)}" for place in range(len(rows))], **fields)
     store.catalog.put("c", changed)
     store.semantic.put_vectors([each.chunk.id for each in changed.chunks], [each.hash for each in changed.chunks], rows)

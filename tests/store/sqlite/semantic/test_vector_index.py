@@ -1,5 +1,7 @@
 """The packed vectors beside a database: as good as an exact search, whatever changed, and never in the way."""
 
+from __future__ import annotations
+
 import os
 import random
 import signal
@@ -7,17 +9,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from rifflux.store import ModelInfo
+from rifflux.store import ModelInfo, Store
 from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.background import BackgroundBuilder
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.derived import Unfit, location_of
 from rifflux.store.sqlite.semantic import hnsw, scan, vector_index
@@ -42,7 +46,7 @@ def packing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hnsw, "FEWEST", 400)
     monkeypatch.setattr(vector_index, "READER_PAUSE", 3600.0, raising=False)
     for name in ("require", "suggest"):
-        monkeypatch.setattr(vector_index.BackgroundBuilder, name, lambda self: None)
+        monkeypatch.setattr(BackgroundBuilder, name, lambda self: None)
 
 
 @pytest.fixture(params=vector_index.WAYS)
@@ -73,7 +77,7 @@ def vectors(count: int) -> Vectors:
     return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
 
 
-def put(store: SqliteStore, key: str, rows: Vectors, **fields: object) -> list[int]:
+def put(store: SqliteStore, key: str, rows: Vectors, **fields: Any) -> list[int]:
     """A document with a chunk and a vector for each row; returns the chunks' ids."""
     changed = change(key, *[f"{key} {place} {RANDOM.integers(1 << 60)}" for place in range(len(rows))], **fields)
     store.catalog.put("c", changed)
@@ -84,11 +88,15 @@ def put(store: SqliteStore, key: str, rows: Vectors, **fields: object) -> list[i
 
 def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
     """The ranking by the tables alone."""
-    allowed = store.semantic._allowed(query)
+    semantic = store.semantic
+    assert isinstance(semantic, SqliteSemantic)
+    allowed = semantic._allowed(query)
     from rifflux.store.sqlite.semantic.matrix import scanned
 
+    vector = query.vector
+    assert vector is not None
     with store.view.reading() as (connection, owner):
-        return scanned(connection, owner, query.vector / np.linalg.norm(query.vector), limit, allowed)
+        return scanned(connection, owner, vector / np.linalg.norm(vector), limit, allowed)
 
 
 def assert_like_exact(store: SqliteStore, query: Query, limit: int, recall: float = 0.9) -> None:
@@ -127,8 +135,9 @@ class TestPackedContract(StoreContract):
         yield store
         store.close()
 
-    def test_nearest_ranks_by_cosine_whatever_the_length(self, store: SqliteStore) -> None:
+    def test_nearest_ranks_by_cosine_whatever_the_length(self, store: Store) -> None:
         """As in the contract, but for the last digits: of two components, the quantised one errs by 1e-5."""
+        assert isinstance(store, SqliteStore)
         store.semantic.use_model(replace(MODEL, dimension=2))
         ids = put(store, "a", np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))
         ranking = store.semantic.nearest(Query("", vector=np.array([5, 0], np.float32)), 10)
@@ -350,7 +359,7 @@ def _flipped(place: Path, offset: int) -> None:
     _replace(place, bytes(data))
 
 
-DAMAGE = {
+DAMAGE: dict[str, Callable[[Path], object]] = {
     "truncated": _truncated,
     "empty": _empty,
     "gone": Path.unlink,
@@ -362,7 +371,9 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_file_is_not_used_and_made_anew(store: SqliteStore, path: Path, damage: object) -> None:
+def test_a_damaged_file_is_not_used_and_made_anew(
+    store: SqliteStore, path: Path, damage: Callable[[Path], object]
+) -> None:
     put(store, "a", vectors(50))
     store.accelerate()
     damage(location_of(path, NAME))
@@ -466,9 +477,9 @@ def test_few_changes_are_left_to_the_log(store: SqliteStore) -> None:
 def test_a_search_does_not_wait_for_packing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_index, "LEAST", 1)
     begun, go_on = threading.Event(), threading.Event()
-    write = vector_index.write
+    write: Callable[..., None] = vars(vector_index)["write"]
 
-    def slowly(*arguments: object) -> None:
+    def slowly(*arguments: Any) -> None:
         begun.set()
         assert go_on.wait(10)
         write(*arguments)
@@ -502,7 +513,7 @@ store.accelerate()
 """
 
 
-def _builder(path: Path) -> "subprocess.Popen[str]":
+def _builder(path: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", _BUILD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -38,4 +38,4 @@ def reranker(resources: Resources) -> Rerank:
             "the reranker cross-encoder needs a model: set rerank_model to a folder with model.onnx and "
             "tokenizer.json, or to a name that fastembed knows"
         )
-    return Rerank(CrossEncoded(load_cross_encoder(choice)))
+    return Rerank(CrossEncoded(resources.models(("cross-encoder", choice), lambda: load_cross_encoder(choice))))

@@ -12,6 +12,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.models.chat import ChatModel
+from rifflux.models.guarded import Guard
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.steps.rerank.resources import Resources
 from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
@@ -38,24 +39,23 @@ class Llm:
 
     The score of a hit is 1 / its rank. Passages are cut to `characters` each, and fenced with a boundary made anew for
     each question, which no passage can know. Whatever the model answers, the result has every hit once: numbers that
-    are repeated or unknown are ignored, and hits it left out follow in the order they had. `refusal` gives a reason not
-    to ask it now, or None.
+    are repeated or unknown are ignored, and hits it left out follow in the order they had. The calls pass the `guard`.
     """
 
     chat: ChatModel
     characters: int = 1200
-    refusal: Callable[[], str | None] = field(default=lambda: None, repr=False, compare=False)
+    guard: Guard = field(default_factory=Guard, repr=False, compare=False)
     boundary: Callable[[], str] = field(default=lambda: secrets.token_hex(8), repr=False, compare=False)
     name: str = "llm"
 
     def __call__(self, query: Query, table: Candidates) -> Scored:
         """Score the candidates; raises `NotApplied` for an answer without an order in it."""
-        if reason := self.refusal():
+        if reason := self.guard.refusal():
             raise NotApplied(f"{self.name} was left out: {reason}")
         fence = self.boundary()
         timeout = None if query.deadline is None else query.deadline - time.perf_counter()
         system, user = INSTRUCTIONS.format(fence=fence), self._question(query.text, table.passages, fence)
-        answer = self.chat(system, user, timeout=timeout)
+        answer = self.chat(system, user, timeout=timeout, spent=self.guard.spent)
         order = parse_order(answer, len(table))
         if not order:
             raise NotApplied(f"{self.name} was left out: it answered without numbers of passages")
@@ -97,5 +97,6 @@ def reranker(resources: Resources) -> Rerank:
         raise InvalidArgument(
             "the reranker llm needs an endpoint: set llm_url and llm_model (and llm_key, if it has one)"
         )
-    chat = ChatModel(settings.llm_model, settings.llm_url, settings.llm_key or None, spent=settings.guard.spent)
-    return Rerank(Llm(chat, refusal=settings.guard.refusal), deadline_ms=10_000)
+    endpoint = settings.llm_model, settings.llm_url, settings.llm_key or None
+    chat = resources.models(("chat", *endpoint), lambda: ChatModel(*endpoint))
+    return Rerank(Llm(chat, guard=settings.guard), deadline_ms=10_000)

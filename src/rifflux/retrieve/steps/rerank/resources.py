@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from rifflux.models.base import Embedder
 from rifflux.models.guarded import Guard
@@ -33,7 +34,8 @@ class Resources:
     """Access to an index for scorers; everything that costs time is asked for when needed.
 
     `frequencies` gives in how many chunks each term occurs, `chunks` how many there are, `vectors` those of chunks by
-    their ids. `features` are weights of the reranker of that name, where they are not its defaults.
+    their ids. `features` are weights of the reranker of that name, where they are not its defaults. `models` makes a
+    model or a client once for each key.
     """
 
     analyzer: Analyzer
@@ -43,6 +45,7 @@ class Resources:
     vectors: Callable[[Ids], Mapping[int, Vectors]]
     settings: RerankSettings = field(default_factory=RerankSettings)
     features: Mapping[str, float] = field(default_factory=dict)
+    models: Callable[[Hashable, Callable[[], Any]], Any] = field(default=lambda _, make: make(), repr=False)
 
     def terms(self, query: Query) -> Sequence[str]:
         """Return the terms of a question; those of its whole text where nothing of it is meant but limits."""

@@ -1,0 +1,82 @@
+"""Administration: what concerns an index as a whole, and what lies beneath its public face."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rifflux.errors import InvalidArgument
+from rifflux.index.delegation import delegated
+from rifflux.session.maintenance import Maintenance
+from rifflux.session.policies import Policies
+from rifflux.session.searching import Searcher
+from rifflux.session.session import IndexView
+from rifflux.store import Store
+
+if TYPE_CHECKING:
+    from rifflux.models import Embedder
+    from rifflux.store.registry import Erased
+
+__all__ = ["Admin"]
+
+
+class Admin:
+    """Looks after an index. In a scope, what concerns others raises `OutOfScope`.
+
+    `view` is what everything else is made of: the session, the store, the profile and the guard.
+    """
+
+    def __init__(self, view: IndexView) -> None:
+        self._view = self.view = view
+
+    accelerate = delegated(Maintenance, Maintenance.accelerate)
+    check = delegated(Maintenance, Maintenance.check)
+    repair = delegated(Maintenance, Maintenance.repair)
+    backup = delegated(Maintenance, Maintenance.backup)
+    models = delegated(Maintenance, Maintenance.models)
+    switch = delegated(Maintenance, Maintenance.switch)
+    switching = delegated(Maintenance, Maintenance.switching)
+    abort_switch = delegated(Maintenance, Maintenance.abort_switch)
+
+    def delete_user(self, user: str) -> Erased:
+        """Delete all that is kept of a user and return the counts; see `Accounts.delete`. Raises `NotFound`."""
+        from rifflux.service.accounts import Accounts
+
+        return Accounts(self.store.registry).delete(user)
+
+    def declare_facets(self, *names: str) -> None:
+        """Let queries name these metadata fields as `field:value`, in all views of a user; kept in the index."""
+        for name in names:
+            if not name.isidentifier():
+                raise InvalidArgument(f"{name!r} cannot be a facet: use letters, digits and underscores")
+        self.store.registry.set("facets", ",".join(names))
+        self.view.session.declare_facets(self.view.user, self.view.profile, names)
+
+    @property
+    def policies(self) -> Policies:
+        """What an administrator decides for everybody, such as whether conversations are searched by meaning too."""
+        return Policies(self.store)
+
+    @property
+    def outdated(self) -> list[str]:
+        """A notice if another revision of the analyzer made the stored terms."""
+        return self.view.outdated
+
+    @property
+    def path(self) -> str:
+        """The path that the index was opened by."""
+        return self.view.session.path
+
+    @property
+    def store(self) -> Store:
+        """The owner's part of the store."""
+        return self.view.store
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder, loaded when first needed."""
+        return self.view.embedder
+
+    @property
+    def searcher(self) -> Searcher:
+        """Searches with their steps apart, for measuring and tuning them."""
+        return Searcher(self.view)
