@@ -23,10 +23,10 @@ import rifflux
 from rifflux.evaluate import read_beir
 from rifflux.index import Index
 from rifflux.surfaces.shared.packs import pack_json
-from rifflux.works.retrieval.retriever import ScholarSettings
+from rifflux.works.retrieval.retriever import RetrievalSettings
 
 #: What is compared must not depend on how busy the machine is.
-PATIENT = ScholarSettings(expansion_ms=10_000, rerank_ms=10_000)
+PATIENT = RetrievalSettings(expansion_ms=10_000, rerank_ms=10_000)
 
 
 def main() -> None:

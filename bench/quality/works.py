@@ -35,8 +35,8 @@ from rifflux.evaluate.collection import Collection
 from rifflux.evaluate.measures import Bootstrap, measured
 from rifflux.index import Index
 from rifflux.types import Hit, Scores
-from rifflux.works.retrieval.intent import GENERIC, INTENTS, Weights
-from rifflux.works.retrieval.retriever import ScholarSettings
+from rifflux.works.retrieval.intent import GENERIC, INTENTS, ComponentWeights
+from rifflux.works.retrieval.retriever import RetrievalSettings
 
 COLLECTIONS = ("cacm", "stacks", "stacks:terms")
 #: What they are called in the table; others by their judgements.
@@ -46,7 +46,7 @@ SIGNIFICANT = 0.05
 #: Without one, evidence would be packed without its texts, which takes less time.
 LICENSE = "as its owner has it"
 #: What is measured must not depend on how busy the machine is.
-PATIENT = ScholarSettings(expansion_ms=10_000, rerank_ms=10_000)
+PATIENT = RetrievalSettings(expansion_ms=10_000, rerank_ms=10_000)
 #: What of a subject's code names the branch, by scheme.
 HEADS = {"acm": re.compile(r"\d+|[A-Z]"), "msc": re.compile(r"\d\d"), "arxiv": re.compile(r".+")}
 ALL, DEFAULT, WITHOUT = "5 + subjects, authority", "default, as worded", "5 without citations"
@@ -141,7 +141,7 @@ def _ways(index: Index, depth: int) -> dict[str, Way]:
     def searching(mode: str) -> Way:
         return lambda text: index.search(text, top_k=depth, mode=mode, group="document")
 
-    def retrieving(weights: Weights) -> Way:
+    def retrieving(weights: ComponentWeights) -> Way:
         generic = replace(INTENTS[GENERIC], weights=weights)
         scholar = replace(patient, intents=dict.fromkeys(INTENTS, generic))
         return lambda text: scholar(text, top_k=depth).reranked

@@ -383,7 +383,9 @@ class Hit:
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
     ) -> Hit:
-        """Return the hit with its score, its explanation and its relevance."""
+        """Return the hit with another score and explanation, and with a relevance if one is given."""
+        if relevance is None:
+            return self._but(score=score, why=why)
         return self._but(score=score, why=why, relevance=relevance, quality=quality)
 
     def rated(self, relevance: float, quality: str) -> Hit:

@@ -9,8 +9,7 @@ import pytest
 
 from rifflux.errors import InvalidArgument
 from rifflux.service.usage import Ledger, Meter, Prices, read_prices, summed
-from rifflux.store import open_store
-from rifflux.store.registry import Registry
+from rifflux.store import Registry, open_store
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -61,9 +60,7 @@ class Cache:
     def __enter__(self) -> Cache:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._closing.close()
         self._open.clear()
 

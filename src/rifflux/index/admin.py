@@ -14,7 +14,7 @@ from rifflux.store import Store
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
-    from rifflux.store.registry import Erased
+    from rifflux.store import Erased
 
 __all__ = ["Admin"]
 

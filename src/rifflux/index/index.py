@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rifflux.memories import Memories
     from rifflux.models.guarded import Guard
     from rifflux.works.catalog import WorksCatalog
-    from rifflux.works.retrieval.retriever import Scholar
+    from rifflux.works.retrieval.retriever import WorksRetriever
 
 __all__ = ["Index"]
 
@@ -44,6 +44,7 @@ class Index:
     def __init__(self, view: IndexView) -> None:
         self._view = view
         self._made = Kept()
+        self._scoped = Kept()
 
     def __enter__(self) -> Index:
         return self
@@ -74,7 +75,8 @@ class Index:
         It lives as long as the index it comes from; closing it closes nothing. Raises `OutOfScope` for another user's
         scope where the index is scoped already.
         """
-        return Index(self._view.of(scope))
+        view = self._view.of(scope)
+        return self._scoped(view.user, lambda: Index(view))
 
     # Adding, searching, reading
 
@@ -133,7 +135,7 @@ class Index:
         return self._made("works", self._works)
 
     @property
-    def retrieve(self) -> Scholar:
+    def retrieve(self) -> WorksRetriever:
         """Retrieval of research works with evidence: call it with a question."""
         return self._made("retrieve", self._retriever)
 
@@ -161,16 +163,16 @@ class Index:
 
         return WorksCatalog(self._view)
 
-    def _retriever(self) -> Scholar:
-        from rifflux.works.profile import WORKS
-        from rifflux.works.retrieval.retriever import Scholar
+    def _retriever(self) -> WorksRetriever:
+        from rifflux.works.profile import RETRIEVAL
+        from rifflux.works.retrieval.retriever import WorksRetriever
         from rifflux.works.retrieval.settings import adjusted
 
         view = self._view
         # Its words were analyzed so, whatever suits works best.
-        profile = replace(WORKS, language=view.profile.language, mathematics=view.profile.mathematics)
+        profile = replace(RETRIEVAL, language=view.profile.language, mathematics=view.profile.mathematics)
         searcher = Searcher(replace(view, profile=profile))
-        return Scholar(searcher, intents=adjusted(view.profile.intents), workers=view.session.workers)
+        return WorksRetriever(searcher, intents=adjusted(view.profile.intents), workers=view.session.workers)
 
     def _everything(self) -> Everything:
         from rifflux.conversations.profile import CONVERSATIONS

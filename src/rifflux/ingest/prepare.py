@@ -13,7 +13,7 @@ from rifflux.store import NAMING, Analysis, AnalyzedChunk, DocumentChange, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Block, Chunk, Document
 
-__all__ = ["Preparer", "analysis_of", "identity_of"]
+__all__ = ["Preparer", "analysis_of", "identity_of", "is_same"]
 
 
 def identity_of(owner: str, collection: str, key: str) -> str:
@@ -78,3 +78,24 @@ def _hash_of(stored: StoredChunk) -> int:
 def _hash(text: str) -> int:
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
+
+
+# Whether a document that a program gives is stored as it is
+
+
+def is_same(given: Document, stored: Document | None) -> bool:
+    """Whether storing a document would leave everything as it is."""
+    return stored is not None and _kept(replace(given, kind=guess_kind(given))) == _kept(stored)
+
+
+def _kept(document: Document) -> Document:
+    """A document as the store gives it back: what has no order in one order, metadata as JSON has it."""
+    links = {(link.key, link.kind): link for link in document.links}
+    return replace(
+        document,
+        metadata=json.loads(json.dumps(dict(document.metadata), default=str)),
+        links=tuple(links[name] for name in sorted(links)),
+        identifiers=tuple(sorted(set(document.identifiers), key=str)),
+        tags=tuple(sorted(set(document.tags))),
+        parts=tuple(document.parts),
+    )

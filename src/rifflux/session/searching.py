@@ -119,8 +119,9 @@ class Searcher:
         diversity = self.profile.diversity.but(group=group, diversify=diversify, collapse=collapse)
         way = self._way(mode, fusion, rerank, diversity)
         clock, deadline = Stopwatch(), checked_deadline(deadline_ms)
-        asked = self._timed(query, filter, clock, deadline)
-        results = self.view.again_if_switched(lambda: self.ready(asked, top_k, clock, way, rated=True)(top_k))
+        with self.store.memoized():
+            asked = self._timed(query, filter, clock, deadline)
+            results = self.view.again_if_switched(lambda: self.ready(asked, top_k, clock, way, rated=True)(top_k))
         if troubles := self.store.troubles():
             trace = results.trace
             results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))
@@ -206,6 +207,10 @@ class Searcher:
     def classify(self, query: str) -> Understanding:
         """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
+        return self.classified(query)
+
+    def classified(self, query: str) -> Understanding:
+        """Classify a question that was checked."""
         return classify(query, self.analyzer, self.store.lexical.document_frequencies, self.store.counts()["chunks"])
 
     def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
@@ -217,7 +222,8 @@ class Searcher:
         name = choice or DEFAULT_RERANKER
         if not isinstance(name, str):
             return name
-        return self.view.kept(name, lambda: reranker_of(name, self.view.resources))
+        view = self.view
+        return view.kept(name, lambda: replace(reranker_of(name, view.resources), workers=view.session.workers))
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
         """Return the query with its vector, the channels that answer, what is missing, and what was left out."""

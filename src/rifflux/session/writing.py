@@ -126,13 +126,13 @@ class Writer:
     def _read(self, todo: Sequence[Target], how: Run, tally: Tally, turns: Turns) -> None:
         """Bring roots up to date, when it is this process's turn."""
         from rifflux.ingest.claims import READ
-        from rifflux.ingest.parallel.runner import Reading
+        from rifflux.ingest.parallel.pool import Runner
         from rifflux.ingest.sync import Sync
         from rifflux.ingest.walk.roots import remember
         from rifflux.models.cores import available_cores
 
         assert how.finder
-        with turns(READ), Reading(preparer(self.view), how.processes or available_cores()) as reading:
+        with turns(READ), Runner(preparer(self.view), how.processes or available_cores()) as reading:
             sync = Sync(self._store, how.finder, reading, how.force, how.prune)
             for target in todo:
                 begun = time.time()
@@ -215,7 +215,7 @@ class Writer:
         self, collection: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
     ) -> list[DocumentChange]:
         """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""
-        from rifflux.ingest.unchanged import is_same
+        from rifflux.ingest.prepare import is_same
 
         store = self._store
         wanted = {document.key: document for document in documents}.values()
@@ -231,11 +231,11 @@ class Writer:
     ) -> Iterator[DocumentChange]:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
         from rifflux.ingest.parallel.job import Given, do
-        from rifflux.ingest.parallel.runner import Reading
+        from rifflux.ingest.parallel.pool import Runner
         from rifflux.models.cores import available_cores
 
         prepare, jobs = preparer(self.view), [Given(collection, document) for document in documents]
-        with Reading(prepare, processes or available_cores()) as reading:
+        with Runner(prepare, processes or available_cores()) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.
                 change = outcome.prepared or do(job, prepare).prepared

@@ -72,6 +72,10 @@ class Store(Protocol):
         """Group the writes inside: all of them happen, or none."""
         ...
 
+    def memoized(self) -> AbstractContextManager[None]:
+        """Within the block, let this thread read settings, the model and counts again only after something changed."""
+        ...
+
     def accelerate(self) -> None:
         """Build or bring up to date what makes a large index fast, if the engine has such; returns when it is there."""
         ...

@@ -1,13 +1,36 @@
-"""The contract suites that a new store must pass: subclass one in a test and give it a fixture.
+"""The contract suites that a new store, or an engine of one role, must pass: subclass one and give it a fixture.
 
 class TestMyStore(StoreContract):
     @pytest.fixture
     def store(self, tmp_path): ...
+
+class TestMyVectors(SemanticContract):
+    @pytest.fixture
+    def store(self):
+        return SqliteStore.open(":memory:").with_roles(semantic=MyVectors)
 """
 
+from rifflux.testing.catalog import CatalogContract
 from rifflux.testing.generations import GenerationContract
+from rifflux.testing.lexical import LexicalContract
 from rifflux.testing.making import MODEL, WEIGHTS, change, words
 from rifflux.testing.owners import OwnerContract, everything
+from rifflux.testing.registry import AccountsContract, RegistryContract
+from rifflux.testing.semantic import SemanticContract
 from rifflux.testing.store import StoreContract
 
-__all__ = ["MODEL", "WEIGHTS", "GenerationContract", "OwnerContract", "StoreContract", "change", "everything", "words"]
+__all__ = [
+    "MODEL",
+    "WEIGHTS",
+    "AccountsContract",
+    "CatalogContract",
+    "GenerationContract",
+    "LexicalContract",
+    "OwnerContract",
+    "RegistryContract",
+    "SemanticContract",
+    "StoreContract",
+    "change",
+    "everything",
+    "words",
+]

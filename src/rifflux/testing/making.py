@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 import numpy as np
 
-from rifflux.store import AnalyzedChunk, DocumentChange, FieldWeights, ModelInfo
+from rifflux.store import AnalyzedChunk, DocumentChange, FieldWeights, ModelInfo, Store
 from rifflux.text.analyzer import analyzer
-from rifflux.types import Chunk, Document, Query, Vectors
+from rifflux.types import Chunk, Document, Query, Ranking, Vectors
 
-__all__ = ["MODEL", "WEIGHTS", "change", "number_of", "vector_of", "words"]
+__all__ = ["MODEL", "WEIGHTS", "change", "embedded", "keys_of", "number_of", "vector_of", "words"]
 
 MODEL = ModelInfo("tiny", "hash", 2, "f1", "tiny")
 WEIGHTS = FieldWeights()
@@ -41,3 +42,17 @@ def words(text: str, **fields: object) -> Query:
 def vector_of(*values: float) -> Vectors:
     """A vector of these values."""
     return np.array(values, np.float32)
+
+
+def embedded(store: Store, vectors: Mapping[str, Sequence[float]]) -> None:
+    """Give a store a document for each key, with ids from 100 on, and its vector."""
+    store.semantic.use_model(MODEL)
+    for number, (key, vector) in enumerate(vectors.items()):
+        put = change(key, f"text of {key}", first_id=100 + number)
+        store.catalog.put("c", put)
+        store.semantic.put_vectors([put.chunks[0].chunk.id], [put.chunks[0].hash], vector_of(*vector)[None])
+
+
+def keys_of(store: Store, ranking: Ranking) -> list[str]:
+    """Return the keys of the documents of a ranking, in its order."""
+    return [hit.document for hit in store.catalog.hydrate(ranking)]

@@ -71,7 +71,7 @@ _WRITES = "transaction put put_all remove put_file remove_files put_vectors reco
 _WRITE = frozenset(_WRITES.split())
 #: These are the same for everybody, are refused to a named owner, or are about views themselves.
 _SHARES = (
-    "of part views model use_model policy claim accelerate troubles check generations backup mend "
+    "of part views memoized model use_model policy claim accelerate troubles check generations backup mend "
     "schema_version read_only close catalog lexical semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Index
-from rifflux.ingest import write
-from rifflux.ingest.parallel import job, lines
-from rifflux.ingest.parallel.lines import lines_of, scan
+from rifflux.ingest import sync
+from rifflux.ingest.parallel import job
+from rifflux.ingest.parallel.job import lines_of, scan
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def index(tmp_path: Path) -> Iterator[Index]:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as long."""
-    monkeypatch.setattr(lines, "WHOLE", 0)
-    monkeypatch.setattr(lines, "STRETCH", 300)
+    monkeypatch.setattr(job, "WHOLE", 0)
+    monkeypatch.setattr(job, "STRETCH", 300)
 
 
 def records(path: Path, number: int, **changed: str) -> Path:
@@ -48,8 +48,8 @@ def test_what_is_found_is_the_same(index: Index, tmp_path: Path, monkeypatch: py
     report = index.add(path)
     whole = contents(index)
     assert (report.indexed_files, len(whole)) == (1, 61)
-    monkeypatch.setattr(lines, "WHOLE", 0)
-    monkeypatch.setattr(lines, "STRETCH", 300)
+    monkeypatch.setattr(job, "WHOLE", 0)
+    monkeypatch.setattr(job, "STRETCH", 300)
     assert len(list(lines_of(path))) > 10
     again = index.add(path, force=True)
     assert (again.indexed_files, again.chunks, again.embedded_chunks) == (1, 61, 0)
@@ -75,7 +75,7 @@ class TestChanges:
     def test_a_run_that_ended_within_the_file_is_gone_on_with(
         self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(write, "GROUP", 1)
+        monkeypatch.setattr(sync, "GROUP", 1)
         path, real = records(tmp_path / "birds.jsonl", 60), job._lines
 
         def interrupted(*arguments: object) -> object:
@@ -147,7 +147,7 @@ def test_lines_are_whole_and_numbered(tmp_path_factory: pytest.TempPathFactory, 
     data = "\n".join(texts).encode() + b"\n" * ended
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "STRETCH", 100)
+        patch.setattr(job, "STRETCH", 100)
         found = list(lines_of(path))
     assert b"".join(each.data for each in found) == data
     assert [each.last for each in found] == [False] * (len(found) - 1) + [True] * bool(found)

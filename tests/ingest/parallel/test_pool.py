@@ -14,10 +14,9 @@ import pytest
 
 import rifflux
 from rifflux.ingest.chunking.chunker import Chunker
-from rifflux.ingest.parallel import pool as workers
-from rifflux.ingest.parallel import runner as reading
+from rifflux.ingest.parallel import pool
 from rifflux.ingest.parallel.job import Job, do
-from rifflux.ingest.parallel.pool import LOST, Workers
+from rifflux.ingest.parallel.pool import LOST, WorkerPool
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.walk.find import Finder, Found
 from rifflux.session import writing as adding
@@ -47,12 +46,12 @@ def jobs(folder: Path) -> list[Job]:
 
 
 @pytest.fixture
-def running() -> Iterator[Callable[..., Workers]]:
+def running() -> Iterator[Callable[..., WorkerPool]]:
     """Starts workers that end with the test."""
-    started: list[Workers] = []
+    started: list[WorkerPool] = []
 
-    def start(prepare: Preparer) -> Workers:
-        made = Workers.start(2, prepare)
+    def start(prepare: Preparer) -> WorkerPool:
+        made = WorkerPool.start(2, prepare)
         assert made
         started.append(made)
         return made
@@ -62,14 +61,14 @@ def running() -> Iterator[Callable[..., Workers]]:
         each.__exit__(None, None, None)
 
 
-def test_they_do_what_this_process_would_do_in_the_same_order(folder: Path, running: Callable[..., Workers]) -> None:
+def test_they_do_what_this_process_would_do_in_the_same_order(folder: Path, running: Callable[..., WorkerPool]) -> None:
     todo = jobs(folder)
     alone = [(job, do(job, preparer())) for job in todo]
     assert list(running(preparer())(todo)) == alone
     assert any(outcome.failures for _, outcome in alone)
 
 
-def test_a_killed_one_is_replaced_and_nothing_is_lost(folder: Path, running: Callable[..., Workers]) -> None:
+def test_a_killed_one_is_replaced_and_nothing_is_lost(folder: Path, running: Callable[..., WorkerPool]) -> None:
     made, todo = running(preparer()), jobs(folder)
     done = []
     for job, outcome in made(todo):
@@ -82,7 +81,7 @@ def test_a_killed_one_is_replaced_and_nothing_is_lost(folder: Path, running: Cal
     assert done == [(job, do(job, preparer())) for job in todo]
 
 
-def test_a_file_that_ends_its_reader_fails_alone(folder: Path, running: Callable[..., Workers]) -> None:
+def test_a_file_that_ends_its_reader_fails_alone(folder: Path, running: Callable[..., WorkerPool]) -> None:
     (folder / "100.md").write_text("A deadly one.")
     outcomes = {job.found.path: outcome for job, outcome in running(preparer())(jobs(folder))}
     failed = {path: outcome.failures[0].reason for path, outcome in outcomes.items() if outcome.failures}
@@ -92,11 +91,11 @@ def test_a_file_that_ends_its_reader_fails_alone(folder: Path, running: Callable
 
 
 def test_without_a_way_to_tell_them_how_to_count_there_are_none() -> None:
-    assert Workers.start(2, preparer(lambda text: len(text.split()))) is None
+    assert WorkerPool.start(2, preparer(lambda text: len(text.split()))) is None
 
 
 def test_what_they_do_not_know_is_done_here(
-    folder: Path, running: Callable[..., Workers], monkeypatch: pytest.MonkeyPatch
+    folder: Path, running: Callable[..., WorkerPool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = ModuleType("only_here")
     vars(here)["count"] = deadly.count
@@ -107,7 +106,7 @@ def test_what_they_do_not_know_is_done_here(
 
 
 def test_leaving_ends_them(folder: Path) -> None:
-    made = Workers.start(2, preparer())
+    made = WorkerPool.start(2, preparer())
     assert made
     with made:
         next(made(jobs(folder)))
@@ -117,7 +116,7 @@ def test_leaving_ends_them(folder: Path) -> None:
 class TestIndexing:
     @pytest.fixture(autouse=True)
     def _always(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(reading, "WORTHWHILE", 0)
+        monkeypatch.setattr(pool, "WORTHWHILE", 0)
 
     def contents(self, path: Path, folder: Path, processes: int) -> tuple[object, ...]:
         with rifflux.open(path, model="hash") as index:
@@ -133,8 +132,8 @@ class TestIndexing:
     def test_they_are_not_started_for_little(
         self, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(reading, "WORTHWHILE", 10**9)
-        monkeypatch.setattr(workers, "Worker", None)
+        monkeypatch.setattr(pool, "WORTHWHILE", 10**9)
+        monkeypatch.setattr(pool, "Worker", None)
         self.contents(tmp_path / "a.db", folder, 2)
 
     def test_documents_of_a_program_are_prepared_by_them_too(

@@ -28,7 +28,8 @@ from rifflux.store import Event, FieldWeights, FileState, Store, open_store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import busy, connect
 from rifflux.store.sqlite.connection.schema import MIGRATIONS, SCHEMA_VERSION
-from rifflux.testing import GenerationContract, OwnerContract, StoreContract, change, words
+from rifflux.testing import AccountsContract, GenerationContract, OwnerContract, StoreContract, change, words
+from rifflux.testing.making import embedded
 from rifflux.types import Filter
 
 
@@ -40,7 +41,7 @@ class TestSqliteFile(StoreContract):
         store.close()
 
 
-class TestSqliteGenerations(GenerationContract):
+class TestSqliteWhole(AccountsContract, GenerationContract):
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore.open(str(tmp_path / "index.db"))
@@ -60,7 +61,7 @@ class TestSqliteView(StoreContract):
         opened.close()
 
     def test_a_store_in_use_is_sound(self, store: Store) -> None:
-        self._embedded(store, {"a": (1, 0)})
+        embedded(store, {"a": (1, 0)})
         store.catalog.remove("c", ["a"])
         with pytest.raises(OutOfScope, match="whole index"):
             store.check()
@@ -314,3 +315,22 @@ def test_any_text_in_metadata_is_found_by_a_filter(value: str, other: str) -> No
     assert len(store.catalog.passing(Filter(metadata={"field": value}), ids)) == 2
     assert len(store.catalog.passing(Filter(metadata={"field": [value, other]}), ids)) == 2
     store.close()
+
+
+@pytest.mark.parametrize("owner", ["", "ann"])
+def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(path: Path, owner: str) -> None:
+    store, other = SqliteStore.open(str(path)).of(owner), SqliteStore.open(str(path)).of(owner)
+    store.catalog.put("c", change("a", "words"))
+    asked: list[str] = []
+    with store.memoized():
+        assert (store.registry.setting("name"), store.counts()["documents"]) == (None, 1)
+        store.view.engine.connection.exec_trace = lambda _cursor, statement, _bound: not asked.append(statement)
+        assert (store.registry.setting("name"), store.counts()["documents"]) == (None, 1)
+        assert asked == []
+        store.registry.set("name", "mine")
+        assert store.registry.setting("name") == "mine"
+        other.catalog.put("c", change("b", "words"))
+        assert len(store.lexical.match(words("words"), 10, FieldWeights())) == 2
+        assert store.counts()["documents"] == 2
+    other.registry.set("name", "other")
+    assert store.registry.setting("name") == "other"

@@ -35,7 +35,7 @@ from rifflux.store import PART
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.testing import everything
-from rifflux.works.retrieval.retriever import ScholarSettings
+from rifflux.works.retrieval.retriever import RetrievalSettings
 from tests.support.exploring import examples
 from tests.support.users import KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
 
@@ -121,7 +121,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Wo
     worlds = alone, crowded = World.of(folder / "alone.db"), World.of(folder / "crowded.db")
     patch = pytest.MonkeyPatch()
     # What is ready in time depends on how busy the machine is, not on others.
-    patch.setattr(ScholarSettings.__init__, "__defaults__", (60_000.0, 60_000.0, None))
+    patch.setattr(RetrievalSettings.__init__, "__defaults__", (60_000.0, 60_000.0, None))
     with alone.index, crowded.index:
         for user in ("bob", ""):
             fill(crowded.index, user, SECRETS, "bobs-")

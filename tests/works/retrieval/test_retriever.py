@@ -22,7 +22,7 @@ from rifflux.types import Hit, Identifier, Link, Tag
 from rifflux.works import Passage, Work
 from rifflux.works.citing import verify
 from rifflux.works.retrieval.intent import INTENTS, MODES
-from rifflux.works.retrieval.retriever import ScholarSettings
+from rifflux.works.retrieval.retriever import RetrievalSettings
 from tests.support.exploring import examples
 
 SECRET = "zyzzyva"
@@ -287,7 +287,7 @@ class TestStages:
     def test_that_hangs(self, own: Any, method: str, told: str, reranker: str | None) -> None:
         ended = threading.Event()
         index = own(method, ended.wait)
-        quick = ScholarSettings(expansion_ms=20, rerank_ms=20)
+        quick = RetrievalSettings(expansion_ms=20, rerank_ms=20)
         if reranker:
             quick = replace(quick, rerank_ms=5_000)
         try:

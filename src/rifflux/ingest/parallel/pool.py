@@ -1,4 +1,4 @@
-"""Reading, chunking and analyzing in processes beside this one, which goes on writing.
+"""Runner, chunking and analyzing in processes beside this one, which goes on writing.
 
 One interpreter does one thing at a time, and preparing text takes four times as long as storing it. The processes are
 plain children that talk over pipes: nothing is forked (threads and model runtimes do not survive that), and the
@@ -15,17 +15,17 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from queue import SimpleQueue
-from types import TracebackType
 from typing import IO, TypeVar
 
 from rifflux.ingest.parallel.job import Given, Job, Outcome, do
-from rifflux.ingest.parallel.wire import receive, send
+from rifflux.ingest.parallel.worker import receive, send
 from rifflux.ingest.prepare import Preparer
 from rifflux.types import Failure
 
-__all__ = ["Task", "Workers", "bundled"]
+__all__ = ["MOST_WORKERS", "Runner", "Task", "WorkerPool", "bundled"]
 
 #: Jobs go out together until they are so many, or so many bytes: a message has its price.
 BUNDLE_JOBS, BUNDLE_BYTES = 64, 2**18
@@ -95,7 +95,7 @@ class Worker:
                 stream.close()
 
 
-class Workers:
+class WorkerPool:
     """Processes that do jobs. A context manager; leaving it ends them, whatever they are at."""
 
     def __init__(self, number: int, prepare: Preparer, setup: bytes) -> None:
@@ -109,7 +109,7 @@ class Workers:
         self._threads = ThreadPoolExecutor(number, thread_name_prefix="reading")
 
     @classmethod
-    def start(cls, number: int, prepare: Preparer) -> Workers | None:
+    def start(cls, number: int, prepare: Preparer) -> WorkerPool | None:
         """The processes, or None where they cannot be told how to prepare text: the embedder is the program's own."""
         try:
             setup = pickle.dumps(prepare)
@@ -117,12 +117,10 @@ class Workers:
             return None
         return cls(number, prepare, setup)
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> WorkerPool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._closed = True
         for worker in self._workers:
             worker.kill()
@@ -190,3 +188,38 @@ def bundled(jobs: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
             bundle, size = [], 0
     if bundle:
         yield tuple(bundle)
+
+
+# Doing the jobs of a run: in this process while they are few, in others beside it where there are many
+
+
+#: Bytes to read from which starting processes pays: one takes a third of a second until it does the first job.
+WORTHWHILE = 4 * 2**20
+#: The process that writes keeps up with about as many.
+MOST_WORKERS = 4
+
+
+@dataclass(slots=True)
+class Runner:
+    """Does jobs with `processes` at work, this one included. A context manager: the processes end with it."""
+
+    prepare: Preparer
+    processes: int
+    _workers: WorkerPool | None = None
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._workers = None
+        self._open.close()
+
+    def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, Outcome]]:
+        """Each job with what became of it, in the order of the jobs; `size` is how many bytes they are to read."""
+        if self._workers is None and self.processes > 1 and size >= WORTHWHILE:
+            workers = WorkerPool.start(min(self.processes, MOST_WORKERS), self.prepare)
+            self._workers = self._open.enter_context(workers) if workers else None
+        if self._workers:
+            return self._workers(jobs)
+        return ((job, do(job, self.prepare)) for job in jobs)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import pickle
 import signal
 import sys
-from typing import BinaryIO
+from collections.abc import Callable
+from copyreg import dispatch_table
+from dataclasses import fields
+from operator import attrgetter
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from rifflux.ingest.parallel.job import do
-from rifflux.ingest.parallel.wire import dumps, receive, send
 from rifflux.ingest.prepare import Preparer
+from rifflux.store import AnalyzedChunk, DocumentChange
+from rifflux.types import Chunk, Document
 
-__all__ = ["serve"]
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["dumps", "receive", "send", "serve"]
 
 
 def serve() -> None:
@@ -36,3 +45,47 @@ def _private_output() -> BinaryIO:
     private = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return os.fdopen(private, "wb")
+
+
+# What travels between the processes that read files and the one that writes: messages with their length in front
+
+
+_LENGTH = 8
+
+
+def _by_fields(cls: type[DataclassInstance]) -> Callable[[object], tuple[type, tuple[object, ...]]]:
+    """How to pickle a dataclass by its fields: five times as fast as pickle does it for one with slots."""
+    values = attrgetter(*(each.name for each in fields(cls)))
+    return lambda value: (cls, values(value))
+
+
+_REDUCE = dict(dispatch_table) | {cls: _by_fields(cls) for cls in (AnalyzedChunk, Chunk, Document, DocumentChange)}
+
+
+def dumps(value: object) -> bytes:
+    """A value as bytes, for `pickle.loads`."""
+    stream = io.BytesIO()
+    pickler = pickle.Pickler(stream, pickle.HIGHEST_PROTOCOL)
+    pickler.dispatch_table = _REDUCE
+    pickler.dump(value)
+    return stream.getvalue()
+
+
+def send(stream: IO[bytes], message: bytes) -> None:
+    """Write a message. Raises `OSError` where nobody reads any more."""
+    stream.write(len(message).to_bytes(_LENGTH))
+    stream.write(message)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes:
+    """Read a message. Raises `EOFError` where the other side is gone, in the middle of one too."""
+    length = int.from_bytes(_exactly(stream, _LENGTH))
+    return _exactly(stream, length)
+
+
+def _exactly(stream: IO[bytes], length: int) -> bytes:
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError("the other process is gone")
+    return data

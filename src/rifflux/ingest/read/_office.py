@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import io
 import zipfile
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
 from rifflux.errors import Unreadable
-from rifflux.types import Parsed
 
-__all__ = ["dated", "open_archive", "row_text", "table_text"]
+__all__ = ["facts_of", "open_archive", "row_text", "table_text"]
 
 #: More than this, unpacked, is no document but an attempt to fill the memory.
 MAX_UNPACKED_BYTES = 1 << 29
 
 
 class Properties(Protocol):
-    """The core properties of an Office file, as far as they are dates."""
+    """The core properties of an Office file, as far as they are read."""
 
+    author: str
     created: datetime | None
     modified: datetime | None
 
@@ -38,14 +37,10 @@ def open_archive(data: bytes) -> io.BytesIO:
     return stream
 
 
-def dated(parsed: Parsed, properties: Properties) -> Parsed:
-    """With the dates of the file's core properties, where it has them."""
-    document = parsed.document
-    created, updated = _iso(properties.created), _iso(properties.modified)
-    own = replace(
-        document, created_at=created or document.created_at, updated_at=updated or created or document.updated_at
-    )
-    return replace(parsed, document=own)
+def facts_of(properties: Properties) -> dict[str, str]:
+    """Return what the core properties of a file say: its author and its dates."""
+    facts = {"author": properties.author, "created": _iso(properties.created), "updated": _iso(properties.modified)}
+    return {name: value for name, value in facts.items() if value}
 
 
 def row_text(cells: list[str]) -> str:

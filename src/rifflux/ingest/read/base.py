@@ -36,15 +36,26 @@ def readable_stem(path: str) -> str:
     return " ".join(words) or name.name
 
 
-def document_of(file: File, text: str, kind: str, title: str = "", **metadata: object) -> Document:
-    """The document a reader makes of `file`, with its dates; an empty title becomes the readable name."""
+def document_of(
+    file: File,
+    text: str,
+    kind: str,
+    title: str = "",
+    created: str | None = None,
+    updated: str | None = None,
+    **metadata: object,
+) -> Document:
+    """Return the document a reader makes of `file`, with its own dates where there are any.
+
+    An empty title becomes the readable name.
+    """
     return Document(
         key=file.path,
         text=text,
         title=title or readable_stem(file.path),
         kind=kind,
-        created_at=file.created_at,
-        updated_at=file.updated_at,
+        created_at=created or file.created_at,
+        updated_at=updated or created or file.updated_at,
         metadata=metadata,
     )
 
@@ -136,10 +147,18 @@ class TextBuilder:
             start, end = self._append(text)
             self._outline.block(start, end, kind, header)
 
-    def parsed(self, file: File, kind: str, title: str = "", **metadata: object) -> Parsed:
-        """The document of all pieces so far, and its blocks. Ends the building."""
+    def parsed(
+        self,
+        file: File,
+        kind: str,
+        title: str = "",
+        created: str | None = None,
+        updated: str | None = None,
+        **metadata: object,
+    ) -> Parsed:
+        """Return the document of all pieces so far, and its blocks. Ends the building."""
         text = "".join(self._pieces)
-        return Parsed(document_of(file, text, kind, title, **metadata), self._outline.finish())
+        return Parsed(document_of(file, text, kind, title, created, updated, **metadata), self._outline.finish())
 
     def _append(self, piece: str) -> tuple[int, int]:
         if self._pieces:

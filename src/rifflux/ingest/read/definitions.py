@@ -36,41 +36,28 @@ _BYTES_PER_STEP = 40
 _FREE_STEPS = 500
 _READ = 1 << 16
 
-_NOUNS = frozenset(
-    [
-        *("class", "constructor", "contract", "data", "enum", "extension", "fun", "function", "impl", "instance"),
-        *("interface", "macro", "method", "mod", "module", "namespace", "object", "protocol", "record"),
-        *("struct", "subroutine", "trait", "type", "union"),
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NOUNS = _words(
+    "class constructor contract data enum extension fun function impl instance interface macro method mod module "
+    "namespace object protocol record struct subroutine trait type union"
 )
-_FORMS = frozenset(["decl", "declaration", "definition", "item", "specifier", "statement"])
-_NOT = frozenset(["call", "import", "use", "using"])
-_WHOLE = frozenset(
-    [
-        *("class", "create_function", "create_table", "create_view", "data_type", "function", "method"),
-        *("module", "singleton_method"),
-    ]
-)
-_CONTAINERS = frozenset(
-    [
-        *("class", "contract", "enum", "extension", "impl", "instance", "interface", "mod", "module"),
-        *("namespace", "object", "protocol", "struct", "trait"),
-    ]
+_FORMS = _words("decl declaration definition item specifier statement")
+_WHOLE = _words("class create_function create_table create_view data_type function method module singleton_method")
+_CONTAINERS = _words(
+    "class contract enum extension impl instance interface mod module namespace object protocol struct trait"
 )
 # Nodes around one definition, which belong to it, and nodes around many, which do not.
-_WRAPPERS = frozenset(
-    ["ambient_declaration", "decorated_definition", "export_statement", "statement", "template_declaration"]
+_WRAPPERS = _words("ambient_declaration decorated_definition export_statement statement template_declaration")
+_GROUPS = _words("declarations linkage_specification preproc_else preproc_if preproc_ifdef declaration_list")
+_NAME_HOLDERS = _words(
+    "call_expression function_clause let_binding module_binding signature type_head type_spec variable_declarator"
 )
-_GROUPS = frozenset(
-    ["declarations", "linkage_specification", "preproc_else", "preproc_if", "preproc_ifdef", "declaration_list"]
-)
+_NOT = frozenset(["call", "import", "use", "using"])
 _VARIABLES = frozenset(["lexical_declaration", "variable_declaration"])
-_NAME_HOLDERS = frozenset(
-    [
-        *("call_expression", "function_clause", "let_binding", "module_binding", "signature", "type_head"),
-        *("type_spec", "variable_declarator"),
-    ]
-)
 _NAME_LIKE = re.compile(r"identifier|_name$|object_reference")
 _FUNCTION_VALUES = frozenset(["arrow_function", "class", "function", "function_expression"])
 

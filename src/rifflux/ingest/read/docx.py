@@ -11,7 +11,7 @@ from docx.oxml import parse_xml
 from docx.styles.style import BaseStyle
 from lxml.etree import _Element as Element
 
-from rifflux.ingest.read._office import dated, open_archive, table_text
+from rifflux.ingest.read._office import facts_of, open_archive, table_text
 from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.types import Parsed
 
@@ -38,8 +38,7 @@ def read(file: File) -> Iterator[Parsed]:
     _add_blocks(build, source.element.body, _styles(source))
     for note in _notes(source):
         build.add(note)
-    author = {"author": properties.author} if properties.author else {}
-    yield dated(build.parsed(file, "docx", (properties.title or "").strip(), **author), properties)
+    yield build.parsed(file, "docx", (properties.title or "").strip(), **facts_of(properties))
 
 
 def _styles(source: Source) -> dict[str, tuple[str, int]]:

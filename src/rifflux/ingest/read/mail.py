@@ -76,16 +76,9 @@ def _parsed(file: File, message: Message, key: str) -> Parsed:
         "message_id": _text(message, "message-id").strip("<>"),
         "attachments": attachments,
     }
-    parsed = build.parsed(file, "mail", _text(message, "subject"))
-    sent = _sent(message)
-    document = replace(
-        parsed.document,
-        key=key,
-        metadata={name: value for name, value in facts.items() if value},
-        created_at=sent or file.created_at,
-        updated_at=sent or file.updated_at,
-    )
-    return replace(parsed, document=document)
+    said = {name: value for name, value in facts.items() if value}
+    parsed = build.parsed(file, "mail", _text(message, "subject"), _sent(message))
+    return replace(parsed, document=replace(parsed.document, key=key, metadata=said))
 
 
 def _attached(part: Message) -> str | None:

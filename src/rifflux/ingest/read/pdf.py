@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 
 import pypdfium2
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.read.base import File, TextBuilder
-from rifflux.types import Document, Parsed
+from rifflux.types import Parsed
 
 __all__ = ["read"]
 
@@ -47,8 +46,8 @@ def read(file: File) -> Iterator[Parsed]:
     if not written:
         raise Unreadable("holds no text (a scan?): run OCR on it first")
     author = {"author": facts["Author"].strip()} if facts.get("Author", "").strip() else {}
-    parsed = build.parsed(file, "pdf", _title(facts.get("Title", "")), pages=pages, **author)
-    yield replace(parsed, document=_dated(parsed, facts))
+    created, updated = _iso(facts.get("CreationDate", "")), _iso(facts.get("ModDate", ""))
+    yield build.parsed(file, "pdf", _title(facts.get("Title", "")), created, updated, pages=pages, **author)
 
 
 def _open(data: bytes) -> pypdfium2.PdfDocument:
@@ -98,14 +97,6 @@ def _title(title: str) -> str:
     """The title in the file's properties, unless a program put its own words there."""
     title = re.sub(r"^Microsoft (?:Word|PowerPoint|Excel) - ", "", " ".join(title.split()))
     return "" if title.lower() in ("untitled", "title", "document") else title
-
-
-def _dated(parsed: Parsed, facts: dict[str, str]) -> Document:
-    created, updated = _iso(facts.get("CreationDate", "")), _iso(facts.get("ModDate", ""))
-    document = parsed.document
-    return replace(
-        document, created_at=created or document.created_at, updated_at=updated or created or document.updated_at
-    )
 
 
 def _iso(date: str) -> str | None:

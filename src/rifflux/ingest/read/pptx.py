@@ -9,7 +9,7 @@ from pptx.shapes.base import BaseShape
 from pptx.slide import Slide
 from pptx.text.text import _Paragraph
 
-from rifflux.ingest.read._office import dated, open_archive, table_text
+from rifflux.ingest.read._office import facts_of, open_archive, table_text
 from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.types import Parsed
 
@@ -23,11 +23,10 @@ def read(file: File) -> Iterator[Parsed]:
     build = TextBuilder()
     for number, slide in enumerate(deck.slides, start=1):
         _add_slide(build, number, slide)
-    author = {"author": properties.author} if properties.author else {}
     title = (properties.title or "").strip()
     # python-pptx's own template carries this title into every file that is made from it.
     title = "" if title == "PowerPoint Presentation" else title
-    yield dated(build.parsed(file, "pptx", title, slides=len(deck.slides), **author), properties)
+    yield build.parsed(file, "pptx", title, slides=len(deck.slides), **facts_of(properties))
 
 
 def _add_slide(build: TextBuilder, number: int, slide: Slide) -> None:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import TracebackType
 
 from rifflux.errors import UnusableIndex
 from rifflux.ingest.sync import Target
@@ -52,9 +51,7 @@ class Watcher:
                 begun.wait()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stop.set()
         for thread in self._threads:
             thread.join()

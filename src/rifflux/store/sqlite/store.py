@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -152,6 +152,10 @@ class SqliteStore:
         """Group the writes inside: all of them happen, or none. Nested ones join the outermost."""
         with self.view.writing():
             yield
+
+    def memoized(self) -> AbstractContextManager[None]:
+        """Within the block, read settings, the model and counts again only after something changed."""
+        return self.database.engine.memoized()
 
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks`, `files` and `embedded_chunks`."""

@@ -16,6 +16,9 @@ __all__ = ["View"]
 
 NOBODY = -1
 
+NUMBER = "select id from owner where name = ?"
+GENERATION = "select generation from owner where id = ?"
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -34,9 +37,9 @@ class View:
         """Return the owner's number, one that no row has while there is nothing of this owner."""
         if not self.owner:
             return 0
-        # Asked anew each time: a user who was deleted may come back, under another number.
-        found = connection.execute("select id from owner where name = ?", (self.owner,)).get
-        return NOBODY if found is None else int(found)
+        # Read again after every change: a user who was deleted may come back, under another number.
+        row = self.engine.known(connection, NUMBER, self.owner)
+        return int(row[0]) if row else NOBODY
 
     def rows(self, statement: str, bound: Mapping[str, Any] | None = None) -> list[Any]:
         """Return all rows that a statement finds."""
@@ -62,4 +65,5 @@ class View:
         """Return a value that changes with whatever changed what this owner can find; in a transaction a new one."""
         if connection.in_transaction:
             return object()
-        return connection.execute("select generation from owner where id = ?", (owner,)).get
+        row = self.engine.known(connection, GENERATION, owner)
+        return row and row[0]

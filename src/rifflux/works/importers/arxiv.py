@@ -12,13 +12,13 @@ from email.utils import parsedate_to_datetime
 
 from rifflux.types import Failure, Identifier, Tag
 from rifflux.works import Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Record, Source, codes
+from rifflux.works.importers.base import Entry, Notes, Record, codes
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import readable
-from rifflux.works.importers.records import Placed, records
+from rifflux.works.importers.records import Placed
 from rifflux.works.licenses import license_of
 
-__all__ = ["entry", "read", "shows"]
+__all__ = ["entry", "shows"]
 
 _AUTHORS = re.compile(r"\s*,\s*and\s+|\s*,\s*|\s+and\s+")
 _AFFILIATION = re.compile(r"\s*\([^()]*\)")
@@ -35,12 +35,6 @@ def shows(record: Record) -> bool:
     named = parse_identifier(str(record["id"]))
     is_paper = named is not None and named.scheme == "arxiv" and not _OTHERS & record.keys()
     return "authors_parsed" in record or "versions" in record or is_paper
-
-
-def read(source: Source) -> Iterator[Entry | Failure]:
-    """The works of a snapshot."""
-    for each in records(source.path):
-        yield each if isinstance(each, Failure) else entry(each)
 
 
 def entry(placed: Placed) -> Entry | Failure:

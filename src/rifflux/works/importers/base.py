@@ -14,7 +14,19 @@ from rifflux.text.dates import parse_time
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, identify, tagged
 
-__all__ = ["LARGEST", "Entry", "Notes", "Reader", "Record", "Source", "codes", "content", "local_link"]
+__all__ = [
+    "LARGEST",
+    "MONTHS",
+    "Entry",
+    "Notes",
+    "Reader",
+    "Record",
+    "Source",
+    "codes",
+    "content",
+    "local_link",
+    "month_of",
+]
 
 Record = Mapping[str, Any]
 #: Works announced for next year are printed with its number already.
@@ -22,6 +34,7 @@ YEARS_AHEAD = 1
 #: The day that an issue is dated to may lie so far ahead.
 AHEAD = timedelta(days=366)
 EARLIEST_YEAR = 1000
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _CODES = re.compile(r"(?:[\s,;()]|\b(?:primary|secondary|msc|(?:19|20)\d\d)\b(?!-):?)+", re.IGNORECASE)
 #: A file that is read as a whole may have so many bytes; JSON Lines may have any number.
@@ -117,6 +130,13 @@ def _moment(text: str) -> datetime | None:
         return parse_time(text)
     except (InvalidArgument, OverflowError):
         return None
+
+
+def month_of(text: str) -> int:
+    """Return the month that a number or an English name says; 0 if it says none."""
+    text = text.strip("{} ").lower()
+    number = int(text) if text.isdecimal() else MONTHS.index(text[:3]) + 1 if text[:3] in MONTHS else 0
+    return number if number <= 12 else 0
 
 
 def codes(text: str) -> list[str]:

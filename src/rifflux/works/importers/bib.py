@@ -12,13 +12,11 @@ from typing import Any
 from rifflux.errors import Unreadable
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Failure
-from rifflux.works.importers.base import content
+from rifflux.works.importers.base import MONTHS, content
 from rifflux.works.importers.readable import needed
 
-__all__ = ["MONTHS", "BibEntry", "entries"]
+__all__ = ["BibEntry", "entries"]
 
-#: Macros that every style defines.
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 #: What an entry has from its `crossref`. Never what names the other one: a chapter has not the DOI of its book.
 _INHERITED = (
     "author",
@@ -93,7 +91,7 @@ def _reason(error: object) -> str:
 
 
 def _macros(strings: list[Any]) -> dict[str, str]:
-    macros = {month: month for month in MONTHS}
+    macros = {month: month for month in MONTHS}  # every style defines them
     for each in strings:
         macros[each.key.lower()] = _joined(str(each.value), macros)[0]
     return macros

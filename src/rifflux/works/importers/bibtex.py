@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier
 from rifflux.works import Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Source, codes, local_link
-from rifflux.works.importers.bib import MONTHS, BibEntry, entries
+from rifflux.works.importers.base import Entry, Notes, Source, codes, local_link, month_of
+from rifflux.works.importers.bib import BibEntry, entries
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import readable
 from rifflux.works.licenses import license_of
@@ -80,11 +80,10 @@ def _date(fields: Fields, notes: Notes) -> str | None:
     if given := fields.get("date"):
         return notes.date(given.partition("/")[0].rstrip("~?%"))
     year = notes.year(fields.get("year", "").strip("{}() "))
-    month = fields.get("month", "").strip("{} ").lower()
-    number = int(month) if month.isdigit() else MONTHS.index(month[:3]) + 1 if month[:3] in MONTHS else 0
+    month = month_of(fields.get("month", ""))
     if year is None:
         return None
-    return notes.date(f"{year:04}-{number:02}" if 1 <= number <= 12 else f"{year:04}")
+    return notes.date(f"{year:04}-{month:02}" if month else f"{year:04}")
 
 
 def _identifiers(fields: Fields, notes: Notes) -> Iterator[Identifier]:

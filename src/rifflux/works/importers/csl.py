@@ -11,26 +11,20 @@ from collections.abc import Iterator
 from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier
 from rifflux.works import Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Record, Source
+from rifflux.works.importers.base import Entry, Notes, Record
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import unmarked
-from rifflux.works.importers.records import Placed, records
+from rifflux.works.importers.records import Placed
 from rifflux.works.licenses import license_of
 from rifflux.works.model import WORK
 
-__all__ = ["entry", "read", "shows"]
+__all__ = ["entry", "shows"]
 
 
 def shows(record: Record) -> bool:
     """Whether a record has the fields that only CSL-JSON's have."""
     issued = record.get("issued")
     return "container-title" in record or (isinstance(issued, dict) and ("date-parts" in issued or "raw" in issued))
-
-
-def read(source: Source) -> Iterator[Entry | Failure]:
-    """The works of a file."""
-    for each in records(source.path):
-        yield each if isinstance(each, Failure) else entry(each)
 
 
 def entry(placed: Placed) -> Entry | Failure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -15,15 +16,15 @@ from rifflux.works.importers.records import Placed, records
 
 __all__ = ["FORMATS", "SUFFIXES", "TEXTS", "is_known", "read_works"]
 
-FORMATS = {
-    "jsonl": "jsonl:read",
-    "arxiv": "arxiv:read",
-    "openalex": "openalex:read",
-    "csl": "csl:read",
-    "bibtex": "bibtex:read",
-    "latex": "latex.importer:read",
-    "pdf": "pdf:read",
+#: What makes a work of a record, by the format of the record.
+_ENTRIES: Mapping[str, Callable[[Source, Placed], Entry | Failure]] = {
+    "jsonl": jsonl.work_entry,
+    "arxiv": lambda _, placed: arxiv.entry(placed),
+    "openalex": lambda _, placed: openalex.entry(placed),
+    "csl": lambda _, placed: csl.entry(placed),
 }
+_READERS = {"bibtex": "bibtex:read", "latex": "latex.importer:read", "pdf": "pdf:read"}
+FORMATS = (*_ENTRIES, *_READERS)
 #: By suffix; JSON is told apart by what it holds, record by record.
 SUFFIXES = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
@@ -70,18 +71,15 @@ def _format_of(path: Path) -> str:
     return known
 
 
-def _read_json(source: Source) -> Iterator[Entry | Failure]:
-    """The works of a JSON file, each record by the fields it has, or as the others of its file are."""
+def _read_json(source: Source, format: str) -> Iterator[Entry | Failure]:
+    """Yield the works of a JSON file; of no known format, each by its fields, or as the others of its file are."""
     looked_at = islice((each for each in records(source.path) if not isinstance(each, Failure)), LOOKED_AT)
     usual = next((shape for _, record in looked_at if (shape := _shape(record))), "jsonl")
-    entries: Mapping[str, Callable[[Placed], Entry | Failure]] = {
-        "openalex": openalex.entry,
-        "arxiv": arxiv.entry,
-        "csl": csl.entry,
-        "jsonl": lambda placed: jsonl.work_entry(source, placed),
-    }
     for each in records(source.path):
-        yield each if isinstance(each, Failure) else entries[_shape(each[1]) or usual](each)
+        if isinstance(each, Failure):
+            yield each
+        else:
+            yield _ENTRIES[format if format in _ENTRIES else _shape(each[1]) or usual](source, each)
 
 
 def _shape(record: Record) -> str | None:
@@ -89,8 +87,8 @@ def _shape(record: Record) -> str | None:
 
 
 def _reader(format: str) -> Reader:
-    if format == "json":
-        return _read_json
-    module, _, name = FORMATS[format].partition(":")
+    if format not in _READERS:
+        return partial(_read_json, format=format)
+    module, _, name = _READERS[format].partition(":")
     reader: Reader = getattr(import_module(f"rifflux.works.importers.{module}"), name)
     return reader

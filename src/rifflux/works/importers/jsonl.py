@@ -28,13 +28,13 @@ from typing import Any
 from rifflux.text.schemes import STRONG
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Passage, Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Record, Source, codes, local_link
+from rifflux.works.importers.base import Entry, Notes, Record, Source, codes, local_link, month_of
 from rifflux.works.importers.names import listed, people
-from rifflux.works.importers.records import Placed, records
+from rifflux.works.importers.records import Placed
 from rifflux.works.licenses import license_of
 from rifflux.works.model import WORK
 
-__all__ = ["read", "work_entry"]
+__all__ = ["work_entry"]
 
 _KEY = ("_id", "id", "key")
 _ABSTRACT = ("abstract", "text", "summary")
@@ -51,7 +51,6 @@ _IDENTIFIERS = {each: each for each in ("doi", "arxiv", "openalex", "mr", "zbl",
 _IDENTIFIERS["arxiv_id"] = "arxiv"
 _TAGS = {each: each for each in ("msc", "acm", "jel", "pacs")}
 _TAGS |= {"categories": "arxiv", "cr_categories": "acm", "keywords": "keyword", "msc_codes": "msc"}
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _KNOWN = frozenset(
     [
         *("metadata", "title", "identifiers", "tags", "month", "proof", "cited_by"),
@@ -59,12 +58,6 @@ _KNOWN = frozenset(
         *(*_IDENTIFIERS, *_TAGS),
     ]
 )
-
-
-def read(source: Source) -> Iterator[Entry | Failure]:
-    """The works of a file of records, one a line or in a list."""
-    for each in records(source.path):
-        yield each if isinstance(each, Failure) else work_entry(source, each)
 
 
 def work_entry(source: Source, placed: Placed) -> Entry | Failure:
@@ -82,7 +75,8 @@ def work_entry(source: Source, placed: Placed) -> Entry | Failure:
     identifiers = tuple(_identifiers(fields, notes))
     key = str(_first(fields, *_KEY) or (identifiers[0] if identifiers else title or _mark(abstract)))
     year = notes.year(_first(fields, *_YEAR))
-    date = notes.date(_first(fields, *_DATE)) or notes.date(_month(year, fields.get("month")))
+    month = month_of(str(fields.get("month") or ""))
+    date = notes.date(_first(fields, *_DATE)) or notes.date(f"{year:04}-{month:02}" if year and month else None)
     work = Work(
         title=title,
         abstract=abstract,
@@ -188,13 +182,6 @@ def _told(cited: Record) -> Any:
     """What an object says that it cites: a key, or an identifier under the name of its scheme."""
     named = (f"{scheme}:{cited[name]}" for name, scheme in _IDENTIFIERS.items() if cited.get(name))
     return _first(cited, *_KEY) or next(named, "")
-
-
-def _month(year: int | None, month: object) -> str | None:
-    """The year and month as an ISO date; the month is a number or an English name."""
-    text = str(month or "").strip().lower()
-    number = int(text) if text.isdigit() else _MONTHS.index(text[:3]) + 1 if text[:3] in _MONTHS else 0
-    return f"{year:04}-{number:02}" if year and 1 <= number <= 12 else None
 
 
 def _is_plain(value: object) -> bool:

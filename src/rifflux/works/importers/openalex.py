@@ -11,14 +11,14 @@ from typing import Any
 
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Record, Source
+from rifflux.works.importers.base import Entry, Notes, Record
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import unmarked
-from rifflux.works.importers.records import Placed, records
+from rifflux.works.importers.records import Placed
 from rifflux.works.licenses import license_of
 from rifflux.works.model import WORK
 
-__all__ = ["entry", "read", "shows"]
+__all__ = ["entry", "shows"]
 
 #: Concepts with less of a score were guessed from few words.
 LEAST_SCORE = 0.3
@@ -30,12 +30,6 @@ _IDS = {"openalex": "openalex", "doi": "doi", "pmid": "pmid"}
 def shows(record: Record) -> bool:
     """Whether a record has the fields that only OpenAlex's have."""
     return "openalex.org" in str(record.get("id")) or "abstract_inverted_index" in record
-
-
-def read(source: Source) -> Iterator[Entry | Failure]:
-    """The works of a file."""
-    for each in records(source.path):
-        yield each if isinstance(each, Failure) else entry(each)
 
 
 def entry(placed: Placed) -> Entry | Failure:

@@ -1,222 +1,151 @@
-"""What words and meaning find of works: for a question, for both sides of a comparison, or like a named work."""
+"""Candidates for a question about works, by words and meaning: of it, of the sides of a comparison, or like a work."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import ReciprocalRank
-from rifflux.retrieve.pipeline import Plan
-from rifflux.retrieve.query.understand import parted
-from rifflux.retrieve.steps.calibrate import quality
-from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, joined
+from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, declare, joined, stacked
 from rifflux.session.searching import Searcher
 from rifflux.store import Store
 from rifflux.text.rarity import idf
-from rifflux.types import Filter, Hit, Ids, Query, Ranking, Trace, Understanding
-from rifflux.works.retrieval.about import Meant, meant_in
-from rifflux.works.retrieval.cited import allowed
-from rifflux.works.retrieval.intent import ABOUT, FIRST, Asked, Intent, Weights, asked_for
-from rifflux.works.retrieval.rescore import Exactly, settled
+from rifflux.types import Clause, Filter, Query, Ranking, Tag, Trace
+from rifflux.works.retrieval.citations import allowed
+from rifflux.works.retrieval.named import NamedWork
+from rifflux.works.retrieval.question import Question
+from rifflux.works.retrieval.rescore import settled
+from rifflux.works.retrieval.sides import side_of
 
-__all__ = ["POOL", "SIDES", "Finding", "Found", "Question", "unknown"]
+__all__ = ["POOL", "SIDE", "SIDES", "CandidateGenerator", "Gathered", "unmatched"]
 
 #: Candidates of each search.
 POOL = 60
-#: How deep the channels are read for them.
-DEEP = 200
-#: The stage that tells which side of a comparison a hit answers.
-SIDES = "sides"
 #: The most telling terms of a work stand for it, from so much of its text.
 TERMS, CHARACTERS = 25, 5_000
+#: The step that merges both sides of a comparison.
+SIDES = "sides"
+SIDE = declare("side", "place from 0", "the side of a comparison that ranks the candidate better")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question about works: what it is after, what it leaves out, and what becomes of a work that it names.
+class Gathered:
+    """Candidates by their scores, and the queries that they answer.
 
-    `text` is the `query` without its exclusions and facets, which `limits` has as they were typed. The work that is
-    looked for comes `first`; of one that it is `about`, such as that whose prerequisites are wanted, others are.
+    All of them are scored by `query`, and satisfy it. `sides` are the queries that they are judged by: one for each
+    side of a comparison, else a single one. The work at `named` is the one that the question names.
     """
 
-    query: str
-    text: str
-    limits: str
-    asked: Asked
-    understanding: Understanding
-    first: Meant | None = None
-    about: Meant | None = None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Candidates, best first, how they were found, and what they answer.
-
-    `query` is what all of them are scored by and must satisfy. `questions` are what they are judged by: one for each
-    side of a comparison, or a single one under an empty name. The work at `named` is what the question names.
-    """
-
-    hits: Sequence[Hit]
+    table: Candidates
     query: Query
-    questions: Mapping[str, Query]
+    sides: Sequence[Query]
     trace: Trace
     named: tuple[str, str] | None = None
 
-    def settled(self, asking: Searcher, hits: Sequence[Hit], weights: Weights) -> list[Hit]:
-        """Other hits with their scores for the same query."""
-        return settled(asking.store, self.query, hits, weights)
-
 
 @dataclass(frozen=True)
-class Finding:
-    """Searches for works by words and meaning together, `POOL` deep."""
+class CandidateGenerator:
+    """Searches for what answers a question about works, by words and meaning together, `POOL` deep."""
 
-    asking: Searcher
+    searcher: Searcher
+    question: Question
+    filter: Filter
+    clock: Stopwatch
 
-    def understood(self, query: str, mode: str | None, intents: Mapping[str, Intent]) -> Question:
-        """A question as it is meant, by its wording and by what is here. Raises `InvalidArgument` for a wrong mode."""
-        asking = self.asking
-        text, limits = parted(query, asking.view.facets)
-        understanding = asking.classify(query)
-        named, doubt = meant_in(text, asking.store)
-        alone = f"the name of a work here: {named.told}" if named and named.alone else ""
-        asked = asked_for(text, mode, understanding, intents, asking.analyzer, named=alone)
-        if asked.intent.naming == ABOUT:
-            told = f"it is about {named.told}, which is left out itself" if named else doubt
-            if named and asked.intent.about:
-                asked = replace(asked, intent=replace(asked.intent, weights=asked.intent.about))
-            return Question(query, text, limits, asked, understanding, about=named, notes=(told,) if told else ())
-        first = named if asked.intent.naming == FIRST else None
-        return Question(query, text, limits, asked, understanding, first)
+    def __call__(self) -> Gathered:
+        """Return the candidates, within the limits of the question and the filter."""
+        with self.clock("understand"):
+            asked = self.searcher.read(self.question.searched, self.filter, self.question.understanding)
+        if self.question.asked.sides:
+            return self._of_sides(asked)
+        if self.question.about:
+            return self._like(asked, self.question.about)
+        found = self._gathered(asked)
+        return self._with(self.question.first, found) if self.question.first else found
 
-    def __call__(self, question: Question, filter: Filter) -> Found:
-        """What answers a question, within its limits and a filter."""
-        if question.asked.sides:
-            return self._of_sides(question, filter)
-        if question.about:
-            return self._like(question.about, question, filter)
-        plan = self._plan(question.query, filter)
-        results = plan(POOL)
-        weights = question.asked.intent.weights
-        found = Found(self._settled(plan.query, results, weights), plan.query, {"": plan.query}, results.trace)
-        return self._with(question.first, found, weights) if question.first else found
+    def settled(self, query: Query, table: Candidates) -> Candidates:
+        """Return candidates by their scores for a query."""
+        return settled(self._store, query, table, self.question.intent.weights)
 
-    def _with(self, named: Meant, found: Found, weights: Weights) -> Found:
-        """What is named is a candidate, whatever the channels say, unless the question leaves it out."""
-        found = replace(found, named=named.place)
-        if named.place in [each.place for each in found.hits]:
-            return found
-        store, id = self.asking.store, int(named.hit.chunk_id, 16)
-        ranking = allowed(store, found.query, Ranking(np.array([id], np.int64), np.zeros(1)))
-        return replace(found, hits=[*found.hits, *found.settled(self.asking, store.catalog.hydrate(ranking), weights)])
+    def _gathered(self, asked: Query, without: tuple[str, str] | None = None) -> Gathered:
+        """Return the candidates of one search, less a work."""
+        plan = self.searcher.ready(asked, POOL, self.clock)
+        table, trace = plan.gather(POOL)
+        if without:
+            table = table.take([place for place, hit in enumerate(table.passages) if hit.place != without])
+        return Gathered(self.settled(plan.query, table), plan.query, [plan.query], trace)
 
-    def _of_sides(self, question: Question, filter: Filter) -> Found:
-        """What answers either side of a comparison, merged."""
-        weights = question.asked.intent.weights
-        plans = {side: self._plan(f"{side} {question.limits}", filter) for side in question.asked.sides}
-        results = {side: plan(POOL) for side, plan in plans.items()}
-        lists = {side: self._settled(plans[side].query, hits, weights) for side, hits in results.items()}
-        fused = ReciprocalRank()(joined({side: _ranking(hits) for side, hits in lists.items()})).head(POOL)
-        # Of what both sides find, the trail of the side that ranks it better.
-        placed = [(rank, side, hit) for side, found in lists.items() for rank, hit in enumerate(found)]
-        hits = {int(hit.chunk_id, 16): (side, hit) for _, side, hit in sorted(placed, key=lambda each: -each[0])}
-        merged = [
-            hits[id][1].moved(SIDES, score, side=hits[id][0])
-            for id, score in zip(fused.ids.tolist(), fused[SCORE].tolist(), strict=True)
-        ]
-        trace = reduce(_both, (found.trace for found in results.values()))
-        questions = {side: plan.query for side, plan in plans.items()}
-        return Found(merged, _joined(list(questions.values())), questions, trace)
+    def _with(self, named: NamedWork, found: Gathered) -> Gathered:
+        """Make the named work a candidate, whatever the channels say, unless the question leaves it out."""
+        table = found.table
+        if named.hit.place not in [hit.place for hit in table.passages]:
+            ranking = allowed(self._store, found.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
+            more = Candidates.of_hits(self._store.catalog.hydrate(ranking))
+            table = stacked(table, self.settled(found.query, more))
+        return replace(found, table=table, named=named.hit.place)
 
-    def _like(self, named: Meant, question: Question, filter: Filter) -> Found:
-        """What is like a work, by its most telling words and its vector; the work itself is left out."""
-        store, weights = self.asking.store, question.asked.intent.weights
-        title = "".join(char if char.isalnum() else " " for char in named.hit.title)
-        plan = self._plan(f"{title} {question.limits}", filter)
-        id = int(named.hit.chunk_id, 16)
-        vector = store.semantic.vectors_of(np.array([id], np.int64), exact=True).get(id, plan.query.vector)
-        asked = replace(plan.query, vector=vector, required=(), anchors=(), specificity=0.0)
-        query = replace(asked, clauses=self._telling(named), variants=(), beside=(), prefixes=())
-        plan = replace(plan, query=query, pipeline=replace(plan.pipeline, evidence=StoreEvidence(store, query)))
-        results = plan(POOL)
-        hits = self._settled(query, [hit for hit in results if hit.place != named.place], weights)
+    def _of_sides(self, asked: Query) -> Gathered:
+        """Return the candidates for either side of a comparison, merged."""
+        understanding, analyzer = self.question.understanding, self.searcher.analyzer
+        queries = [side_of(asked, side, understanding, analyzer) for side in self.question.asked.sides]
+        first, second = map(self._gathered, queries)
+        sides = [first.query, second.query]
+        return Gathered(_merged(first.table, second.table), _joined(sides), sides, _both(first.trace, second.trace))
+
+    def _like(self, asked: Query, named: NamedWork) -> Gathered:
+        """Return what is like a work, by its most telling words and its vector, without the work itself."""
+        vector = self._store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
+        title = replace(asked, vector=vector, required=(), anchors=(), specificity=0.0)
+        telling = replace(title, clauses=self._telling(named), variants=(), beside=(), prefixes=())
+        found = self._gathered(telling, named.hit.place)
         # How well a work answers is judged by what the other is called: none holds all of the other's words.
-        return Found(hits, query, {"": asked}, results.trace)
+        return replace(found, sides=[replace(title, vector=found.query.vector, model=found.query.model)])
 
-    def rated(self, found: Found, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """The hits with their relevance for the question; for the side that they answer where there are several.
+    def rated(self, found: Gathered, table: Candidates) -> Candidates:
+        """Return candidates with their relevance for the question; if it has two sides, for the one they answer.
 
-        What is named is what was asked for, whether or not its text says its name.
+        The named work is what was asked for, whether or not its text says its name.
         """
-        told = [hit.because(SEMANTIC) for hit in hits]
-        cosines = [np.nan if why is None or why.score is None else why.score for why in told]
-        table = Candidates.of_hits(hits).with_column(f"{SEMANTIC}/score", np.array(cosines, np.float64))
-        relevances = {side: self.asking.rated(question, table)[RELEVANCE] for side, question in found.questions.items()}
-        ratings = {
-            side: [hit.rated(value, quality(value)) for hit, value in zip(hits, values.tolist(), strict=True)]
-            for side, values in relevances.items()
-        }
-        rated = []
-        for number, hit in enumerate(hits):
-            why = hit.because(SIDES)
-            sides = [why.detail["side"]] if why else list(ratings)
-            best = max((ratings[side][number] for side in sides), key=lambda each: each.relevance or 0.0)
-            rated.append(best.rated(1.0, quality(1.0)) if hit.place == found.named else best)
-        return rated
+        by_side = np.array([self.searcher.rated(query, table)[RELEVANCE] for query in found.sides])
+        best, side = np.max(by_side, axis=0), table[SIDE]
+        known = np.flatnonzero(np.isfinite(side))
+        best[known] = by_side[side[known].astype(np.int64), known]
+        named = [hit.place == found.named for hit in table.passages]
+        return table.with_column(RELEVANCE, np.where(named, 1.0, best))
 
-    def _settled(self, query: Query, hits: Iterable[Hit], weights: Weights) -> list[Hit]:
-        return settled(self.asking.store, query, list(hits), weights)
+    @property
+    def _store(self) -> Store:
+        return self.searcher.store
 
-    def _plan(self, text: str, filter: Filter) -> Plan:
-        """A search for `POOL` candidates, whose scores by words are the tables'."""
-        plan = self.asking.plan(text, top_k=POOL, filter=filter)
-        channels = plan.pipeline.channels
-        exactly = Exactly(channels[LEXICAL], self.asking.store, self.asking.profile.weights)
-        pipeline = replace(plan.pipeline, channels={**channels, LEXICAL: exactly})
-        # As deep as suffices, also where reading deeper costs nothing: how deep decides among the last candidates.
-        deep = min(plan.query.sufficient(plan.query.limit), DEEP)
-        return replace(plan, pipeline=pipeline, query=replace(plan.query, limit=deep))
-
-    def _telling(self, named: Meant) -> tuple[tuple[str, ...], ...]:
-        """The terms of a work that are rare elsewhere and frequent in it."""
-        store, analyzer = self.asking.store, self.asking.analyzer
-        document = store.catalog.document(*named.place)
+    def _telling(self, named: NamedWork) -> tuple[Clause, ...]:
+        """Return the terms of a work that are rare elsewhere and frequent in it."""
+        store = self._store
+        document = store.catalog.document(*named.hit.place)
         text = document.text[:CHARACTERS] if document else named.hit.content
-        counts = Counter(analyzer.terms(f"{named.hit.title} {text}"))
+        counts = Counter(self.searcher.analyzer.terms(f"{named.hit.title} {text}"))
         known, chunks = store.lexical.document_frequencies(list(counts)), store.counts()["chunks"]
         worth = {term: count**0.5 * idf(chunks, known[term]) for term, count in counts.items() if term in known}
         best = sorted(worth, key=lambda term: (-worth[term], term))[:TERMS]
         return tuple((term,) for term in best)
 
 
-def unknown(filter: Filter, works: Sequence[Hit], store: Store) -> list[str]:
-    """What a filter asks for that no work here has: what is misspelt finds nothing. `works` are some that passed."""
-    tags = [tag for each in store.catalog.tags_of(_ids(works)).values() for tag in each] if filter.tags else []
-    seen = {name.lower() for tag in tags for name in (tag.value, f"{tag.scheme}:{tag.value}")}
-    listed = {name for hit in works for name in hit.metadata.get("sources", ())}
-    asked = [("has the subject", name, Filter(tags=(name,))) for name in filter.tags if name.lower() not in seen]
-    asked += [
-        ("is from a source", name, Filter(metadata={"sources": [name]}))
-        for name in filter.metadata.get("sources", ())
-        if name not in listed
-    ]
-    return [f"no work here {told} {name!r}" for told, name, each in asked if not store.catalog.any_passes(each)]
-
-
-def place_of(hit: Hit) -> tuple[str, str]:
-    """The collection and the key of a hit's work."""
-    return hit.collection, hit.document
+def _merged(first: Candidates, second: Candidates) -> Candidates:
+    """Return the candidates of two sides by reciprocal ranks, each with the row of the side that ranks it better."""
+    rankings = {str(side): Ranking(table.ids, table[SCORE]) for side, table in enumerate((first, second))}
+    fused = ReciprocalRank()(joined(rankings)).head(POOL)
+    one, other = (np.nan_to_num(fused[f"{side}/rank"], nan=np.inf) for side in rankings)
+    answers = other <= one
+    rows = np.where(answers, other + len(first), one).astype(np.int64) - 1
+    table = stacked(first, second).take(rows).with_column(SCORE, fused[SCORE])
+    return table.with_column(SIDE, answers.astype(np.float64)).with_column(f"{SIDES}/score", fused[SCORE])
 
 
 def _joined(queries: Sequence[Query]) -> Query:
-    """The sides of a comparison as one query: what either asks for, and what both of them must satisfy."""
+    """Return the sides of a comparison as one query: what either asks for, and what both of them must satisfy."""
     first, *others = queries
     vectors = [query.vector for query in queries if query.vector is not None]
     units = [vector / (np.linalg.norm(vector) or 1.0) for vector in vectors]
@@ -229,27 +158,31 @@ def _joined(queries: Sequence[Query]) -> Query:
 
 
 def _both(one: Trace, other: Trace) -> Trace:
-    """The trace of two searches."""
-    sums = []
-    for values in ((one.milliseconds, other.milliseconds), (one.counts, other.counts), (one.dropped, other.dropped)):
-        total: dict[str, float] = defaultdict(int)
-        for name, value in (pair for each in values for pair in each.items()):
-            total[name] += value
-        sums.append(total)
-    milliseconds, counts, dropped = sums
+    """Return the trace of two searches; their clock is one."""
     return replace(
-        one,
-        milliseconds={name: round(value, 3) for name, value in milliseconds.items()},
-        counts={name: int(value) for name, value in counts.items()},
-        dropped={name: int(value) for name, value in dropped.items()},
+        other,
+        counts=_sums(one.counts, other.counts),
+        dropped=_sums(one.dropped, other.dropped),
         degraded=tuple(dict.fromkeys((*one.degraded, *other.degraded))),
         notes=tuple(dict.fromkeys((*one.notes, *other.notes))),
     )
 
 
-def _ids(hits: Sequence[Hit]) -> Ids:
-    return np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
+def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in (*one, *other)}
 
 
-def _ranking(hits: Sequence[Hit]) -> Ranking:
-    return Ranking(_ids(hits), np.fromiter((hit.score for hit in hits), np.float64, len(hits)))
+def unmatched(filter: Filter, works: Candidates, tags: Mapping[int, Sequence[Tag]], store: Store) -> list[str]:
+    """Return a note for each value of a filter that no work here has: a misspelt one finds nothing.
+
+    `works` are some that passed, with their `tags` by chunk id.
+    """
+    seen = {name.lower() for each in tags.values() for tag in each for name in (tag.value, f"{tag.scheme}:{tag.value}")}
+    listed = {name for hit in works.passages for name in hit.metadata.get("sources", ())}
+    asked = [("has the subject", name, Filter(tags=(name,))) for name in filter.tags if name.lower() not in seen]
+    asked += [
+        ("is from a source", name, Filter(metadata={"sources": [name]}))
+        for name in filter.metadata.get("sources", ())
+        if name not in listed
+    ]
+    return [f"no work here {told} {name!r}" for told, name, each in asked if not store.catalog.any_passes(each)]

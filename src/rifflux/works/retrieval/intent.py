@@ -14,7 +14,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.evidence.choose import Limits
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.analyzer import analyzer as analyzer_of
-from rifflux.types import Understanding
+from rifflux.types import Hit, Understanding
 from rifflux.works.retrieval.sides import comparison_in
 from rifflux.works.retrieval.wording import foundational, is_bare, is_broad, names_one, recent, worded
 
@@ -27,11 +27,11 @@ __all__ = [
     "MODES",
     "OUT",
     "Asked",
+    "ComponentWeights",
     "Expanding",
     "Intent",
     "Leaving",
     "Packing",
-    "Weights",
     "asked_for",
     "described",
 ]
@@ -43,7 +43,7 @@ FIRST, ABOUT = "first", "about"
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class ComponentWeights:
     """How much each component of the score counts; only the proportions matter."""
 
     lexical: float = 0.35
@@ -65,6 +65,10 @@ class Leaving:
     """Which works are left out, besides those that a filter leaves out: those of `not_kinds`, in lower case."""
 
     not_kinds: tuple[str, ...] = ()
+
+    def keeps(self, hit: Hit) -> bool:
+        """Return whether a hit is not of these kinds."""
+        return hit.kind.lower() not in self.not_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +107,12 @@ class Intent:
     """
 
     name: str
-    weights: Weights = field(default_factory=Weights)
+    weights: ComponentWeights = field(default_factory=ComponentWeights)
     leaving: Leaving = field(default_factory=Leaving)
     expansion: Expanding = field(default_factory=Expanding)
     packing: Packing = field(default_factory=Packing)
     naming: str = ""
-    about: Weights | None = None
+    about: ComponentWeights | None = None
     both_sides: bool = False
 
 
@@ -123,32 +127,32 @@ INTENTS: Mapping[str, Intent] = {
     each.name: each
     for each in (
         Intent(GENERIC),
-        Intent(KEYWORDS, Weights(lexical=0.5, semantic=0.15, citation=0.0)),
+        Intent(KEYWORDS, ComponentWeights(lexical=0.5, semantic=0.15, citation=0.0)),
         Intent(
             "lookup",
-            Weights(lexical=0.6, semantic=0.4, citation=0.0, field_match=0.2, authority=0.05),
+            ComponentWeights(lexical=0.6, semantic=0.4, citation=0.0, field_match=0.2, authority=0.05),
             expansion=Expanding(follow=()),
             naming=FIRST,
         ),
         Intent(
             "survey",
-            Weights(lexical=0.3, semantic=0.4, citation=0.15, field_match=0.25, authority=0.15),
+            ComponentWeights(lexical=0.3, semantic=0.4, citation=0.15, field_match=0.25, authority=0.15),
             leaving=NOTICES,
             packing=Packing(per_work=1, least_works=6, spread=True),
         ),
         Intent("compare", both_sides=True),
         Intent(
             "prereq",
-            Weights(citation=0.3, authority=0.15),
+            ComponentWeights(citation=0.3, authority=0.15),
             leaving=NOTICES,
             expansion=Expanding(follow=(OUT,)),
             packing=Packing(per_work=1, least_works=6),
             naming=ABOUT,
-            about=Weights(lexical=0.15, semantic=0.2, citation=0.6, field_match=0.15, authority=0.15),
+            about=ComponentWeights(lexical=0.15, semantic=0.2, citation=0.6, field_match=0.15, authority=0.15),
         ),
         Intent(
             "related",
-            Weights(lexical=0.25, semantic=0.5, citation=0.25),
+            ComponentWeights(lexical=0.25, semantic=0.5, citation=0.25),
             packing=Packing(per_work=1),
             naming=ABOUT,
         ),
@@ -212,7 +216,7 @@ def _rule(text: str, understanding: Understanding | None, analyzer: Analyzer, na
 
 def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
     """Foundational wording wants what is cited and not what is new; wording about time wants what is new."""
-    weights, plain = intent.weights, Weights()
+    weights, plain = intent.weights, ComponentWeights()
     if words := foundational(text):
         more = replace(
             weights,

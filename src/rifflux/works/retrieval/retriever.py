@@ -1,4 +1,4 @@
-"""Retrieval of research works with evidence: what is asked, what answers, what it cites, and what can be quoted."""
+"""Retrieval of works with evidence: candidates, the works they cite, their order, and what can be quoted of them."""
 
 from __future__ import annotations
 
@@ -6,41 +6,39 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
 from rifflux.errors import RiffluxError
-from rifflux.evidence.choose import Citable
 from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.table import RELEVANCE, Candidates
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
 from rifflux.session.searching import Searcher
-from rifflux.session.visible import closed_hit
 from rifflux.store import Store
-from rifflux.types import Document, Hit, Identifier, Ids, Query, Ranking, Trace, Why
+from rifflux.types import Hit, Tag, Trace
 from rifflux.works.citing import CITING
 from rifflux.works.export import style_of
 from rifflux.works.model import names_of
-from rifflux.works.retrieval.about import Meant
-from rifflux.works.retrieval.candidates import POOL, SIDES, Finding, Found, Question, unknown
-from rifflux.works.retrieval.citable import citable
-from rifflux.works.retrieval.cited import Cited, allowed
-from rifflux.works.retrieval.exact import named_in
-from rifflux.works.retrieval.intent import INTENTS, Asked, Expanding, Intent
+from rifflux.works.retrieval.candidates import POOL, SIDE, CandidateGenerator, Gathered, unmatched
+from rifflux.works.retrieval.citable import CitableWorks
+from rifflux.works.retrieval.citations import CITED, Neighborhood, neighborhood
+from rifflux.works.retrieval.explanation import explained, with_nearness
+from rifflux.works.retrieval.intent import INTENTS, Asked, Intent
+from rifflux.works.retrieval.named import naming
+from rifflux.works.retrieval.question import Question, read
 from rifflux.works.retrieval.score import SCORED, WorkScore
 
-__all__ = ["Retrieval", "Scholar", "ScholarSettings"]
+__all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
-CITED = "cited"
-NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
-NOT_TOLD = "no license is recorded for it, so its citations are not told: those of the most similar works were followed"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class ScholarSettings:
-    """What retrieval may take: milliseconds to follow citations, and to score. `year` is this year, if not today's."""
+class RetrievalSettings:
+    """Limits of a retrieval: milliseconds to follow citations, and to score. `year` is this year, if not today's."""
 
     expansion_ms: float = 50.0
     rerank_ms: float = 200.0
@@ -49,7 +47,7 @@ class ScholarSettings:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What was found for a question, and how.
+    """The works found for a question, and how.
 
     `candidates` are as the channels and the fusion have them, `reranked` in their final order, one hit a work.
     `identifiers` are those of each hit's work, by chunk id.
@@ -65,16 +63,15 @@ class Retrieval:
 
 
 @dataclass(frozen=True)
-class Scholar:
-    """Retrieves works. `asking` asks those of an index; what fails or is late is left out, and the trace says so.
+class WorksRetriever:
+    """Retrieves works. What fails or is late is left out, and the trace says so.
 
-    `intents` are what each sort of question weighs and follows, by name.
+    `intents` are the weights and limits of each sort of question, by name.
     """
 
-    asking: Searcher
-    settings: ScholarSettings = field(default_factory=ScholarSettings)
+    searcher: Searcher
+    settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     intents: Mapping[str, Intent] = field(default_factory=lambda: INTENTS)
-    cited: Callable[[Sequence[Hit], Sequence[str]], Ranking] | None = None
     workers: Workers = field(default_factory=Workers, repr=False, compare=False)
 
     def __call__(
@@ -100,210 +97,162 @@ class Scholar:
         checked_budget(budget)
         if cite:
             style_of(str(cite))
-        filter = checked_works(date_range, subjects, sources)
-        clock, finding = Stopwatch(), Finding(self.asking)
+        filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
         with clock("search"):
-            question = finding.understood(query, mode, self.intents)
-            found = finding(question, filter)
-        asked, degraded = question.asked, list(found.trace.degraded)
-        hits = _kept(found.hits, asked.intent)
-        with clock("citations"):
-            around = self._around(question, found, hits, degraded)
-        candidates = [*hits, *around.hits]
-        works = _one_a_work(candidates)
-        with clock("rerank"):
-            ranked, reranker = self._ranked(question, works, around.near, filter.tags, degraded)
-        rate = partial(finding.rated, found)
-        rated = rate(ranked[:top_k])
-        names = self.asking.store.catalog.identifiers_of(np.unique(_ids(candidates)))
-        with clock("pack"):
-            packer = self._packer(asked, rate, rated, budget, top_k, cite, degraded)
-            pack = packer(query, asked.intent.name, self._citable(query, ranked[:POOL], candidates, names))
-        dropped = {"kind": len(found.hits) - len(hits)} if len(hits) < len(found.hits) else {}
-        left_out = [f"left out for their kind: {dropped['kind']} passages of notices and the like"] if dropped else []
-        told = (*question.notes, *left_out, *around.notes, *unknown(filter, works, self.asking.store))
-        trace = replace(
-            found.trace,
-            reranker=reranker,
-            milliseconds={**found.trace.milliseconds, **clock.milliseconds},
-            counts={**found.trace.counts, CITED: len(around.near), "works": len(ranked)},
-            dropped={**found.trace.dropped, **dropped},
-            degraded=tuple(dict.fromkeys(degraded)),
-            notes=(*found.trace.notes, f"{asked.intent.name}: {asked.reason}", *told),
-            understanding=question.understanding,
+            question = read(self.searcher, query, mode, self.intents)
+            generator = CandidateGenerator(self.searcher, question, filter, clock)
+            found = generator()
+        return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
+
+
+@dataclass
+class _Ranking:
+    """The second half of a retrieval: from candidates to ranked works and evidence.
+
+    `degraded` tells what was left out, `notes` what is to be known, `dropped` how many passages were left out.
+    """
+
+    retriever: WorksRetriever
+    question: Question
+    generator: CandidateGenerator
+    found: Gathered
+    clock: Stopwatch
+    degraded: list[str] = field(init=False)
+    reranker: str | None = None
+    notes: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.degraded, asked = list(self.found.trace.degraded), self.question.asked
+        self.notes = [*self.found.trace.notes, f"{asked.intent.name}: {asked.reason}", *self.question.notes]
+
+    def __call__(self, top_k: int, budget: int, cite: str) -> Retrieval:
+        """Return at most `top_k` works, and evidence within a budget of tokens."""
+        kept = self._without_kinds(self.found.table)
+        with self.clock("citations"):
+            around = self._around(_one_per_work(kept))
+            more = around.new(kept, self._intent.expansion.neighbours)
+            candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        works = _one_per_work(candidates)
+        tags = self._store.catalog.tags_of(works.ids)
+        with self.clock("rerank"):
+            ranked = self._ranked(works, tags)
+        listed = self.generator.rated(self.found, ranked.head(top_k))
+        names = self._store.catalog.identifiers_of(np.unique(candidates.ids))
+        with self.clock("pack"):
+            citable = CitableWorks(naming(self.question.query), candidates, names, tags, self._store)
+            packer = self._packer(ranked, listed, top_k, budget, cite)
+            pack = packer(self.question.query, self._intent.name, citable(ranked.head(POOL)))
+        self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, self._store)]
+        sides = self.question.asked.sides
+        return Retrieval(
+            self.question.query,
+            self.question.asked,
+            explained(with_nearness(candidates), sides),
+            explained(listed, sides),
+            pack,
+            self._trace(len(self.found.table) - len(kept), {CITED: len(around.near), "works": len(ranked)}),
+            {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()},
         )
-        identifiers = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()}
-        listed = tuple(map(closed_hit, _with_nearness(candidates, around.near)))
-        return Retrieval(query, asked, listed, tuple(map(closed_hit, rated)), pack, trace, identifiers)
 
-    # What is around the best candidates, and the order of all
+    @property
+    def _store(self) -> Store:
+        return self.retriever.searcher.store
 
-    def _around(self, question: Question, found: Found, hits: Sequence[Hit], degraded: list[str]) -> _Around:
-        """What the best candidates cite and are cited by, or the work that is asked about, as the question allows."""
-        intent, about = question.asked.intent, question.about
-        works, deadline = _one_a_work(hits), time.perf_counter() + self.settings.expansion_ms / 1000
-        try:
-            neighbours, notes = self.workers(
-                lambda: self._neighbours(works, about, intent.expansion, found.query), deadline, "citations"
-            )
-        except Late as late:
-            degraded.append(f"citations were not followed: {late}")
-            return _Around()
-        except Exception as error:  # whatever is wrong with them, words and meaning still answer
-            degraded.append(f"citations were not followed: {_said(error)}")
-            return _Around()
-        kept = [hit for hit in _kept(neighbours, intent) if not about or hit.place != about.place]
-        known = {hit.place for hit in hits}
-        new = [
-            hit.retold(hit.score, (Why(CITED, rank, hit.score),))
-            for rank, hit in enumerate(kept, 1)
-            if hit.place not in known
-        ]
-        new = found.settled(self.asking, new[: intent.expansion.neighbours], intent.weights)
-        return _Around(new, {hit.place: hit.score for hit in kept}, notes)
+    @property
+    def _intent(self) -> Intent:
+        return self.question.intent
 
-    def _neighbours(
-        self, works: Sequence[Hit], about: Meant | None, expansion: Expanding, limits: Query
-    ) -> tuple[list[Hit], tuple[str, ...]]:
-        """What citations join with the work that is asked about, else with the best candidates; and a note."""
-        store = self.asking.store
-        cited = self.cited or Cited(store)
-        closed = bool(about and about.withheld)
-        if about and not closed and len(ranking := allowed(store, limits, cited([about.hit], expansion.follow))):
-            return store.catalog.hydrate(ranking), ()
-        ranking = allowed(store, limits, cited(works[: expansion.seeds], expansion.follow))
-        return store.catalog.hydrate(ranking), (NOT_TOLD if closed else NO_CITATIONS,) if about else ()
+    def _without_kinds(self, table: Candidates) -> Candidates:
+        """Return the candidates without those of kinds that the intent leaves out."""
+        kept = table.take([row for row, hit in enumerate(table.passages) if self._intent.leaving.keeps(hit)])
+        if dropped := len(table) - len(kept):
+            self.notes.append(f"left out for their kind: {dropped} passages of notices and the like")
+        return kept
 
-    def _ranked(
-        self,
-        question: Question,
-        works: Sequence[Hit],
-        near: Mapping[tuple[str, str], float],
-        subjects: Sequence[str],
-        degraded: list[str],
-    ) -> tuple[list[Hit], str | None]:
-        """The works by their scores, and what ordered them; in the merged order where scoring is late or fails."""
-        asked, about, analyzer = question.asked, question.about, self.asking.analyzer
+    def _around(self, works: Candidates) -> Neighborhood:
+        """Return the works that citations join with the best, or with the one that is asked about."""
+        found = self._within(
+            self.retriever.settings.expansion_ms,
+            "citations",
+            lambda: neighborhood(self._store, self.question, self.found.query, works),
+            "citations were not followed",
+        )
+        return found or Neighborhood()
+
+    def _ranked(self, works: Candidates, tags: Mapping[int, Sequence[Tag]]) -> Candidates:
+        """Return the works by their scores; in the merged order if scoring is late or fails."""
+        settings, searcher, about = self.retriever.settings, self.retriever.searcher, self.question.about
         score = WorkScore(
-            self.asking.store,
-            asked.intent.weights,
-            self.settings.year or datetime.now(UTC).year,
-            near,
-            subjects,
-            named={question.first.place} if question.first else (),
+            self._store,
+            self._intent.weights,
+            settings.year or datetime.now(UTC).year,
+            tags,
+            self.generator.filter.tags,
+            named=self.question.first.hit.place if self.question.first else None,
             like=about.tags if about else (),
-            words=frozenset(analyzer.terms(about.hit.title if about else question.text)),
-            analyzer=analyzer,
+            words=frozenset(searcher.analyzer.terms(about.hit.title if about else self.question.text)),
+            analyzer=searcher.analyzer,
         )
-        deadline = time.perf_counter() + self.settings.rerank_ms / 1000
+        told = "the merged order was kept, without scores"
+        ranked = self._within(settings.rerank_ms, SCORED, lambda: score(self.found.query, works), told)
+        if ranked is None:
+            return works
+        self.reranker = SCORED
+        return _alternating(ranked)
+
+    def _within(self, milliseconds: float, name: str, work: Callable[[], T], otherwise: str) -> T | None:
+        """Return the result of some work; None if it fails or is late, and `degraded` says so."""
         try:
-            ranked = self.workers(lambda: score(works), deadline, SCORED)
-            return _alternating(ranked) if asked.sides else ranked, SCORED
-        except Late as late:
-            degraded.append(f"the merged order was kept, without scores: {late}")
-        except Exception as error:  # whatever is wrong with the scores, the merged order answers
-            degraded.append(f"the merged order was kept, without scores: {_said(error)}")
-        return list(works), None
+            return self.retriever.workers(work, time.perf_counter() + milliseconds / 1000, name)
+        except (Late, RiffluxError) as error:
+            reason = str(error)
+        except Exception as error:  # words of an error that was not foreseen may hold anything
+            reason = type(error).__name__
+        self.degraded.append(f"{otherwise}: {reason}")
+        return None
 
-    # Evidence
-
-    def _packer(
-        self,
-        asked: Asked,
-        rate: Callable[[Sequence[Hit]], Sequence[Hit]],
-        rated: Sequence[Hit],
-        budget: int,
-        listed: int,
-        cite: str,
-        degraded: Sequence[str],
-    ) -> Packer:
-        """Packs evidence; `rate` tells how relevant hits are, and `rated` are some for which that is known."""
-        known = {hit.chunk_id: hit for hit in rated}
+    def _packer(self, ranked: Candidates, listed: Candidates, top_k: int, budget: int, cite: str) -> Packer:
+        """Return what packs evidence; the relevance of the works that are `listed` is known."""
+        known = dict(zip(listed.ids.tolist(), listed[RELEVANCE].tolist(), strict=True))
 
         def relevance(hits: Sequence[Hit]) -> float:
-            others = rate([hit for hit in hits if hit.chunk_id not in known])
-            told = [*(known[hit.chunk_id] for hit in hits if hit.chunk_id in known), *others]
-            return max((hit.relevance or 0.0 for hit in told), default=0.0)
+            ids = [int(hit.chunk_id, 16) for hit in hits]
+            others = np.flatnonzero(np.isin(ranked.ids, [id for id in ids if id not in known]))
+            more = self.generator.rated(self.found, ranked.take(others))[RELEVANCE].tolist() if len(others) else []
+            return max([*(known[id] for id in ids if id in known), *more], default=0.0)
 
-        limits, count = asked.intent.packing.limits, self.asking.embedder.count_tokens
-        return Packer(limits, CITING, count, relevance, budget, listed, cite, tuple(degraded))
+        count = self.retriever.searcher.embedder.count_tokens
+        return Packer(self._intent.packing.limits, CITING, count, relevance, budget, top_k, cite, tuple(self.degraded))
 
-    def _citable(
-        self, query: str, ranked: Sequence[Hit], hits: Sequence[Hit], names: Mapping[int, Sequence[Identifier]]
-    ) -> list[Citable]:
-        """The ranked works with all of their passages that were found."""
-        store, named = self.asking.store, named_in(query)
-        passages: dict[tuple[str, str], list[Hit]] = {}
-        for hit in hits:
-            passages.setdefault(hit.place, []).append(hit)
-        tags = store.catalog.tags_of(_ids(ranked))
-
-        def candidate(hit: Hit) -> Citable:
-            place, id = hit.place, int(hit.chunk_id, 16)
-            parts, read = _components(hit), _reader(store, place)
-            return citable(hit, passages[place], read, parts, named, names.get(id, ()), tags.get(id, ()))
-
-        return [candidate(hit) for hit in ranked]
+    def _trace(self, dropped: int, counts: Mapping[str, int]) -> Trace:
+        trace = self.found.trace
+        return replace(
+            trace,
+            reranker=self.reranker,
+            milliseconds=self.clock.milliseconds,
+            counts={**trace.counts, **counts},
+            dropped={**trace.dropped, **({"kind": dropped} if dropped else {})},
+            degraded=tuple(dict.fromkeys(self.degraded)),
+            notes=tuple(self.notes),
+            understanding=self.question.understanding,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """New candidates from the graph of citations, how near every neighbour is, and what to tell of it."""
-
-    hits: Sequence[Hit] = ()
-    near: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
-def _kept(hits: Sequence[Hit], intent: Intent) -> list[Hit]:
-    """The hits without those of kinds that an intent leaves out."""
-    return [hit for hit in hits if hit.kind.lower() not in intent.leaving.not_kinds]
+def _one_per_work(table: Candidates) -> Candidates:
+    """Return the best candidate of each work, in their order."""
+    first: dict[tuple[str, str], int] = {}
+    for row, hit in enumerate(table.passages):
+        first.setdefault(hit.place, row)
+    return table.take(list(first.values()))
 
 
-def _said(error: Exception) -> str:
-    """An error as it may be told: the words of one that was not foreseen may hold anything."""
-    return str(error) if isinstance(error, RiffluxError) else type(error).__name__
+def _alternating(table: Candidates) -> Candidates:
+    """Return the works of each side of a comparison in turn, each side's in their order; those of neither come last.
 
-
-def _alternating(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits of each side of a comparison in turn, each side's in their order; those of neither come last."""
-    sides: dict[str, list[Hit]] = {}
-    rest = []
-    for hit in hits:
-        if why := hit.because(SIDES):
-            sides.setdefault(why.detail["side"], []).append(hit)
-        else:
-            rest.append(hit)
-    turns = max(map(len, sides.values()), default=0)
-    return [group[turn] for turn in range(turns) for group in sides.values() if turn < len(group)] + rest
-
-
-def _with_nearness(hits: Sequence[Hit], near: Mapping[tuple[str, str], float]) -> list[Hit]:
-    """The hits, each with how near its work is to the best in the graph of citations where that is known."""
-    return [
-        hit.retold(hit.score, (*hit.why, Why(CITED, None, near[hit.place])))
-        if hit.place in near and not hit.because(CITED)
-        else hit
-        for hit in hits
-    ]
-
-
-def _one_a_work(hits: Sequence[Hit]) -> list[Hit]:
-    """The best hit of each work, in their order."""
-    best: dict[tuple[str, str], Hit] = {}
-    for hit in hits:
-        best.setdefault(hit.place, hit)
-    return list(best.values())
-
-
-def _ids(hits: Sequence[Hit]) -> Ids:
-    return np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
-
-
-def _components(hit: Hit) -> dict[str, float]:
-    why = hit.because(SCORED)
-    return {name: value for name, value in why.detail.items() if isinstance(value, float)} if why else {}
-
-
-def _reader(store: Store, place: tuple[str, str]) -> Callable[[], Document | None]:
-    return lambda: store.catalog.document(*place)
+    The side of the best comes first.
+    """
+    side = table[SIDE]
+    rows = {value: np.flatnonzero(side == value).tolist() for value in dict.fromkeys(side[np.isfinite(side)].tolist())}
+    turns = max(map(len, rows.values()), default=0)
+    inturn = [group[turn] for turn in range(turns) for group in rows.values() if turn < len(group)]
+    return table.take([*inturn, *np.flatnonzero(~np.isfinite(side)).tolist()]) if rows else table

@@ -7,11 +7,11 @@
                squared, so that words in common say little and a subject that is the question says all. Of subjects
                that are codes, those that the best candidates have too, for a quarter. Where subjects were asked for,
                how many of those it has
-`freshness`    halved with every `half_life_years` of age; zero without a year, or one that may not be told
+`freshness`    halved with every `half_life_years` of age; zero without a year, or one that may not be shown
 `authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1
 
 A work that the question names by its identifier or title has all that words, meaning and subjects can say. Of one
-without a license record neither year nor citations are told, so freshness and authority say nothing of it.
+without a license record neither year nor citations are shown, so freshness and authority say nothing of it.
 
 Nothing is taken away for age, and what is cited ever so often gets no more than `most_citations` give: an old work that
 answers stays where its words and meaning put it.
@@ -20,43 +20,49 @@ answers stays where its words and meaning put it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC
+from rifflux.retrieve.table import LIFT, RANK, SCORE, Candidates, declare
+from rifflux.retrieve.weigh import weighed
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.text.schemes import WORDED
-from rifflux.types import Hit, Ids, Scores, Tag
-from rifflux.works.retrieval.intent import Weights
+from rifflux.types import Hit, Ids, Query, Scores, Tag
+from rifflux.works.retrieval.intent import ComponentWeights
 from rifflux.works.retrieval.rescore import share
 
-__all__ = ["SCORED", "WorkScore"]
+__all__ = ["NEAR", "SCORED", "VALUE", "WorkScore"]
 
-#: The stage's name in the trail of a hit.
+#: The step's name in explanations.
 SCORED = "works"
+declare("works/*", "share of the score", "what a component of a work's score adds to it")
+#: Begins the names of components before weighing.
+VALUE = "component "
+declare("component *", "share from 0 to 1", "a component of a work's score, before weighing")
+NEAR = declare("near", "sum of confidences by rank", "how near a work is to the best candidates by citations")
 #: What codes that the best candidates share count, beside words of the question itself.
 CODED = 0.25
 
 
 @dataclass(frozen=True)
 class WorkScore:
-    """Scores candidates, one hit a work, whose trails have their BM25 and cosine. `year` is this year.
+    """Scores a table of one passage a work by BM25, cosine, nearness and the works' own facts. `year` is this year.
 
-    `words` are the terms that `analyzer` makes of the question. `near` is how near works are to the best candidates in
-    the graph of citations, by collection and key. `named` are the works that the question names, `like` the subjects of
-    one that is asked about.
+    `words` are the terms that `analyzer` makes of the question. The work at `named` is the one that the question names,
+    `like` are the subjects of one that is asked about. `tags` are the subjects of the works, by chunk id.
     """
 
     store: Store
-    weights: Weights
+    weights: ComponentWeights
     year: int
-    near: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    tags: Mapping[int, Sequence[Tag]] = field(default_factory=dict)
     subjects: Sequence[str] = ()
-    named: Collection[tuple[str, str]] = ()
+    named: tuple[str, str] | None = None
     like: Sequence[Tag] = ()
     words: frozenset[str] = frozenset()
     analyzer: Analyzer = field(default_factory=analyzer)
@@ -64,47 +70,35 @@ class WorkScore:
     half_life_years: float = 10.0
     most_citations: int = 100
 
-    def __call__(self, hits: Sequence[Hit]) -> list[Hit]:
-        """The hits in the order of their scores, each with what its score is made of; ties by chunk id.
+    def __call__(self, query: Query, table: Candidates) -> Candidates:
+        """Return the works by their scores, ties by chunk id, with a column for each component and its addend."""
+        if not len(table):
+            return table
+        values = self.components(table)
+        scores, addends = weighed(values, self.weights.shares())
+        for name, column in values.items():
+            table = table.with_column(VALUE + name, column)
+        table = table.with_stage(SCORED, {SCORE: scores, **addends}).scored(scores)
+        return table.with_column(f"{SCORED}/{RANK}", table.ranks())
 
-        In the trail, each component stands with its share of the score; `values` are the components before weighing.
-        """
-        if not hits:
-            return []
-        ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
-        components = self.components(hits, ids)
-        shares = self.weights.shares()
-        scores = np.sum([weight * components[name] for name, weight in shares.items()], axis=0)
-        order = np.lexsort((ids, -np.round(scores, 12)))
-        ranked = []
-        for rank, place in enumerate(order.tolist(), 1):
-            values = {name: float(component[place]) for name, component in components.items()}
-            parts = {name: weight * values[name] for name, weight in shares.items()}
-            ranked.append(hits[place].moved(SCORED, float(scores[place]), rank=rank, **parts, values=values))
-        return ranked
-
-    def components(self, hits: Sequence[Hit], ids: Ids) -> dict[str, Scores]:
-        """The six components of each hit, in [0, 1]."""
-        places = [hit.place for hit in hits]
-        named = np.array([place in self.named for place in places])
-        told = np.array([not hit.withheld for hit in hits])
+    def components(self, table: Candidates) -> dict[str, Scores]:
+        """Return the six components of each work, in [0, 1]."""
+        hits = table.passages
+        named = np.array([hit.place == self.named for hit in hits])
+        open = np.array([not hit.withheld for hit in hits])
+        lift = np.where(np.isnan(table[LIFT]), 1.0, table[LIFT])
         return {
-            "lexical": np.maximum(self._lexical(hits), named),
-            "semantic": np.maximum(share(np.array([_score(hit, SEMANTIC) for hit in hits])), named),
-            "citation": share(np.array([self.near.get(place, 0.0) for place in places])),
-            "field_match": np.maximum(self._field_match(ids), named),
+            "lexical": np.maximum(share(np.nan_to_num(table[f"{LEXICAL}/score"]) * lift), named),
+            "semantic": np.maximum(share(np.nan_to_num(table[f"{SEMANTIC}/score"])), named),
+            "citation": share(np.nan_to_num(table[NEAR])),
+            "field_match": np.maximum(self._field_match(table.ids), named),
             # The year in another form, and shown.
-            "freshness": self._freshness(hits) * told,
-            "authority": self._authority(ids) * told,
+            "freshness": self._freshness(hits) * open,
+            "authority": self._authority(table.ids) * open,
         }
 
-    def _lexical(self, hits: Sequence[Hit]) -> Scores:
-        scores = np.array([_score(hit, LEXICAL) * _lift(hit) for hit in hits])
-        return share(scores)
-
     def _field_match(self, ids: Ids) -> Scores:
-        found = self.store.catalog.tags_of(ids)
-        tags = [found.get(id, ()) for id in ids.tolist()]
+        tags = [self.tags.get(id, ()) for id in ids.tolist()]
         if self.subjects:
             wanted = {_plain(each): 1.0 for each in self.subjects}
             return share(np.array([_overlap(each, wanted) for each in tags]))
@@ -115,12 +109,12 @@ class WorkScore:
         return np.asarray(np.maximum(named, CODED * share(self._shared(codes))))
 
     def _likeness(self, tag: Tag) -> float:
-        """The share that a subject and the question both have of all terms of either (Jaccard), squared."""
+        """Return the share that a subject and the question both have of all terms of either (Jaccard), squared."""
         terms = _terms(self.analyzer, tag.value)
         return (len(terms & self.words) / (len(terms | self.words) or 1)) ** 2
 
     def _shared(self, codes: Sequence[Sequence[Tag]]) -> Scores:
-        """How much each candidate has of the codes of the work that is asked about, else of the best candidates."""
+        """Return how much each work has of the codes of the work that is asked about, else of the best candidates."""
         wanted: dict[str, float] = defaultdict(float)
         like = [tag for tag in self.like if tag.scheme not in WORDED]
         for rank, tags in enumerate([like] if like else codes[: self.leaders], 1):
@@ -141,19 +135,7 @@ class WorkScore:
 
 @lru_cache(maxsize=1 << 16)
 def _terms(analyzer: Analyzer, subject: str) -> frozenset[str]:
-    """The terms of a subject."""
     return frozenset(analyzer.terms(subject))
-
-
-def _score(hit: Hit, channel: str) -> float:
-    why = hit.because(channel)
-    return why.score if why and why.score is not None else 0.0
-
-
-def _lift(hit: Hit) -> float:
-    """By how much the question's naming of it lifted a hit."""
-    why = hit.because("anchors")
-    return float(np.prod([value for value in why.detail.values() if isinstance(value, float)])) if why else 1.0
 
 
 def _overlap(tags: Sequence[Tag], wanted: Mapping[str, float]) -> float:
@@ -163,5 +145,5 @@ def _overlap(tags: Sequence[Tag], wanted: Mapping[str, float]) -> float:
 
 
 def _plain(subject: str) -> str:
-    """A subject as it is compared: case says nothing."""
+    """Return a subject as it is compared: case says nothing."""
     return " ".join(subject.lower().split())

@@ -8,12 +8,12 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from rifflux.errors import InvalidArgument
-from rifflux.works.retrieval.intent import IN, INTENTS, OUT, Expanding, Intent, Leaving, Packing, Weights
+from rifflux.works.retrieval.intent import IN, INTENTS, OUT, ComponentWeights, Expanding, Intent, Leaving, Packing
 
 __all__ = ["adjusted"]
 
-Part = TypeVar("Part", Weights, Leaving, Expanding, Packing)
-_WEIGHTS = tuple(each.name for each in fields(Weights))
+Part = TypeVar("Part", ComponentWeights, Leaving, Expanding, Packing)
+_WEIGHTS = tuple(each.name for each in fields(ComponentWeights))
 _LIMITS = tuple(each.name for each in fields(Packing) if each.name != "spread")
 
 

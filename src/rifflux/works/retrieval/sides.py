@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rifflux.text.analyzer import fold
+from rifflux.text.analyzer import Analyzer, fold
+from rifflux.types import Query, Understanding
 
-__all__ = ["Comparison", "comparison_in"]
+__all__ = ["Comparison", "comparison_in", "side_of"]
 
 #: A side of more words is a sentence that happens to say `compared with`.
 MOST_WORDS = 10
@@ -77,3 +78,29 @@ def _sides(found: re.Match[str]) -> tuple[str, str] | None:
         return None
     both = " ".join(tail.split()).rstrip("?.! ")
     return f"{one} {both}".strip(), f"{other} {both}".strip()
+
+
+def side_of(query: Query, text: str, understanding: Understanding, analyzer: Analyzer) -> Query:
+    """Return the part of a question, read for both sides of a comparison, that one side asks."""
+    terms = analyzer.terms(text)
+    held, folded = frozenset(terms), fold(text).split()
+    anchors = tuple(each for each in query.anchors if held.issuperset(each))
+    names = [name for name in understanding.names if held.issuperset(analyzer.of_word(name))]
+    others = [term for term in terms if not any(term in anchor for anchor in anchors)]
+    variants = {
+        variant: beside
+        for variant, beside in zip(query.variants, query.beside, strict=True)
+        if held.issuperset(beside or variant)
+    }
+    return replace(
+        query,
+        text=text,
+        clauses=tuple(dict.fromkeys([*((term,) for term in terms), *filter(held.issuperset, query.clauses)])),
+        required=tuple(filter(held.issuperset, query.required)),
+        prefixes=tuple(each for each in query.prefixes if any(word.startswith(each) for word in (*terms, *folded))),
+        variants=tuple(variants),
+        beside=tuple(variants.values()),
+        anchors=anchors,
+        specificity=(len(anchors) + len(names)) / max(1, len(anchors) + len(others)),
+        semantic_text=" ".join(text.replace('"', " ").split()),
+    )

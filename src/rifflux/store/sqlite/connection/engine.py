@@ -87,6 +87,7 @@ class Engine:
         self.lock = threading.RLock()
         self.readers = Readers(location)
         self.followers: list[Follower] = []
+        self._memo = threading.local()
         self._touched: set[int] = set()
         self._behind: set[int] = set()
         self._tasks, self._followed_at = 0, 0.0
@@ -139,6 +140,29 @@ class Engine:
                 return
         with self.lock:
             yield self.connection
+
+    @contextmanager
+    def memoized(self) -> Iterator[None]:
+        """Within the block, let this thread remember rows that `known` reads; a block within another joins it."""
+        if getattr(self._memo, "values", None) is not None:
+            yield
+            return
+        self._memo.values = {}
+        try:
+            yield
+        finally:
+            self._memo.values = None
+
+    def known(self, connection: apsw.Connection, statement: str, *bound: Hashable) -> Any:
+        """Return the first row of a statement, or None; within `memoized` as long as the connection saw no change."""
+        values = getattr(self._memo, "values", None)
+        if values is None or connection.in_transaction:
+            return connection.execute(statement, bound).fetchone()
+        found = values.get((statement, *bound))
+        if found is None or found[:2] != (connection, connection.data_version()):
+            row = connection.execute(statement, bound).fetchone()
+            found = values[statement, *bound] = connection, connection.data_version(), row
+        return found[2]
 
     def rows(self, statement: str, bound: apsw.Bindings = ()) -> list[Any]:
         """All rows that a statement finds."""

@@ -26,11 +26,11 @@ select kind, query, collection, key, chunk, grade, user, time
 from event where owner = :owner and (:kind is null or kind = :kind) order by id"""
 
 # Settings that are an owner's own; those of owner 0 are for the whole index.
-OWN_SETTING = "select value from owner_setting where owner = :owner and name = :name"
+OWN_SETTING = "select value from owner_setting where owner = ? and name = ?"
 
 PUT_OWN_SETTING = "insert or replace into owner_setting (owner, name, value) values (:owner, :name, :value)"
 
-SETTING = "select value from setting where name = :name"
+SETTING = "select value from setting where name = ?"
 
 PUT_SETTING = "insert or replace into setting (name, value) values (:name, :value)"
 
@@ -100,13 +100,17 @@ class SqliteRegistry:
             yield mine
 
     def setting(self, name: str) -> str | None:
-        """A setting's value, or None."""
-        statement = OWN_SETTING if self.view.owner else SETTING
-        return next((value for (value,) in self.view.rows(statement, {"name": name})), None)
+        """Return a setting's value, or None."""
+        with self.view.reading() as (connection, owner):
+            bound = (owner, name) if self.view.owner else (name,)
+            row = self.view.engine.known(connection, OWN_SETTING if self.view.owner else SETTING, *bound)
+        return row[0] if row else None
 
     def policy(self, name: str) -> str | None:
-        """A setting of the whole index, which every owner may read; None where it is not set."""
-        return next((value for (value,) in self.view.rows(SETTING, {"name": name})), None)
+        """Return a setting of the whole index, which every owner may read; None where it is not set."""
+        with self.view.engine.reading() as connection:
+            row = self.view.engine.known(connection, SETTING, name)
+        return row[0] if row else None
 
     def set(self, name: str, value: str, *, content: bool = True) -> None:
         """Store a setting; without `content`, one that changes nothing of what is found."""

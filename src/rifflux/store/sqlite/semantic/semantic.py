@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import apsw
@@ -144,7 +143,12 @@ class SqliteSemantic:
 
     def model(self) -> ModelInfo | None:
         """The model whose vectors are stored, or None while there are none."""
-        return next((ModelInfo(*row) for row in self.view.rows(ACTIVE_MODEL)), None)
+        with self.view.engine.reading() as connection:
+            return self._model_at(connection)
+
+    def _model_at(self, connection: apsw.Connection) -> ModelInfo | None:
+        row = self.view.engine.known(connection, ACTIVE_MODEL)
+        return ModelInfo(*row) if row else None
 
     def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
         """The chunks without a vector, in batches by row number; safe to write to the store meanwhile."""
@@ -190,7 +194,7 @@ class SqliteSemantic:
             if packed is None:
                 return self._nearest_exactly(connection, owner, query, vector, limit, allowed)
             # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
-            _check_model(connection, query)
+            self._check_model(connection, query)
         return packed.nearest(owner, vector, limit, allowed, query.sufficient(limit))
 
     def _nearest_exactly(
@@ -204,13 +208,25 @@ class SqliteSemantic:
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
         index, state = self.index, self.view.generation(connection, owner)
-        many = index and index.suggest(connection) and self.embedded() >= LEAST
-        with unmoved(connection):
-            _check_model(connection, query)
-            if many:
+        if index and index.suggest(connection) and self.embedded() >= LEAST:
+            with unmoved(connection):
+                self._check_model(connection, query)
                 return scanned(connection, owner, vector, limit, allowed)
-            read = partial(Matrix.read, connection, owner, len(vector))
-            return self.matrices.get(owner, state, read).nearest(vector, limit, allowed)
+        matrix = self.matrices.get(owner, state, lambda: self._matrix(connection, owner, query))
+        self._check_model(connection, query)
+        return matrix.nearest(vector, limit, allowed)
+
+    def _matrix(self, connection: apsw.Connection, owner: int, query: Query) -> Matrix:
+        assert query.vector is not None, "it was looked at before"
+        with unmoved(connection):
+            self._check_model(connection, query)
+            return Matrix.read(connection, owner, len(query.vector))
+
+    def _check_model(self, connection: apsw.Connection, query: Query) -> None:
+        """Raise where the question was embedded by another model than the one that is searched."""
+        known = self._model_at(connection)
+        if known and query.model and known.fingerprint != query.model:
+            raise ModelMismatch(f"the question was embedded by another model than {known.name}: embed it anew")
 
     def _allowed(self, query: Query) -> Allowed | None:
         """What the filter and the query's required and excluded words leave, or None for all."""
@@ -253,10 +269,3 @@ class SqliteSemantic:
 
 def _embedded(connection: apsw.Connection, owner: int) -> int:
     return int(connection.execute(EMBEDDED, {"owner": owner}).get)
-
-
-def _check_model(connection: apsw.Connection, query: Query) -> None:
-    """Raise where the question was embedded by another model than the one that is searched."""
-    known = connection.execute(ACTIVE_MODEL).fetchone()
-    if known and query.model and ModelInfo(*known).fingerprint != query.model:
-        raise ModelMismatch(f"the question was embedded by another model than {known[0]}: embed it anew")

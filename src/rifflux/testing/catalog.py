@@ -1,0 +1,192 @@
+"""What every catalog does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rifflux.store import Edge, FileState, Placed, Store
+from rifflux.testing.making import change
+from rifflux.types import Filter, Identifier, Link, Part, Ranking, Tag, Why
+
+__all__ = ["CatalogContract"]
+
+
+class CatalogContract:
+    """What every Catalog does. Needs a fixture `store`: an empty, writable one, of which only `catalog` is used."""
+
+    @pytest.fixture
+    def store(self) -> Store:
+        """An empty, writable store."""
+        raise NotImplementedError("give a fixture named store")
+
+    def test_equal_keys_in_two_collections_are_two_documents(self, store: Store) -> None:
+        store.catalog.put("one", change("README.md", "first words", first_id=1))
+        store.catalog.put("two", change("README.md", "second words", first_id=2))
+        assert store.catalog.find_documents("README.md") == [("one", "README.md"), ("two", "README.md")]
+        store.catalog.remove("one", ["README.md"])
+        assert store.catalog.find_documents("README.md") == [("two", "README.md")]
+
+    def test_many_at_once_are_as_one_after_the_other(self, store: Store) -> None:
+        store.catalog.put("c", change("known", "old words", "kept", first_id=1))
+        texts = {"known": ("fresh", "kept"), "new": ("first",), "twice": ("former",)}
+        changes = [change(key, *each) for key, each in texts.items()]
+        store.catalog.put_all(Placed("c", each) for each in [*changes, change("twice", "latter", title="again")])
+        assert [hit.content for hit in store.catalog.chunks_of("c", "known")] == ["fresh", "kept"]
+        assert [hit.content for hit in store.catalog.chunks_of("c", "twice")] == ["latter"]
+        assert store.catalog.counts()["documents"] == 3
+
+    def test_files_hold_documents_and_take_them_along(self, store: Store) -> None:
+        store.catalog.put_file("/root", FileState("f.jsonl", 10, 1, "h"), keep=None)
+        store.catalog.put("/root/f.jsonl", change("r1", "one", first_id=1), file=("/root", "f.jsonl"))
+        store.catalog.put("/root/f.jsonl", change("r2", "two", first_id=2), file=("/root", "f.jsonl"))
+        assert store.catalog.put_file("/root", FileState("f.jsonl", 11, 2, "h2"), keep=["r2"]) == 1
+        assert store.catalog.files("/root") == {"f.jsonl": FileState("f.jsonl", 11, 2, "h2")}
+        assert store.catalog.chunks_of("/root/f.jsonl", "r1") == []
+        assert store.catalog.roots() == ["/root"]
+        assert store.catalog.remove_files("/root", ["f.jsonl"]) == 1
+        assert store.catalog.counts()["chunks"] == 0
+        assert store.catalog.files("/root") == {}
+
+    def test_a_document_comes_back_as_it_was_put(self, store: Store) -> None:
+        put = change(
+            "a", "some text", title="T", kind="note", created_at="2024-01-01", updated_at="2024-01-02",
+            metadata={"n": 1, "tags": ["x"]}, links=(Link("b", "cites", 0.5),), license="CC0",
+        )  # fmt: skip
+        store.catalog.put("c", put)
+        assert store.catalog.document("c", "a") == put.document
+        assert store.catalog.document("c", "b") is None
+
+    def test_identifiers_tags_and_parts_come_back_and_are_replaced(self, store: Store) -> None:
+        doi, arxiv = Identifier("doi", "10.1/a"), Identifier("arxiv", "math/0102001")
+        tags = (Tag("arxiv", "math.AG"), Tag("msc", "14F05"))
+        parts = (Part("abstract", (0, 4)), Part("theorem", (5, 9), ("Schemes", "Theorem 1"), "thm:one"))
+        put = change("a", "some text", identifiers=(arxiv, doi), tags=tags, parts=parts)
+        store.catalog.put("c", put)
+        assert store.catalog.document("c", "a") == put.document
+        id = put.chunks[0].chunk.id
+        assert dict(store.catalog.tags_of(np.array([id, 5]))) == {id: list(tags)}
+        assert dict(store.catalog.identifiers_of(np.array([id, 5]))) == {id: [arxiv, doi]}
+        assert dict(store.catalog.identified(["doi:10.1/a", "doi:10.1/b"])) == {"doi:10.1/a": [("c", "a")]}
+        store.catalog.put("c", change("a", "some text", identifiers=(arxiv,)))
+        assert list(store.catalog.identified(["doi:10.1/a", "arxiv:math/0102001"])) == ["arxiv:math/0102001"]
+        store.catalog.remove("c", ["a"])
+        assert dict(store.catalog.identified(["arxiv:math/0102001"])) == {}
+
+    def test_two_documents_may_claim_one_identifier(self, store: Store) -> None:
+        for key in ("b", "a"):
+            store.catalog.put("c", change(key, "text", identifiers=(Identifier("doi", "10.1/a"),)))
+        assert dict(store.catalog.identified(["doi:10.1/a"])) == {"doi:10.1/a": [("c", "a"), ("c", "b")]}
+
+    def test_links_are_followed_both_ways_by_any_identifier_and_by_key(self, store: Store) -> None:
+        names = (Identifier("doi", "10.1/t"), Identifier("arxiv", "2101.00001"))
+        store.catalog.put("c", change("target", "one", "two", first_id=1, identifiers=names))
+        store.catalog.put("c", change("by-doi", "x", first_id=10, links=(Link("doi:10.1/t"), Link("doi:10.1/nowhere"))))
+        store.catalog.put("d", change("by-arxiv", "y", first_id=20, links=(Link("arxiv:2101.00001", "cites", 0.5),)))
+        store.catalog.put("c", change("by-key", "z", first_id=30, links=(Link("target", "refers"), Link("by-key"))))
+        store.catalog.put("d", change("elsewhere", "z", first_id=40, links=(Link("target"),)))
+        assert store.catalog.linked(np.array([10, 20, 30, 40])) == [
+            Edge(10, 1, "cites", 1.0), Edge(20, 1, "cites", 0.5), Edge(30, 1, "refers", 1.0)
+        ]  # fmt: skip
+        assert store.catalog.linked(np.array([2]), incoming=True) == [
+            Edge(2, 10, "cites", 1.0), Edge(2, 20, "cites", 0.5), Edge(2, 30, "refers", 1.0)
+        ]  # fmt: skip
+        assert dict(store.catalog.citations(np.array([2, 10]))) == {2: 2}
+        assert dict(store.catalog.citations(np.array([2]), "refers")) == {2: 1}
+
+    def test_records_of_sources_are_kept_until_the_document_goes(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "text"))
+        store.catalog.keep_records("c", "a", {"one": "1", "two": "2"})
+        store.catalog.keep_records("c", "a", {"two": "3", "six": "6"})
+        store.catalog.put("c", change("a", "other"))
+        assert dict(store.catalog.records("c", "a")) == {"six": "6", "two": "3"}
+        store.catalog.remove("c", ["a"])
+        store.catalog.put("c", change("a", "text"))
+        assert dict(store.catalog.records("c", "a")) == {}
+
+    def test_links_are_found_whichever_end_is_stored_first(self, store: Store) -> None:
+        store.catalog.put("c", change("citing", "x", first_id=1, links=(Link("doi:10.1/t"),)))
+        assert store.catalog.linked(np.array([1])) == []
+        store.catalog.put("c", change("cited", "y", first_id=2, identifiers=(Identifier("doi", "10.1/t"),)))
+        assert [edge.chunk for edge in store.catalog.linked(np.array([1]))] == [2]
+        store.catalog.remove("c", ["citing"])
+        assert dict(store.catalog.citations(np.array([2]))) == {}
+
+    def test_documents_come_back_together_and_in_outline(self, store: Store) -> None:
+        names = (Identifier("doi", "10.1/a"),)
+        one = change("a", "text", title="T", identifiers=names, links=(Link("b"),), tags=(Tag("s", "t"),))
+        store.catalog.put("works/x", one)
+        store.catalog.put("other", change("b", "text"))
+        places = [("works/x", "a"), ("other", "b"), ("other", "gone")]
+        assert store.catalog.documents_at(places) == {place: store.catalog.document(*place) for place in places[:2]}
+        ((collection, outline),) = store.catalog.outlines("works/")
+        assert (collection, outline.key, outline.title, outline.identifiers) == ("works/x", "a", "T", names)
+
+    def test_a_chunk_comes_back_by_its_public_id(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "first", "second", first_id=0xABC))
+        hit = store.catalog.chunk(f"{0xABD:016x}")
+        assert hit is not None
+        assert (hit.document, hit.content, hit.chunk_index) == ("a", "second", 1)
+        assert [hit.content for hit in store.catalog.chunks_of("c", "a")] == ["first", "second"]
+        for unknown in ("", "zz", "f" * 16, "0" * 16, "'; drop table chunk"):
+            assert store.catalog.chunk(unknown) is None
+
+    def test_kinds_and_names_of_chunks_are_looked_up_by_id(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "red car", "blue car", title="Cars", kind="text", first_id=1))
+        ids = np.array([1, 2, 99])
+        assert store.catalog.kinds(ids) == {1: "text", 2: "text"}
+        assert store.catalog.names(ids) == {1: ("Cars", ()), 2: ("Cars", ())}
+
+    def test_chunks_are_found_by_the_whole_title_of_their_document(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "one", "two", title="The Red Car, red", first_id=1))
+        store.catalog.put("c", change("b", "three", title="Red cars and boats", first_id=3))
+        long = "alpha beta gamma delta epsilon zeta theta iota kappa"
+        store.catalog.put("c", change("long", "four", title=long, first_id=4))
+        ids = np.array([3, 2, 1, 4, 99])
+        assert store.catalog.titled(("red", "car"), ids).tolist() == [2, 1]
+        assert store.catalog.titled(("car", "red"), ids[:2]).tolist() == [2]
+        assert store.catalog.titled(("red",), ids).tolist() == store.catalog.titled((), ids).tolist() == []
+        assert store.catalog.titled(long.split(), ids).tolist() == []
+        store.catalog.put("c", change("a", "one", "two", title="Boats", first_id=1))
+        assert store.catalog.titled(("red", "car"), ids).tolist() == []
+        assert store.catalog.titled(("boat",), ids).tolist() == [2, 1]
+
+    def test_hydrating_keeps_order_and_scores_and_leaves_out_what_is_gone(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "one", "two", first_id=1))
+        ranking = Ranking(np.array([2, 99, 1]), np.array([3.0, 2.0, 1.0]))
+        trails = [(Why(f"stage of {id}"),) for id in (2, 99, 1)]
+        assert [hit.why for hit in store.catalog.hydrate(ranking, trails)] == [trails[0], trails[2]]
+        assert [(hit.content, hit.score) for hit in store.catalog.hydrate(ranking)] == [("two", 3.0), ("one", 1.0)]
+
+    def test_chunks_pass_a_filter_by_their_document(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "one", "two", first_id=1, kind="note"))
+        store.catalog.put("c", change("b", "three", first_id=3, kind="mail", created_at="2024-05-01"))
+        ids = np.array([1, 2, 3, 99])
+        assert store.catalog.passing(Filter(), ids).tolist() == [1, 2, 3]
+        assert store.catalog.passing(Filter(kinds=("note",)), ids).tolist() == [1, 2]
+        assert store.catalog.passing(Filter(since="2024"), ids).tolist() == [3]
+        assert store.catalog.any_passes(Filter(kinds=("mail",), since="2024"))
+        assert not store.catalog.any_passes(Filter(kinds=("note",), since="2024"))
+
+    def test_subjects_are_filtered_whatever_their_case(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "some text", first_id=1, tags=(Tag("arxiv", "math.AG"),)))
+        for name, passes in (("math.ag", True), ("arXiv:math.AG", True), ("msc:math.AG", False), ("math", False)):
+            assert store.catalog.any_passes(Filter(tags=(name,))) == passes
+            assert len(store.catalog.passing(Filter(tags=(name,)), np.array([1]))) == passes
+
+    def test_a_collection_is_read_by_date_and_among_equals_as_added(self, store: Store) -> None:
+        for key, date in (("none", None), ("late", "2024-05-02"), ("early", "2024-05-01"), ("early2", "2024-05-01")):
+            store.catalog.put("talk", change(key, f"words {key}", created_at=date))
+        store.catalog.put("other", change("early", "words", first_id=7))
+        assert store.catalog.collections() == {"talk": 4, "other": 1}
+        found = store.catalog.in_order("talk")
+        assert [each.key for each in found] == ["early", "early2", "late", "none"]
+        assert found[0] == store.catalog.document("talk", "early")
+
+        def around(key: str, before: int, after: int | None) -> list[str]:
+            return [each.key for each in store.catalog.in_order("talk", key, before=before, after=after)]
+
+        assert around("early2", 1, 1) == ["early", "early2", "late"]
+        assert around("early2", 5, 0) == ["early", "early2"]
+        assert around("none", 2, None) == ["early2", "late", "none"]
+        assert around("unknown", 2, None) == []

@@ -1,0 +1,187 @@
+"""What every lexical role does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rifflux.store import VARIANT, Store
+from rifflux.testing.making import WEIGHTS, change, keys_of, words
+from rifflux.types import Filter, Query
+
+__all__ = ["LexicalContract"]
+
+
+class LexicalContract:
+    """What every Lexical does. Needs a fixture `store`: an empty, writable one, of which a catalog is filled.
+
+    An engine of this role alone is composed with another's catalog.
+    """
+
+    @pytest.fixture
+    def store(self) -> Store:
+        """An empty, writable store."""
+        raise NotImplementedError("give a fixture named store")
+
+    def _match(self, store: Store, text: str, limit: int = 10, **fields: object) -> list[str]:
+        return keys_of(store, store.lexical.match(words(text, **fields), limit, WEIGHTS))
+
+    def test_what_is_put_is_found_by_its_words(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "the cache expires"))
+        store.catalog.put("c", change("b", "the queue grows"))
+        assert self._match(store, "cache") == ["a"]
+
+    def test_a_title_counts_more_than_a_body(self, store: Store) -> None:
+        store.catalog.put("c", change("body", "about the cache and many other things"))
+        store.catalog.put("c", change("title", "about the queue and many other things", title="cache"))
+        assert self._match(store, "cache")[0] == "title"
+
+    def test_scores_are_positive_and_descend(self, store: Store) -> None:
+        for number in range(5):
+            store.catalog.put("c", change(f"d{number}", "cache " * (number + 1) + "filler words follow here"))
+        store.catalog.put("c", change("other", "nothing of the kind"))
+        ranking = store.lexical.match(words("cache"), 10, WEIGHTS)
+        assert len(ranking) == 5
+        assert all(ranking.scores[:-1] >= ranking.scores[1:])
+
+    def test_equal_scores_are_ordered_by_id(self, store: Store) -> None:
+        for id in (30, 10, 20):
+            store.catalog.put("c", change(f"d{id}", "same words here", first_id=id))
+        assert self._match(store, "words") == ["d10", "d20", "d30"]
+
+    def test_a_limit_keeps_the_best(self, store: Store) -> None:
+        store.catalog.put("c", change("weak", "cache and a great many other words that dilute it"))
+        store.catalog.put("c", change("strong", "cache cache"))
+        assert self._match(store, "cache", limit=1) == ["strong"]
+
+    def test_putting_again_replaces(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "old words"))
+        store.catalog.put("c", change("a", "new text"))
+        assert self._match(store, "old") == []
+        assert self._match(store, "new") == ["a"]
+        counts = store.catalog.counts()
+        assert (counts["documents"], counts["chunks"]) == (1, 1)
+
+    def test_a_new_title_is_searched_and_the_old_one_is_not(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "body", title="former", first_id=1))
+        store.catalog.put("c", change("a", "body", title="current", first_id=1))
+        assert self._match(store, "former") == []
+        assert self._match(store, "current") == ["a"]
+
+    def test_scores_of_chosen_chunks_are_those_of_the_ranking_whatever_the_filter(self, store: Store) -> None:
+        for key in ("east cache", "north", "between cache", "cache cache"):
+            store.catalog.put("c", change(key, f"text of {key}"))
+        query = words("cache")
+        ranking = store.lexical.match(query, 10, WEIGHTS)
+        ids = np.array([*ranking.ids.tolist(), 12345], np.int64)
+        assert store.lexical.bm25_of(replace(query, filter=Filter(kinds=("none",))), ids, WEIGHTS) == pytest.approx(
+            [*ranking.scores, 0]
+        )
+
+    def test_filters_narrow_before_ranking(self, store: Store) -> None:
+        for number in range(20):
+            store.catalog.put(
+                "c", change(f"x/{number}.txt", f"cache number {number}", kind="text", metadata={"year": number})
+            )
+        store.catalog.put("c", change("y/1.md", "cache and much else that makes it rank last of all", kind="markdown"))
+        for narrow in (Filter(kinds=("markdown",)), Filter(paths=("y/**",)), Filter(documents=("y/1.md",))):
+            assert self._match(store, "cache", limit=1, filter=narrow) == ["y/1.md"]
+        years = self._match(store, "cache", filter=Filter(metadata={"year": [3, 4]}))
+        assert set(years) == {"x/3.txt", "x/4.txt"}
+
+    @pytest.mark.parametrize(
+        ("narrow", "found"),
+        [
+            (Filter(since="2024-05-02"), {"new"}),
+            (Filter(until="2024-05-01"), {"old", "day"}),
+            (Filter(since="2024-05-01", until="2024-05-01"), {"day"}),
+            (Filter(since="2024"), {"day", "new"}),
+        ],
+    )
+    def test_dates_include_both_ends_and_either_may_be_missing(
+        self, store: Store, narrow: Filter, found: set[str]
+    ) -> None:
+        store.catalog.put("c", change("old", "words", created_at="2023-12-31"))
+        store.catalog.put("c", change("day", "words", created_at="2024-05-01T23:59:00+00:00"))
+        store.catalog.put("c", change("new", "words", updated_at="2024-05-02T00:00:00Z"))
+        assert set(self._match(store, "words", filter=narrow)) == found
+
+    def test_a_list_in_metadata_matches_by_any_item(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "words", metadata={"tags": ["red", "blue"]}))
+        store.catalog.put("c", change("b", "words", metadata={"tags": "green"}))
+        assert self._match(store, "words", filter=Filter(metadata={"tags": "blue"})) == ["a"]
+
+    def test_required_and_excluded_words_hold(self, store: Store) -> None:
+        for key in ("alpha", "beta"):
+            store.catalog.put("c", change(key, f"text of {key}"))
+        for query in (Query("", (("text",),), excluded=(("alpha",),)), Query("", required=(("beta",),))):
+            assert keys_of(store, store.lexical.match(query, 10, WEIGHTS)) == ["beta"]
+
+    def test_removed_documents_are_gone(self, store: Store) -> None:
+        for key in ("alpha", "beta"):
+            store.catalog.put("c", change(key, f"text of {key}"))
+        assert store.catalog.remove("c", ["alpha", "unknown"]) == 1
+        assert self._match(store, "text") == ["beta"]
+
+    def test_chunks_that_hold_a_term_or_phrase_are_looked_up_by_id(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "red car", "blue car", first_id=1))
+        ids = np.array([1, 2, 99])
+        assert store.lexical.holding(("blue", "car"), ids).tolist() == [2]
+        assert sorted(store.lexical.holding(("car",), ids).tolist()) == [1, 2]
+        assert store.lexical.holding(("boat",), ids).tolist() == []
+
+    def test_a_phrase_needs_its_words_next_to_each_other(self, store: Store) -> None:
+        store.catalog.put("c", change("apart", "red car and blue house"))
+        store.catalog.put("c", change("together", "a blue car"))
+        assert keys_of(store, store.lexical.match(Query("", required=(("blue", "car"),)), 10, WEIGHTS)) == ["together"]
+
+    def test_prefixes_match_the_starts_of_terms(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "configuration"))
+        store.catalog.put("c", change("b", "figures"))
+        assert keys_of(store, store.lexical.match(Query("", prefixes=("config",)), 10, WEIGHTS)) == ["a"]
+
+    @pytest.mark.parametrize(
+        "term", ['a"b', "or", "and", "not", "near(", "c++", "*", "^a", "title", "\\o_x", "é", "🚀"]
+    )
+    def test_no_term_is_read_as_syntax(self, store: Store, term: str) -> None:
+        assert len(store.lexical.match(Query("", ((term,),), excluded=((term,),)), 10, WEIGHTS)) == 0
+
+    def test_document_frequencies_count_each_chunk_once_and_forget_what_is_removed(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "red red blue", "red", first_id=1))
+        store.catalog.put("c", change("b", "blue", first_id=3))
+        wanted = ["red", "blue", "green", 'quo"te']
+        assert dict(store.lexical.document_frequencies(wanted)) == {"red": 2, "blue": 2}
+        store.catalog.remove("c", ["b"])
+        assert dict(store.lexical.document_frequencies(wanted)) == {"red": 2, "blue": 1}
+        assert dict(store.lexical.document_frequencies([])) == {}
+
+    def test_the_vocabulary_is_told_by_beginning_and_length(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "river river rivers", first_id=1))
+        store.catalog.put("c", change("b", "river rapid ravine re'd écluse", first_id=2))
+        assert dict(store.lexical.vocabulary("r", 5, 5)) == {"river": 2, "rapid": 1, "ravin": 1}
+        assert dict(store.lexical.vocabulary("ri", 1, 9)) == {"river": 2}
+        assert dict(store.lexical.vocabulary("x", 1, 9)) == {}
+
+    def test_variants_are_alternatives_too(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "the river"))
+        store.catalog.put("c", change("b", "the brook"))
+        both = Query("", (("river",),), variants=(("brook",),))
+        assert set(keys_of(store, store.lexical.match(both, 10, WEIGHTS))) == {"a", "b"}
+
+    def test_variants_count_less_than_what_was_asked(self, store: Store) -> None:
+        for number, text in enumerate(("the river", "the brook", "a brook by the river", "a sea", "a lake", "a pond")):
+            store.catalog.put("c", change(str(number), text, first_id=number))
+        scores = {
+            query: dict(zip(*(each.tolist() for each in (found.ids, found.scores)), strict=True))
+            for query, found in ((each, store.lexical.match(words(each), 10, WEIGHTS)) for each in ("river", "brook"))
+        }
+        found = store.lexical.match(Query("", (("river",),), variants=(("brook",),)), 10, WEIGHTS)
+        expected = {id: scores["river"].get(id, 0.0) + VARIANT * scores["brook"].get(id, 0.0) for id in range(3)}
+        assert dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-5)
+
+    def test_a_filter_narrows_to_collections(self, store: Store) -> None:
+        store.catalog.put("one", change("a", "words", first_id=1))
+        store.catalog.put("two", change("a", "words", first_id=2))
+        assert store.lexical.match(words("words", filter=Filter(collections=("two",))), 5, WEIGHTS).ids.tolist() == [2]

@@ -1,0 +1,127 @@
+"""What every semantic role does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rifflux.errors import ModelMismatch
+from rifflux.store import ModelInfo, Store
+from rifflux.testing.making import MODEL, change, embedded, keys_of, vector_of
+from rifflux.types import Filter, Query
+
+__all__ = ["SemanticContract"]
+
+
+class SemanticContract:
+    """What every Semantic does. Needs a fixture `store`: an empty, writable one, of which a catalog is filled.
+
+    An engine of this role alone is composed with another's catalog, and with its lexical role for words that a query
+    requires or excludes.
+    """
+
+    @pytest.fixture
+    def store(self) -> Store:
+        """An empty, writable store."""
+        raise NotImplementedError("give a fixture named store")
+
+    def test_unchanged_chunks_keep_their_vectors(self, store: Store) -> None:
+        store.semantic.use_model(MODEL)
+        put = change("a", "first", "second", first_id=1)
+        store.catalog.put("c", put)
+        store.semantic.put_vectors([1, 2], [each.hash for each in put.chunks], np.eye(2, dtype=np.float32))
+        edited = change("a", "first", "other", first_id=1)
+        store.catalog.put("c", edited)
+        assert [chunk.id for batch in store.semantic.pending(10) for chunk in batch] == [2]
+
+    def test_vectors_of_an_outdated_text_are_refused(self, store: Store) -> None:
+        store.semantic.use_model(MODEL)
+        store.catalog.put("c", change("a", "text", first_id=1))
+        assert store.semantic.put_vectors([1], [12345], vector_of(1, 0)[None]) == 0
+
+    def test_nearest_ranks_by_cosine_whatever_the_length(self, store: Store) -> None:
+        embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
+        ranking = store.semantic.nearest(Query("", vector=vector_of(5, 0)), 10)
+        assert keys_of(store, ranking) == ["east", "between", "north"]
+        assert ranking.scores == pytest.approx([1, 0.6, 0], abs=1e-6)
+
+    def test_cosines_of_chosen_chunks_are_those_of_the_ranking_whatever_the_filter(self, store: Store) -> None:
+        embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
+        store.catalog.put("c", change("bare", "no vector", first_id=900))
+        query = Query("", vector=vector_of(5, 0))
+        nearest = store.semantic.nearest(query, 10)
+        ids = np.array([*nearest.ids, 900, 12345], np.int64)
+        cosines = store.semantic.cosines_of(replace(query, filter=Filter(kinds=("none",))), ids)
+        assert cosines[:3] == pytest.approx(nearest.scores, abs=5e-5)
+        assert np.isnan(cosines[3:]).all()
+        assert np.isnan(store.semantic.cosines_of(replace(query, vector=None), ids)).all()
+
+    def test_required_and_excluded_words_hold(self, store: Store) -> None:
+        embedded(store, {"alpha": (1, 0), "beta": (0, 1)})
+        for query in (Query("", excluded=(("alpha",),)), Query("", required=(("beta",),))):
+            found = store.semantic.nearest(replace(query, vector=vector_of(1, 0)), 10)
+            assert keys_of(store, found) == ["beta"]
+
+    def test_removed_documents_are_gone(self, store: Store) -> None:
+        embedded(store, {"a": (1, 0), "b": (0, 1)})
+        store.catalog.remove("c", ["a"])
+        assert keys_of(store, store.semantic.nearest(Query("", vector=vector_of(1, 0)), 10)) == ["b"]
+
+    @pytest.mark.parametrize("vector", [None, (0, 0)])
+    def test_no_vector_or_one_of_length_zero_ranks_nothing(
+        self, store: Store, vector: tuple[float, float] | None
+    ) -> None:
+        embedded(store, {"a": (1, 0)})
+        query = Query("", vector=None if vector is None else vector_of(*vector))
+        assert len(store.semantic.nearest(query, 10)) == 0
+
+    def test_filters_narrow_vectors_too(self, store: Store) -> None:
+        embedded(store, {"a": (1, 0), "b": (0.9, 0.1)})
+        query = Query("", vector=vector_of(1, 0), filter=Filter(documents=("b",)))
+        assert keys_of(store, store.semantic.nearest(query, 1)) == ["b"]
+
+    def test_pending_chunks_can_be_embedded_while_they_are_listed(self, store: Store) -> None:
+        store.semantic.use_model(MODEL)
+        for number in range(7):
+            store.catalog.put("c", change(f"d{number}", f"text {number}"))
+        seen = 0
+        for batch in store.semantic.pending(3):
+            vectors = np.ones((len(batch), 2), np.float32)
+            seen += store.semantic.put_vectors([c.id for c in batch], [c.hash for c in batch], vectors)
+        assert seen == 7
+        assert store.semantic.embedded() == 7
+        assert list(store.semantic.pending(3)) == []
+
+    def test_a_vector_is_known_by_the_hash_of_its_text(self, store: Store) -> None:
+        embedded(store, {"a": (0.6, 0.8)})
+        (hash,) = [each.hash for each in change("a", "text of a", first_id=100).chunks]
+        known = store.semantic.vectors_by_hash([hash, 42])
+        assert list(known) == [hash]
+        assert known[hash] == pytest.approx([0.6, 0.8])
+
+    def test_vectors_are_read_by_chunk(self, store: Store) -> None:
+        embedded(store, {"a": (0.6, 0.8), "b": (0, 1)})
+        known = store.semantic.vectors_of(np.array([101, 99, 100]))
+        assert {id: pytest.approx(vector.tolist()) for id, vector in known.items()} == {100: [0.6, 0.8], 101: [0, 1]}
+        assert store.semantic.vectors_of(np.empty(0, np.int64)) == {}
+        exact = store.semantic.vectors_of(np.array([101, 100]), exact=True)
+        assert {id: vector.tolist() for id, vector in exact.items()} == {
+            100: np.array([0.6, 0.8], np.float32).tolist(),
+            101: [0, 1],
+        }
+
+    def test_a_text_that_is_known_elsewhere_takes_over_its_vector(self, store: Store) -> None:
+        embedded(store, {"a": (0.6, 0.8)})
+        same = change("a", "text of a", first_id=500)
+        store.catalog.put("moved", same)
+        assert store.semantic.embedded() == 2
+        assert list(store.semantic.pending(10)) == []
+
+    def test_another_model_is_refused_with_the_cure(self, store: Store) -> None:
+        store.semantic.use_model(MODEL)
+        store.semantic.use_model(MODEL)
+        with pytest.raises(ModelMismatch, match="tiny"):
+            store.semantic.use_model(ModelInfo("other", "hash", 2, "f2", "other"))
+        assert store.semantic.model() == MODEL

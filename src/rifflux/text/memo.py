@@ -1,0 +1,29 @@
+"""The values of a function, remembered: natural language repeats itself, so most words are looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+__all__ = ["Memo"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+MOST = 65_536
+
+
+class Memo(dict[K, V], Generic[K, V]):
+    """Values by key, made as they are asked for; forgets all when it is full. `keep` refuses rare keys."""
+
+    def __init__(self, make: Callable[[K], V], keep: Callable[[K], bool] | None = None) -> None:
+        super().__init__()
+        self._make, self._keep = make, keep
+
+    def __missing__(self, key: K) -> V:
+        value = self._make(key)
+        if self._keep is None or self._keep(key):
+            if len(self) >= MOST:
+                self.clear()
+            self[key] = value
+        return value
