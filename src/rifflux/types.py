@@ -376,10 +376,6 @@ class Hit:
         """Return whether only title and identifiers may be shown, for want of a license record."""
         return is_withheld(self.collection, self.license)
 
-    def moved(self, stage: str, score: float, *, rank: int | None = None, **detail: Any) -> Hit:
-        """The hit with a new score, and the reason added to its trail."""
-        return self._but(score=score, why=(*self.why, Why(stage, rank, score, detail)))
-
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
     ) -> Hit:
@@ -387,10 +383,6 @@ class Hit:
         if relevance is None:
             return self._but(score=score, why=why)
         return self._but(score=score, why=why, relevance=relevance, quality=quality)
-
-    def rated(self, relevance: float, quality: str) -> Hit:
-        """The hit with its relevance and the level of that."""
-        return self._but(relevance=relevance, quality=quality)
 
     def _but(self, **changes: Any) -> Hit:
         """The hit with other values of some fields: a third of the time that `dataclasses.replace` takes."""
