@@ -7,6 +7,7 @@ better than what the index does today by more than chance would give.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -24,7 +25,7 @@ from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureI
 from rifflux.retrieve.steps.rerank.stored import dump_weights
 from rifflux.retrieve.table import Candidates
 from rifflux.retrieve.weigh import Weights
-from rifflux.store import Store
+from rifflux.store import Registry
 from rifflux.types import Ids, Progress, Query, Ranking, Scores
 
 __all__ = [
@@ -98,6 +99,10 @@ class Tuned:
         """Whether any of it is worth keeping."""
         return self.fusion.significant or self.features.significant
 
+    def described(self) -> tuple[object, object]:
+        """Return the fusion and the weights of `features` as JSON."""
+        return json.loads(dump_fusion(self.fusion.choice)), json.loads(dump_weights(self.features.choice))
+
 
 def tune(
     index: Index, collection: Collection, *, bootstrap: Bootstrap | None = None, progress: Progress | None = None
@@ -125,14 +130,14 @@ def apply(index: Index, tuned: Tuned) -> None:
         index.admin.store.registry.set("features", dump_weights(tuned.features.choice))
 
 
-def reset(store: Store) -> bool:
-    """Forget what an index was tuned to; tells whether there was anything.
+def reset(registry: Registry) -> bool:
+    """Forget what an index was tuned to; return if there was anything.
 
-    Takes the store alone: an index tuned to what this version does not know cannot be opened.
+    Takes the registry alone: an index tuned to what this version does not know cannot be opened.
     """
-    tuned = [name for name in ("fusion", "features") if store.registry.setting(name)]
+    tuned = [name for name in ("fusion", "features") if registry.setting(name)]
     for name in tuned:
-        store.registry.set(name, "")
+        registry.set(name, "")
     return bool(tuned)
 
 

@@ -11,10 +11,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Document, Index, InvalidArgument, NotFound, Verdict
+from rifflux import Document, Index, InvalidArgument, NotFound, SearchService, Verdict
 from rifflux.retrieve.fuse import ReciprocalRank
-from rifflux.retrieve.query.words import ordinal
-from rifflux.surfaces.shared.contract import SearchService
+from rifflux.text.numbers import ordinal
 from rifflux.types import Bound
 from tests.support.exploring import examples
 

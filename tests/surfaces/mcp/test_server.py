@@ -479,7 +479,7 @@ class TestInProcess:
             assert agent.ask("search_rifflux", query="quokka", mode="lexical")["count"] == 0
 
     def test_progress_only_grows(self, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(import_module("rifflux.surfaces.mcp.server"), "SECONDS_BETWEEN_REPORTS", 0)
+        monkeypatch.setattr(import_module("rifflux.surfaces.mcp.reindex"), "SECONDS_BETWEEN_REPORTS", 0)
         told: list[float] = []
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
