@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -557,5 +557,8 @@ class IndexReport:
     waited_for: tuple[str, ...] = ()
 
 
-#: Told the stage (`read`, `embed`), how many are done and how many there are (None while that is unknown).
-Progress = Callable[[str, int, int | None], None]
+class Progress(Protocol):
+    """What a long run calls with its stage (`read`, `embed`), how much is done, and of how much (None if unknown)."""
+
+    def __call__(self, stage: str, done: int, total: int | None, /) -> None:
+        """Note how far it is."""

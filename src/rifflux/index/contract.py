@@ -1,0 +1,98 @@
+"""The exact shapes that agents and scripts rely on. Their keys never change; what is new gets a new place.
+
+A result is `chunk_id, path, heading_path, chunk_index, content, score_breakdown`. The breakdown depends on how the hit
+was found: `{bm25}`, `{cosine}` or `{rrf, lexical_rank, semantic_rank}`, and never holds another key. `bm25` is
+SQLite's value, where lower is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rifflux.index.index import Index
+from rifflux.retrieve.channels import LEXICAL, SEMANTIC
+from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.steps.diversity import Diversity
+from rifflux.types import Hit, Results, Verdict, Why
+
+__all__ = ["SearchService", "contract_results", "score_breakdown"]
+
+
+def _twice(top_k: int) -> int:
+    return 2 * top_k
+
+
+class SearchService:
+    """The search interface of the contract: always reciprocal rank fusion, `2 * top_k` candidates per channel."""
+
+    def __init__(self, index: Index, *, k: float = 60.0) -> None:
+        profile = replace(
+            index.profile,
+            pool=_twice,
+            fusion=ReciprocalRank(k=k),
+            anchors=False,
+            shortcut=False,
+            expand=False,
+            diversity=Diversity(),
+            relevance=False,
+            exact=True,
+        )
+        self._index = index.using(profile)
+
+    def search(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> list[dict[str, Any]]:
+        """Return at most `top_k` results, best first. Semantic search without a query vector gives an empty list."""
+        return contract_results(self.results(query, top_k=top_k, mode=mode))
+
+    def results(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> Results:
+        """Return the same search with its trace."""
+        return self._index.search(query, top_k=top_k, mode=mode)
+
+    def why(self, query: str, document: str, *, top_k: int = 10, mode: str = "hybrid") -> Verdict:
+        """Return why a document is among the results of this search, or is not. Raises `NotFound`."""
+        return self._index.why(query, document, top_k=top_k, mode=mode)
+
+
+def contract_results(results: Results) -> list[dict[str, Any]]:
+    """Return the hits as result objects of the contract."""
+    return [
+        {
+            "chunk_id": hit.chunk_id,
+            "path": hit.path,
+            "heading_path": hit.heading_path,
+            "chunk_index": hit.chunk_index,
+            "content": hit.content,
+            "score_breakdown": score_breakdown(hit, results.trace.mode),
+        }
+        for hit in results
+    ]
+
+
+def score_breakdown(hit: Hit, mode: str) -> dict[str, float | int | None]:
+    """Return how a hit was ranked, in the keys of the mode that was asked for.
+
+    Asked for `hybrid` where only words could answer, a hit has the score of its lexical rank alone.
+    """
+    lexical, semantic = hit.because(LEXICAL), hit.because(SEMANTIC)
+    if mode == LEXICAL:
+        return {"bm25": -(_score(lexical) or 0.0)}
+    if mode == SEMANTIC:
+        return {"cosine": _score(semantic)}
+    return {
+        "rrf": _reciprocal(hit, (lexical, semantic)),
+        "lexical_rank": lexical.rank if lexical else None,
+        "semantic_rank": semantic.rank if semantic else None,
+    }
+
+
+def _reciprocal(hit: Hit, channels: Sequence[Why | None]) -> float:
+    """Return the fused score of a hit's ranks, also where another fusion than by ranks ordered the results."""
+    fused = hit.because("rrf")
+    if fused and fused.score is not None:
+        return fused.score
+    return sum(1 / (ReciprocalRank().k + why.rank) for why in channels if why and why.rank)
+
+
+def _score(why: Why | None) -> float | None:
+    return why.score if why else None

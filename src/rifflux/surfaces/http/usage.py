@@ -1,0 +1,61 @@
+"""`GET /usage`: what calls of models cost."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from rifflux.service.registry import period
+from rifflux.service.usage import summed
+from rifflux.surfaces.http.auth import Asked, Refused, User
+from rifflux.surfaces.shared.shapes import Shape
+
+__all__ = ["DateQuery", "router"]
+
+router = APIRouter(tags=["usage"])
+
+DateQuery = Annotated[str | None, Query(max_length=40, description="An ISO 8601 date", examples=["2026-01-01"])]
+
+
+class UsageRow(Shape):
+    """Calls summed; only what was asked to sum by is named."""
+
+    day: str | None = None
+    user: str | None = None
+    feature: str | None = None
+    model: str | None = None
+    calls: int
+    tokens: int
+    cost: float
+
+
+class UsageOut(Shape):
+    """What was spent, and what is left of the caller's budget of this month (null: any amount)."""
+
+    rows: list[UsageRow]
+    budget_left: float | None = Field(description="Of the user that was asked about; null without a budget")
+
+
+@router.get("/usage", summary="What calls of models cost")
+def usage(
+    service: Asked,
+    caller: User,
+    by: Annotated[str, Query(max_length=60, description="Any of day, user, feature, model")] = "day,model",
+    since: DateQuery = None,
+    until: DateQuery = None,
+    user: Annotated[str | None, Query(max_length=200, description="Of whom; administrators may name others")] = None,
+    everybody: Annotated[bool, Query(description="Of all users; for administrators")] = False,
+) -> UsageOut:
+    """One's own usage; an administrator may ask for anybody's, or for everybody's."""
+    if not caller.is_admin and (everybody or user not in (None, caller.user)):
+        raise Refused(403, "admin_only", "another user's usage is an administrator's to see: leave out the user")
+    whom = None if everybody else caller.user if user is None else user
+    sums = service.ledger.spent(whom, *period(since, until))
+    rows = summed(sums, [name.strip() for name in by.split(",") if name.strip()])
+    left = math.inf if whom is None else service.ledger.left(whom)
+    return UsageOut(
+        rows=[UsageRow.model_validate(row) for row in rows], budget_left=None if math.isinf(left) else max(0.0, left)
+    )
