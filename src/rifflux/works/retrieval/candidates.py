@@ -11,7 +11,7 @@ import numpy as np
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, declare, joined, stacked
-from rifflux.session.searching import Reading, Searcher
+from rifflux.session.searching import Searcher
 from rifflux.store import Store
 from rifflux.text.rarity import idf
 from rifflux.types import Clause, Filter, Query, Ranking, Tag, Trace
@@ -71,7 +71,7 @@ class CandidateGenerator:
         """Return candidates by their scores for a query."""
         return settled(self._store, query, table, self.question.intent.weights)
 
-    def _gathered(self, asked: Reading, without: tuple[str, str] | None = None) -> Gathered:
+    def _gathered(self, asked: Query, without: tuple[str, str] | None = None) -> Gathered:
         """Return the candidates of one search, less a work."""
         plan = self.searcher.ready(asked, POOL, self.clock)
         table, trace = plan.gather(POOL)
@@ -88,20 +88,20 @@ class CandidateGenerator:
             table = stacked(table, self.settled(found.query, more))
         return replace(found, table=table, named=named.hit.place)
 
-    def _of_sides(self, asked: Reading) -> Gathered:
+    def _of_sides(self, asked: Query) -> Gathered:
         """Return the candidates for either side of a comparison, merged."""
-        whole, analyzer = asked.query, self.searcher.analyzer
-        queries = [side_of(whole, side, asked.understanding, analyzer) for side in self.question.asked.sides]
-        first, second = (self._gathered(replace(asked, query=query)) for query in queries)
+        understanding, analyzer = self.question.understanding, self.searcher.analyzer
+        queries = [side_of(asked, side, understanding, analyzer) for side in self.question.asked.sides]
+        first, second = map(self._gathered, queries)
         sides = [first.query, second.query]
         return Gathered(_merged(first.table, second.table), _joined(sides), sides, _both(first.trace, second.trace))
 
-    def _like(self, asked: Reading, named: NamedWork) -> Gathered:
+    def _like(self, asked: Query, named: NamedWork) -> Gathered:
         """Return what is like a work, by its most telling words and its vector, without the work itself."""
         vector = self._store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
-        title = replace(asked.query, vector=vector, required=(), anchors=(), specificity=0.0)
+        title = replace(asked, vector=vector, required=(), anchors=(), specificity=0.0)
         telling = replace(title, clauses=self._telling(named), variants=(), beside=(), prefixes=())
-        found = self._gathered(replace(asked, query=telling), named.hit.place)
+        found = self._gathered(telling, named.hit.place)
         # How well a work answers is judged by what the other is called: none holds all of the other's words.
         return replace(found, sides=[replace(title, vector=found.query.vector, model=found.query.model)])
 

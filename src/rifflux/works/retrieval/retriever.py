@@ -98,11 +98,12 @@ class WorksRetriever:
         if cite:
             style_of(str(cite))
         filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
-        with clock("search"):
-            question = read(self.searcher, query, mode, self.intents)
-            generator = CandidateGenerator(self.searcher, question, filter, clock)
-            found = generator()
-        return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
+        with self.searcher.store.memoized():
+            with clock("search"):
+                question = read(self.searcher, query, mode, self.intents)
+                generator = CandidateGenerator(self.searcher, question, filter, clock)
+                found = generator()
+            return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
 
 
 @dataclass
