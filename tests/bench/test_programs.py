@@ -157,7 +157,7 @@ def test_a_load_that_measures_less_than_the_whole_fails(
 ) -> None:
     asking = retrieve.Asking(httpx.Client())
     answer = {
-        "diagnostics": {"latency_ms": {"score": 1.0}, "degraded": [], "hits": {"cited": 3}} | diagnostics,
+        "diagnostics": {"milliseconds": {"score": 1.0}, "degraded": [], "hits": {"cited": 3}} | diagnostics,
         "evidence_pack": {"tokens": 100},
         "reranked": [{"components": {"lexical": 0.5}}] if scored else [],
     }
