@@ -1,4 +1,4 @@
-"""Whether two records are of one work."""
+"""Comparing two records that may be of one work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Likeness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What two records are to each other, and why."""
+    """The likeness of two records, and the reason."""
 
     likeness: Likeness
     reason: str
@@ -55,7 +55,7 @@ def compare(one: Work, other: Work) -> Verdict:
 
 
 def _doubt(one: Work, other: Work, titles: str, authors: str) -> Verdict | None:
-    """What speaks against two works with titles and authors that could be the same."""
+    """Return the reasons against two works being one whose titles and authors could be the same."""
     same_source = bool(set(one.sources) & set(other.sources))
     if authors == "unknown" and (same_source or titles != "same" or len(plain(one.title).split()) < TELLING_WORDS):
         return Verdict(Likeness.OTHER, "too little is known to tell")
@@ -75,7 +75,7 @@ def _doubt(one: Work, other: Work, titles: str, authors: str) -> Verdict | None:
 
 
 def _shared(one: Work, other: Work) -> str:
-    """An identifier that both have, of a scheme that means the same everywhere."""
+    """Return an identifier that both have, of a scheme that means the same everywhere."""
     both = set(one.identifiers) & set(other.identifiers)
     return next((str(each) for scheme in STRONG for each in sorted(both, key=str) if each.scheme == scheme), "")
 

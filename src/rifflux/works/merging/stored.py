@@ -1,4 +1,4 @@
-"""A work as text, to keep what each of several sources told of it."""
+"""A work as text, to keep the record of each of its sources."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["dump", "load"]
 
 
 def dump(work: Work) -> str:
-    """The work as JSON."""
+    """Return the work as JSON."""
     return json.dumps(asdict(work), ensure_ascii=False, default=str)
 
 
 def load(text: str) -> Work:
-    """The work that `dump` wrote."""
+    """Return the work that `dump` wrote."""
     told = json.loads(text)
     if "licence" in told:  # the spelling of earlier versions
         told["license"] = told.pop("licence")

@@ -55,7 +55,7 @@ class Comparison:
 
 
 def comparison_in(text: str, *, by_name: bool = False) -> Comparison | None:
-    """The comparison that a text makes, or None where two different sides cannot be told.
+    """Return the comparison that a text makes, or None where two different sides cannot be told.
 
     What only the second side says it is compared for holds for both: `A vs B for problem P` is A for P, and B for P.
     `by_name` says that a comparison was asked for, so that `A and B` is one too.
