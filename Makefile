@@ -3,13 +3,15 @@
 # make fuzz    run the property tests with many random examples
 # make check   format, lint, types, import layers
 # make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
+# make docs     build the documentation into site/; warnings and broken links are errors
+# make release  build wheel and source distribution, install each in an empty environment, search with it
 # make model   build the bundled embedder anew from its original weights
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz check format bench model clean
+.PHONY: demo test fuzz check format bench docs release model clean
 .DELETE_ON_ERROR:
 
 # A Debian without python3-venv can make an environment, only not put pip in it; the outer pip installs into it then.
@@ -53,9 +55,20 @@ format: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench $(NAME) $(ARGS)
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/python scripts/docs.py
+
+release: | $(BIN)/python
+	$(PIP) -e '.[release]'
+	PYTHON=$(PYTHON) scripts/release.sh $(BIN)/python
+
 model: | $(BIN)/python
 	$(PIP) -e '.[model]'
 	$(BIN)/python scripts/build_minilm.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .rifflux
+	rm -rf $(VENV) site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .rifflux

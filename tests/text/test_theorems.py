@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.text.theorems import named_results, numbered_results
+from rifflux.text.identifiers import named_results, numbered_results
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_is_found_stands_in_the_text(text: str) -> None:
 HOSTILE = """
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.identifiers import identifiers
-from rifflux.text.theorems import named_results, numbered_results
+from rifflux.text.identifiers import named_results, numbered_results
 READ = [Analyzer("english", "notation").joined, Analyzer("english", "latex").joined]
 UNITS = ["Aa ", "Aa-", "zorn's ", "theorem of ", "of Aa and ", "Lemma ", "$", "$x", " ", "\\\\,", "\\\\(", "\\\\[x",
          "x_{", "}", "`^", "§", "aa.", "A", "1-", "\\\\'", "{\\\\", "$5 ", "_ ", "<sup>", "C*-", "star "]

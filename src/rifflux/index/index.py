@@ -44,6 +44,7 @@ class Index:
     def __init__(self, view: IndexView) -> None:
         self._view = view
         self._made = Kept()
+        self._scoped = Kept()
 
     def __enter__(self) -> Index:
         return self
@@ -74,7 +75,8 @@ class Index:
         It lives as long as the index it comes from; closing it closes nothing. Raises `OutOfScope` for another user's
         scope where the index is scoped already.
         """
-        return Index(self._view.of(scope))
+        view = self._view.of(scope)
+        return self._scoped(view.user, lambda: Index(view))
 
     # Adding, searching, reading
 

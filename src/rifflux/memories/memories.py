@@ -243,11 +243,17 @@ class Memories:
         return Recalled(memories, found.trace)
 
     def _recall(self) -> Rerank:
-        def uses(hits: Sequence[Hit]) -> Sequence[int]:
-            known = self._store.catalog.uses(MEMORIES, [hit.document for hit in hits])
-            return [known.get(hit.document, (0, 0.0))[0] for hit in hits]
+        """Return the reranker of memories."""
+        view = self._view
+        return view.kept(
+            ("recall", self._now),
+            lambda: Rerank(Recall(view.resources, self._uses, now=self._now), workers=view.session.workers),
+        )
 
-        return Rerank(Recall(self._view.resources, uses, now=self._now))
+    def _uses(self, hits: Sequence[Hit]) -> Sequence[int]:
+        """Return how often each memory was recalled."""
+        known = self._store.catalog.uses(MEMORIES, [hit.document for hit in hits])
+        return [known.get(hit.document, (0, 0.0))[0] for hit in hits]
 
     def _in_force(self, category: str | None = None) -> Filter:
         """What keeps out the doubtful, the expired and the superseded; a memory without confidence is trusted."""

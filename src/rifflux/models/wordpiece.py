@@ -14,7 +14,7 @@ from itertools import chain
 from string import punctuation
 
 from rifflux.models.base import well_formed
-from rifflux.text.memory import Memory
+from rifflux.text.memo import Memo
 
 __all__ = ["Encoding", "Vocabulary", "WordPiece"]
 
@@ -77,8 +77,8 @@ class WordPiece:
     def __init__(self, vocabulary: Vocabulary, max_tokens: int) -> None:
         self.vocabulary = vocabulary
         self.max_tokens = max_tokens
-        self._normal = Memory(self._normalize_character)
-        self._known = Memory(self._ids, lambda word: len(word) <= REMEMBERED_LENGTH)
+        self._normal = Memo(self._normalize_character)
+        self._known = Memo(self._ids, lambda word: len(word) <= REMEMBERED_LENGTH)
         longest_first = sorted(vocabulary.special, key=len, reverse=True)
         self._special = re.compile(f"({'|'.join(map(re.escape, longest_first))})")
 

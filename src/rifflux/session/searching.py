@@ -242,7 +242,8 @@ class Searcher:
         name = choice or DEFAULT_RERANKER
         if not isinstance(name, str):
             return name
-        return self.view.kept(name, lambda: reranker_of(name, self.view.resources))
+        view = self.view
+        return view.kept(name, lambda: replace(reranker_of(name, view.resources), workers=view.session.workers))
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
         """The query with its vector where needed, the channels that answer, what is missing, what was left out."""

@@ -73,10 +73,10 @@ class Session:
         """Return the sampler of an owner's files."""
         return self.kept(("sampler", store.owner), lambda: Sampler(store))
 
-    def calibration(self, embedder: Embedder) -> Calibration | None:
-        """Return the calibration that is stored with a model; read once for each."""
-        key = ("calibration", embedder.fingerprint, str(getattr(embedder, "folder", "")))
-        return self.models(key, lambda: calibration_of(embedder))
+    def calibration(self) -> Calibration | None:
+        """Return the calibration that is stored with the model of the moment; read once for each."""
+        embedder = self.load()
+        return self.models(("calibration", embedder.fingerprint), lambda: calibration_of(embedder))
 
     def facets(self, user: str, profile: Profile) -> tuple[str, ...]:
         """Return the facets of a profile as the user, or else nobody in particular, declared them since it was made."""
@@ -167,11 +167,6 @@ class IndexView:
         return self.session.sampler(self.store)
 
     @property
-    def calibration(self) -> Calibration | None:
-        """The calibration of the embedder."""
-        return self.session.calibration(self.embedder)
-
-    @property
     def resources(self) -> Resources:
         """What rerankers may need of this view."""
         from rifflux.retrieve.steps.rerank import RerankSettings, Resources
@@ -188,11 +183,16 @@ class IndexView:
             self.session.models,
         )
 
-    def kept(self, name: str, make: Callable[[], T]) -> T:
+    @property
+    def calibration(self) -> Calibration | None:
+        """The calibration of the model; behind a guard there is none."""
+        return None if self.guard or self.load else self.session.calibration()
+
+    def kept(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what is made once for this owner, guard and profile, such as a reranker's state."""
         profile = self.profile
         weights = tuple(sorted(profile.features.items()))
-        key: Hashable = (name, self.store.owner, self.guard, profile.language, profile.mathematics, weights)
+        key = (name, self.store.owner, self.guard, profile.language, profile.mathematics, weights)
         return self.session.kept(key, make)
 
     def again_if_switched(self, work: Callable[[], T]) -> T:

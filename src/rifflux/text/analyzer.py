@@ -17,11 +17,10 @@ from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
 from rifflux.errors import InvalidArgument
-from rifflux.text.math import plain_math
-from rifflux.text.memory import Memory
+from rifflux.text.memo import Memo
 from rifflux.text.stopwords import stop_words
 
-__all__ = ["CJK", "MATHEMATICS", "REVISIONS", "Analyzer", "analyzer"]
+__all__ = ["CJK", "MATHEMATICS", "REVISIONS", "Analyzer", "analyzer", "plain_math"]
 
 #: The characters of scripts without spaces, for use inside [] of an expression.
 CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
@@ -100,12 +99,12 @@ class Analyzer:
         return REVISIONS[self.mathematics]
 
     @cached_property
-    def _terms(self) -> Memory[str, tuple[str, ...]]:
-        return Memory(self._analyze)
+    def _terms(self) -> Memo[str, tuple[str, ...]]:
+        return Memo(self._analyze)
 
     @cached_property
-    def _words(self) -> Memory[str, tuple[str, ...]]:
-        return Memory(lambda word: tuple(self.terms(word)))
+    def _words(self) -> Memo[str, tuple[str, ...]]:
+        return Memo(lambda word: tuple(self.terms(word)))
 
     @cached_property
     def _stem(self) -> Callable[[str], str]:
@@ -121,8 +120,8 @@ class Analyzer:
         return stop_words(self.language)
 
     @cached_property
-    def _joined(self) -> Memory[str, str]:
-        return Memory(lambda word: " ".join(self._terms_of(word)))
+    def _joined(self) -> Memo[str, str]:
+        return Memo(lambda word: " ".join(self._terms_of(word)))
 
     def terms(self, text: str) -> list[str]:
         """The terms of `text` in order of appearance, duplicates kept."""
@@ -251,3 +250,38 @@ def _bigrams(run: str) -> tuple[str, ...]:
 def analyzer(language: str = "english", mathematics: str = "latex") -> Analyzer:
     """The analyzer of a language, shared so that its memory of tokens is too."""
     return Analyzer(language, mathematics)
+
+
+# LaTeX and Unicode mathematics brought to the plain spelling that the analyzer can read
+
+
+#: Commands that only change the look of what follows.
+_FACE = re.compile(
+    r"\\(?:mathcal|mathbf|mathbb|mathfrak|mathrm|mathit|mathsf|mathscr|mathop|textit|textbf|textrm|texttt|text"
+    r"|emph|operatorname\*?|overline|widetilde|widehat|underline|bar|hat|tilde|boldsymbol)\b\s*"
+)
+#: Commands and environments that lay out the page and say nothing.
+_LAYOUT = re.compile(
+    r"\\(?:begin|end)\s*\{[^{}]{0,40}\}(?:\[[^\[\]]{0,40}\])?"
+    r"|\\(?:label|ref|eqref|cite|input|include|includegraphics)\s*(?:\[[^\[\]]*\])?\{[^{}]*\}"
+    r"|\\(?:item|left|right|big|Big|bigl|bigr|quad|qquad|noindent|medskip|smallskip|bigskip|it|bf|rm|sf|tt|em"
+    r"|displaystyle|limits|nolimits|colon|ldots|cdots|dots|xymatrix|ar|hline|centering|par)\b"
+    r"|\\[,;:!> ]"
+)
+#: `\\'etale`, `Erd\\H{o}s`, `\\"{u}ber`: an accent written as a command, before a single letter.
+_ACCENT = re.compile(r"\\(?:['\"`^~=.]\s*\{?|[Hcvuk]\{)\\?([A-Za-z])\}?")
+_SCRIPT = re.compile(r"(?<!\s)\s*([_^])\s*\{\s*([^{}\\\s]{1,12})\s*\}")
+_BRACED_LETTER = re.compile(r"\{\s*(\w{1,3})\s*\}(?=\s*[_^])")
+_COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
+
+
+def plain_math(text: str) -> str:
+    """Rewrite LaTeX so that letters, scripts and names remain; text without a backslash or `^{` is unchanged."""
+    if "\\" not in text and "^{" not in text and "_{" not in text:
+        return text
+    text = _ACCENT.sub(r"\1", text)
+    text = _LAYOUT.sub(" ", text)
+    text = _FACE.sub("", text)
+    text = _BRACED_LETTER.sub(r"\1", text)
+    text = _SCRIPT.sub(r"\1\2", text)
+    return _COMMAND.sub(r" \1 ", text)

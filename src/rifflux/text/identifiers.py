@@ -6,9 +6,13 @@ D40 · PII-2024-0042 · 30 CFR 250.1725 · § 12.4 · v1.2.3 · E0502 · parseHT
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-__all__ = ["identifiers", "labelled"]
+from rifflux.text.stopwords import stop_words
+from rifflux.types import Span
+
+__all__ = ["identifiers", "labelled", "named_results", "numbered_results"]
 
 _NUMBERED = r"[^\W\d_]*\d+[^\W\d_]*(?:[.\-/:][^\W_]+)+|(?:[^\W\d_]+\d|\d+[^\W\d_])[^\W_]*"
 _IDENTIFIER = re.compile(
@@ -50,3 +54,218 @@ def labelled(text: str) -> Iterator[tuple[str, str]]:
 
 def _is_ordinary(text: str) -> bool:
     return bool(_ORDINARY.match(text) or _COUNT.match(text))
+
+
+# Results and objects of mathematics that bear a name or a number: Zorn's lemma, Hilbert scheme, Thm. 4.2, Lemma A.1
+
+
+# Names
+
+_STATED_NOUNS = "theorem lemma conjecture inequality paradox hypothesis axiom criterion correspondence"
+_RESULT_NOUNS = """
+proposition corollary formula identity principle problem law rule algorithm test method equation duality sequence
+construction decomposition normalization compactification
+"""
+_OBJECT_NOUNS = """
+condition property number constant function polynomial group ring field algebra module scheme stack space bundle sheaf
+functor category complex variety curve surface manifold measure transform operator basis extension topology
+"""
+_BEFORE_NAMES = "van von de der den du da di la le del della ter ten zur"
+_NAMELESS = """
+a an the every any each some is are does do let if when what which why how who prove show state find give explain use
+using proof on in of for by see this that finite free flat smooth compact local short long exact noetherian abelian
+affine projective prime normal open closed main key fundamental tensor linear first second third following previous
+above below new general tell define search describe please about statement generalized weak strong
+"""
+_NO_NAMES = "non quasi semi sub pre co bi multi self anti pseudo well over under re un"
+
+#: What is stated and proved: a whole question that ends so is the name of one, `snake lemma`.
+_STATED = frozenset(_STATED_NOUNS.split())
+_RESULTS = _STATED | frozenset(_RESULT_NOUNS.split())
+_OBJECTS = frozenset(_OBJECT_NOUNS.split())
+_NOUNS = _RESULTS | _OBJECTS
+#: What stands before a family name, in small letters, and belongs to it.
+_PARTICLES = frozenset(_BEFORE_NAMES.split())
+#: Words that begin a sentence or tell of any thing, and are nobody's name.
+_NOBODY = frozenset(_NAMELESS.split())
+#: What makes a compound of a word without naming anybody.
+_PREFIXES = frozenset(_NO_NAMES.split())
+_COMMON = stop_words("english")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*['’]?")
+_JOINED = re.compile(r"\s*(?:--?|[‐‑–—−])\s*\Z")
+#: The longest of what may stand between two words of a name.
+_LONGEST_GAP = 6
+#: A name has at most so many words before its noun, of which so many say what the result is about.
+_MOST_WORDS, _MOST_QUALIFIERS = 8, 2
+#: A longer question is a sentence, which begins with a capital whatever its first word is, and mentions objects such as
+#: Hausdorff spaces while it is about something else.
+_LONGEST_NAME = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word, where it stands, and how the one before it is joined to it: `-`, a blank, or not at all."""
+
+    text: str
+    start: int
+    end: int
+    joint: str
+
+    @property
+    def plain(self) -> str:
+        """In small letters."""
+        return self.text.casefold()
+
+    @property
+    def bears_name(self) -> bool:
+        """Whether it is written as a name: `Hahn`, not `X` and not `Every`."""
+        return self.text[0].isupper() and len(self.text) > 1 and self.plain not in _NOBODY
+
+    @property
+    def is_whose(self) -> bool:
+        """Whether it tells whose: `zorn's`."""
+        return self.plain.endswith(("'s", "’s", "s'", "s’"))
+
+
+def named_results(text: str) -> list[str]:
+    """The named results and objects in a text: `Hahn–Banach theorem`, `zorn's lemma`, `Hilbert scheme`; each once."""
+    words = list(_words(text))
+    sentence = len(text.split()) > _LONGEST_NAME
+    spans = [span for at, word in enumerate(words) for span in _names(words, at, _noun(word), sentence=sentence)]
+    return list(dict.fromkeys(text[start:end] for start, end in _longest([*spans, *_whole(text, words)])))
+
+
+def _longest(spans: Iterable[Span]) -> Iterator[Span]:
+    """The spans that lie in no other: of `Hilbert basis theorem`, not `Hilbert basis`."""
+    reached = 0
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if end > reached:
+            reached = end
+            yield start, end
+
+
+def _words(text: str) -> Iterator[_Word]:
+    end = 0
+    for found in _WORD.finditer(text):
+        gap = text[end : found.start()] if found.start() - end <= _LONGEST_GAP else "."
+        joint = " " if gap.isspace() or gap == "~" else "-" if gap and _JOINED.match(gap) else ""
+        yield _Word(found[0], found.start(), found.end(), joint if end else "")
+        end = found.end()
+
+
+def _noun(word: _Word) -> str:
+    """The noun that a word is, in the singular; empty for any other."""
+    plain = word.plain
+    return plain if plain in _NOUNS else plain.removesuffix("s") if plain.removesuffix("s") in _NOUNS else ""
+
+
+def _names(words: Sequence[_Word], at: int, noun: str, *, sentence: bool) -> Iterator[Span]:
+    """Where each name stands that has its noun at `at`."""
+    if noun in _STATED and (last := _last_of(words, at)) > at:
+        yield words[at].start, words[last].end
+    if noun and (first := _first_of(words, at, noun)) < at:
+        # The capital of a sentence's first word says nothing.
+        alone = first == 0 and words[0].text.isalpha() and not any(word.bears_name for word in words[1:at])
+        # Title Case makes a subject of an object: Commutative Algebra.
+        if not (noun in _OBJECTS and (sentence or words[at].text[0].isupper())) and not (sentence and alone):
+            yield words[first].start, words[at].end
+
+
+def _last_of(words: Sequence[_Word], at: int) -> int:
+    """Where `theorem of Stone and Weierstrass` ends, if that is what begins at `at`."""
+    last, place = at, at + 2
+    while place < min(len(words), at + _MOST_WORDS) and words[at + 1].plain == "of" and words[place].bears_name:
+        last = place
+        place += 2 if place + 1 < len(words) and words[place + 1].plain == "and" else 1
+    return last
+
+
+def _first_of(words: Sequence[_Word], at: int, noun: str) -> int:
+    """Where the name begins that ends with the noun at `at`; `at` if nothing there is a name."""
+    places = list(_before(words, at, _MOST_QUALIFIERS if noun in _RESULTS else 1))
+    for place in places:
+        if (first := _bearer(words, place)) <= place:
+            return first
+    if noun in _STATED and places:
+        if _is_compound(words, places[0]):
+            return _compound(words, places[0])
+        return next((_compound(words, place) for place in places if words[place].is_whose), at)
+    return at
+
+
+def _before(words: Sequence[_Word], at: int, qualifiers: int) -> Iterator[int]:
+    """The places before a noun where its name may end: next to it, or before words that say what it is about."""
+    for place in range(at - 1, max(-1, at - 2 - qualifiers), -1):
+        if not words[place + 1].joint:
+            return
+        yield place
+        if words[place].plain in _COMMON:
+            return
+
+
+def _bearer(words: Sequence[_Word], last: int) -> int:
+    """Where the names begin of which the one at `last` is the last; after it, if that is none."""
+    first = last + 1
+    for place in range(last, max(-1, last - _MOST_WORDS), -1):
+        if words[place].bears_name:
+            first = place
+        elif words[place].plain not in _PARTICLES or first > last:
+            break
+        else:
+            first = place
+        if not words[place].joint:
+            break
+    return first
+
+
+def _compound(words: Sequence[_Word], last: int) -> int:
+    """Where the words begin that are joined by hyphens to the one at `last`."""
+    first = last
+    while first > max(0, last - _MOST_WORDS) and words[first].joint == "-":
+        first -= 1
+    return first
+
+
+def _is_compound(words: Sequence[_Word], last: int) -> bool:
+    """Whether a word ends a compound of small letters that may be names: `hahn-banach`, not `non-vanishing`."""
+    first = _compound(words, last)
+    return first < last and all(len(word.text) > 2 and word.plain not in _PREFIXES for word in words[first : last + 1])
+
+
+def _whole(text: str, words: Sequence[_Word]) -> Iterator[Span]:
+    """A short question that is nothing but the name of a result: `snake lemma`, `implicit function theorem`."""
+    start = next((place for place, word in enumerate(words) if word.plain not in _NOBODY), len(words))
+    name = words[start:]
+    if not 2 <= len(name) <= _LONGEST_NAME or name[-1].plain not in _STATED or text[name[-1].end :].strip(" ?.!"):
+        return
+    if all(word.joint for word in name[1:]) and not any(_is_common(word) for word in name[:-1]):
+        yield name[0].start, name[-1].end
+
+
+def _is_common(word: _Word) -> bool:
+    return len(word.text) < 2 or word.plain in _NOBODY or word.plain in _COMMON
+
+
+# Numbers
+
+#: What is numbered, as it is cut short in print.
+_LABELS = {
+    "thm": "Theorem", "lem": "Lemma", "prop": "Proposition", "cor": "Corollary", "def": "Definition",
+    "defn": "Definition", "rem": "Remark", "rmk": "Remark", "ex": "Example", "eq": "Equation", "conj": "Conjecture",
+    "sec": "Section",
+}  # fmt: skip
+_NUMBERED_RESULT = re.compile(
+    r"(?<!\w)(?P<label>lemma|theorem|definition|proposition|corollary|remark|example|conjecture|claim|fact|exercise"
+    r"|equation|section|thm|lem|prop|cor|defn?|rem|rmk|ex|eq|conj|sec)\.?(?:\s|~)\(?"
+    r"(?P<number>(?:[A-Z]{1,4}\.)?\d[\w\-]*(?:\.[\w\-]+)*)(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def numbered_results(text: str) -> Iterator[tuple[str, str]]:
+    """The numbered results in a text, each as it is written and by its whole name: `Thm. 4.2`, `Theorem 4.2`."""
+    for found in _NUMBERED_RESULT.finditer(text):
+        label, number = found["label"], found["number"]
+        # "an example 2 dimensional" is none; numbers with a dot are.
+        if label[0].isupper() or "." in number:
+            yield found[0], f"{_LABELS.get(label.lower(), label.capitalize())} {number}"

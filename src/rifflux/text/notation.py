@@ -12,8 +12,15 @@ import re
 import unicodedata
 from functools import cache
 
-from rifflux.text.accents import PLAIN_LETTERS, without_accents
-from rifflux.text.symbols import SAME, SUBSCRIPTS, SUPERSCRIPTS, greek_commands, unicode_commands
+from rifflux.text.symbols import (
+    PLAIN_LETTERS,
+    SAME,
+    SUBSCRIPTS,
+    SUPERSCRIPTS,
+    greek_commands,
+    unicode_commands,
+    without_accents,
+)
 
 __all__ = ["one_notation"]
 

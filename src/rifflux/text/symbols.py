@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-__all__ = ["SAME", "SUBSCRIPTS", "SUPERSCRIPTS", "greek_commands", "symbol_names", "unicode_commands"]
+__all__ = [
+    "PLAIN_LETTERS",
+    "SAME",
+    "SUBSCRIPTS",
+    "SUPERSCRIPTS",
+    "greek_commands",
+    "symbol_names",
+    "unicode_commands",
+    "without_accents",
+]
 
 _CHARACTERS = """
 ⊗ otimes ⊕ oplus ⊖ ominus ⊙ odot ⊠ boxtimes ⊞ boxplus ⨂ otimes ⨁ oplus × times ⋊ rtimes ⋉ ltimes ⋈ bowtie ∗ * ⋆ star
@@ -77,3 +87,37 @@ def symbol_names() -> frozenset[str]:
     """What the symbols are called in plain text."""
     names = {name for text in (_CHARACTERS, _GREEK) for _, name in _pairs(text)}
     return frozenset(SAME.get(name, name) for name in names) | {"star", "shriek"}
+
+
+# Accents and letters that LaTeX writes as commands: `Erd{\H o}s`, `\v Cech`, `Weierstra{\ss}`, and Łojasiewicz
+
+
+_LETTERS = {
+    "ss": "ss", "oe": "oe", "OE": "Oe", "ae": "ae", "AE": "Ae", "aa": "a", "AA": "A", "dj": "d", "DJ": "D",
+    "o": "o", "O": "O", "l": "l", "L": "L",
+}  # fmt: skip
+#: Letters that Unicode takes for letters of their own, without an accent to be dropped; for `str.translate`.
+PLAIN_LETTERS: Mapping[int, str] = str.maketrans(
+    {"Ł": "L", "ł": "l", "Ø": "O", "ø": "o", "Œ": "Oe", "œ": "oe", "Æ": "Ae", "æ": "ae", "Đ": "D", "đ": "d"}
+)
+
+_SIGN, _NAME = r"['\"`^~=.]", "[Hcvukrdbt]"
+#: What bears the accent: a letter, or a command of one letter with the blank that ends it.
+_BEARER = r"(?:\\[A-Za-z](?![A-Za-z]) ?|[A-Za-z])"
+_BORNE = rf"(?:\{{ ?{_BEARER} ?\}}|{_BEARER})"
+_ACCENT = re.compile(
+    rf"\{{ ?\\(?:{_SIGN} ?|{_NAME}(?: |(?=[\\{{]))){_BORNE} ?\}}"  # {\'e} {\H o} {\v{C}}
+    rf"|\\(?:{_SIGN} ?|{_NAME} ?(?=\{{)){_BORNE}"  # \'e \'{e} \v{C} \"\i
+    # \v Cech, Erd\H os: a part of a word, as `\c x` is a command of somebody's own in a formula.
+    r"|\\[Hcvukr] (?:[A-Za-z](?=[a-z])|(?<=[A-Za-z]\\[Hcvukr] )[A-Za-z])"
+)
+_COMMANDS = "|".join(sorted(_LETTERS, key=len, reverse=True))
+_LETTER = re.compile(rf"\{{ ?\\({_COMMANDS})(?![A-Za-z]) ?\}}|\\({_COMMANDS})(?![A-Za-z])(?:\{{\}}| (?=[a-z]{{2}}))?")
+
+
+def without_accents(text: str) -> str:
+    """Rewrite what LaTeX says of a letter into the plain letter."""
+    if "\\" not in text:
+        return text
+    text = _ACCENT.sub(lambda accent: accent[0].strip("{} ")[-1], text)
+    return _LETTER.sub(lambda letter: _LETTERS[letter[1] or letter[2]], text)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from rifflux.text.analyzer import Analyzer
-from rifflux.text.identifiers import labelled
-from rifflux.text.theorems import named_results, numbered_results
+from rifflux.text.identifiers import labelled, named_results, numbered_results
 from rifflux.types import Understanding
 
 __all__ = ["classify"]

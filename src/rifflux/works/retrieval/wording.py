@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from rifflux.text.analyzer import Analyzer
-from rifflux.text.theorems import named_results
+from rifflux.text.identifiers import named_results
 
 __all__ = ["foundational", "is_bare", "is_broad", "names_one", "recent", "worded"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-__all__ = ["Memory"]
+__all__ = ["Memo"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -13,7 +13,7 @@ V = TypeVar("V")
 MOST = 65_536
 
 
-class Memory(dict[K, V], Generic[K, V]):
+class Memo(dict[K, V], Generic[K, V]):
     """Values by key, made as they are asked for; forgets all when it is full. `keep` refuses rare keys."""
 
     def __init__(self, make: Callable[[K], V], keep: Callable[[K], bool] | None = None) -> None:
