@@ -1,5 +1,6 @@
 # make demo    install into .venv, index this repository's own documents, run three searches
-# make test    install what tests need, run them all
+# make test    install what tests need, run them all, a process for each core
+# make quick   the same without those that take more than a second
 # make fuzz    run the property tests with many random examples
 # make check   format, lint, types, import layers
 # make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
@@ -11,7 +12,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz check format bench docs release model clean
+.PHONY: demo test quick fuzz check format bench docs release model clean
 .DELETE_ON_ERROR:
 
 # A Debian without python3-venv can make an environment, only not put pip in it; the outer pip installs into it then.
@@ -36,7 +37,10 @@ demo: $(VENV)/.user
 	@scripts/demo.sh $(BIN)/rifflux
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+quick: $(VENV)/.dev
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m "not slow"
 
 # What it finds is kept in .hypothesis and tried first the next time; as an @example of the test it is tried always.
 fuzz: $(VENV)/.dev

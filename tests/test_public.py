@@ -16,7 +16,7 @@ import typer
 
 import rifflux
 from rifflux import errors
-from rifflux.surfaces.cli.main import HOMES, homes
+from rifflux.surfaces.cli.main import COMMANDS, needed
 
 #: Packages that take long to load, each of which some command can do without.
 HEAVY = {
@@ -165,6 +165,7 @@ class TestLean:
     def test_importing_the_package_loads_nothing_heavy(self, run: Any) -> None:
         assert self.loaded(run, "import rifflux; rifflux.open") == set()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "arguments",
         [
@@ -189,6 +190,7 @@ class TestLean:
         (tmp_path / "note.txt").write_text("A heron.")
         assert self.loaded(run, self.command("index", "note.txt")) == set()
 
+    @pytest.mark.slow
     def test_searching_by_words_loads_no_model_even_where_the_bundled_one_made_the_vectors(
         self, run: Any, tmp_path: Path
     ) -> None:
@@ -202,6 +204,7 @@ class TestLean:
         loaded = self.modules(run, "import rifflux; rifflux.__version__; rifflux.NotFound")
         assert not {"numpy", "apsw", "rifflux.index", "rifflux.types"} & set(loaded)
 
+    @pytest.mark.slow
     def test_a_search_by_words_stays_within_its_budget_of_modules(self, run: Any, tmp_path: Path) -> None:
         (tmp_path / "note.txt").write_text("A heron.")
         run("index", "note.txt")
@@ -214,14 +217,14 @@ class TestLean:
         assert len([name for name in loaded if name.startswith("rifflux")]) <= 90
         assert len(loaded) <= 400
 
-    def test_each_command_is_found_in_the_module_that_is_loaded_for_it(self) -> None:
-        for home in HOMES:
-            import_module(f"rifflux.surfaces.cli.{home}")
-        commands: Any = typer.main.get_command(import_module("rifflux.surfaces.cli.commands").app)
-        found: dict[str, set[str]] = {}
+    def test_each_command_is_in_the_module_that_is_called_after_it(self) -> None:
+        for name in COMMANDS:
+            import_module(f"rifflux.surfaces.cli.{name}")
+        commands: Any = typer.main.get_command(import_module("rifflux.surfaces.cli.app").app)
+        found = {}
         for name, command in commands.commands.items():
             one = command if command.callback else next(iter(command.commands.values()))
-            found.setdefault(one.callback.__module__.rpartition(".")[2], set()).add(name)
-        assert found == {home: set(names) for home, names in HOMES.items()}
-        assert homes(["why"]) == ["why"]
-        assert homes([]) == homes(["--help"]) == homes(["misspelt"]) == list(HOMES)
+            found[name] = one.callback.__module__.rpartition(".")[2]
+        assert found == {name: name for name in COMMANDS}
+        assert needed(["why"]) == ["why"]
+        assert needed([]) == needed(["--help"]) == needed(["misspelt"]) == COMMANDS

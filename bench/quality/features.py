@@ -26,7 +26,7 @@ import numpy as np
 from bench.shared import NAMES, SCOPES
 from rifflux.evaluate import Cache, parse_run, read_beir
 from rifflux.evaluate.collection import Collection, Question
-from rifflux.evaluate.components import ORDER, Judged, column, judged
+from rifflux.evaluate.tune import ORDER, Judged, column, judged
 from rifflux.index import Index
 from rifflux.retrieve.steps.rerank.features import WEIGHTS, spread
 from rifflux.retrieve.steps.rerank.maxsim import MaxSim

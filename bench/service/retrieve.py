@@ -61,12 +61,12 @@ class Asking:
     def note(self, answer: Mapping[str, Any]) -> None:
         """Count what an answer tells of itself."""
         diagnostics: Mapping[str, Any] = answer["diagnostics"]
-        for stage, milliseconds in diagnostics["latency_ms"].items():
+        for stage, milliseconds in diagnostics["milliseconds"].items():
             self.stages[stage].append(milliseconds)
         self.answered += 1
         self.reasons.update(diagnostics["degraded"])
         self.degraded += bool(diagnostics["degraded"])
-        self.cited += diagnostics["hits"].get("cited", 0) > 0
+        self.cited += diagnostics["counts"].get("cited", 0) > 0
         self.scored += any(work["components"] for work in answer["reranked"])
         self.tokens.append(answer["evidence_pack"]["tokens"])
 

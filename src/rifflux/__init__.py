@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    from rifflux.conversations import Conversation, Conversations, ImportReport, Message, MessageHit, MessageResults
     from rifflux.errors import (
         Busy,
         DamagedIndex,
@@ -29,22 +30,84 @@ if _typing.TYPE_CHECKING:
         Unreadable,
         UnusableIndex,
     )
+    from rifflux.evidence.pack import TITLE_ONLY, EvidencePack
+    from rifflux.evidence.pack import Item as EvidenceItem
     from rifflux.index import Index, Status
     from rifflux.index import open_index as open
-    from rifflux.index.salvage import repair
-    from rifflux.types import Document, Failure, Filter, Hit, IndexReport, Link, Results, Scope, Trace, Verdict, Why
+    from rifflux.index.contract import SearchService, contract_results, score_breakdown
+    from rifflux.index.salvage import diagnose, repair
+    from rifflux.ingest.walk.find import Finder, Found, Skipped
+    from rifflux.memories import Memories, Memory, Saved
+    from rifflux.models import Embedder, load_embedder
+    from rifflux.models.guarded import Guard
+    from rifflux.models.registry import KnownModel, known_models
+    from rifflux.models.workers import Workers
+    from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RerankSettings
+    from rifflux.session.maintenance import Copied, Repaired, Switched
+    from rifflux.session.policies import HYBRID_SEARCH, POLICIES
+    from rifflux.session.visible import WITHHELD
+    from rifflux.store import Erased, Event, Generation, Problem, Store, Token
+    from rifflux.text.analyzer import Analyzer
+    from rifflux.types import (
+        Document,
+        Failure,
+        Filter,
+        Hit,
+        Identifier,
+        IndexReport,
+        Link,
+        Progress,
+        QueryTerm,
+        Results,
+        Scope,
+        Tag,
+        Trace,
+        Understanding,
+        Verdict,
+        Why,
+        is_withheld,
+    )
+    from rifflux.works import Work
+    from rifflux.works.catalog import WorkRecord, WorksCatalog, WorkSummary
+    from rifflux.works.citing import verify
+    from rifflux.works.report import WorksReport
+    from rifflux.works.retrieval.retriever import Retrieval
+    from rifflux.works.retrieval.settings import adjusted as adjusted_intents
 
-__all__ = [
+__all__ = [  # noqa: RUF022
+    "Analyzer",
     "Busy",
+    "Conversation",
+    "Conversations",
+    "Copied",
+    "DEFAULT_RERANKER",
     "DamagedIndex",
     "Document",
+    "Embedder",
+    "Erased",
+    "Event",
+    "EvidenceItem",
+    "EvidencePack",
     "Failure",
     "Filter",
+    "Finder",
+    "Found",
+    "Generation",
+    "Guard",
+    "HYBRID_SEARCH",
     "Hit",
+    "Identifier",
+    "ImportReport",
     "Index",
     "IndexReport",
     "InvalidArgument",
+    "KnownModel",
     "Link",
+    "Memories",
+    "Memory",
+    "Message",
+    "MessageHit",
+    "MessageResults",
     "MissingExtra",
     "ModelError",
     "ModelMismatch",
@@ -53,28 +116,78 @@ __all__ = [
     "NotFound",
     "OutOfScope",
     "OutsideRoots",
+    "POLICIES",
+    "Problem",
+    "Progress",
+    "QueryTerm",
+    "Repaired",
+    "RerankSettings",
     "Results",
+    "Retrieval",
     "RiffluxError",
+    "Saved",
     "Scope",
+    "SearchService",
+    "Skipped",
     "Status",
+    "Store",
+    "Switched",
+    "TITLE_ONLY",
+    "Tag",
+    "Token",
     "Trace",
+    "Understanding",
     "Unreadable",
     "UnusableIndex",
     "Verdict",
+    "WITHHELD",
     "Why",
+    "Work",
+    "WorkRecord",
+    "WorkSummary",
+    "Workers",
+    "WorksCatalog",
+    "WorksReport",
+    "adjusted_intents",
+    "contract_results",
+    "diagnose",
+    "is_withheld",
+    "known_models",
+    "load_embedder",
     "open",
     "repair",
+    "score_breakdown",
+    "verify",
 ]
 
 __version__ = "0.1.0"
 
-# The public names that are neither an error nor one of the types. Loading them all takes longer than many a command
-# runs, so each is loaded when it is first asked for.
+# Where the public names are that are neither an error nor one of the types. Loading them all takes longer than many a
+# command runs, so each is loaded when it is first asked for. `inner:outer` is one that is called otherwise here.
 _ELSEWHERE = {
-    "Index": ("index", "Index"),
-    "Status": ("index", "Status"),
-    "open": ("index", "open_index"),
-    "repair": ("index.salvage", "repair"),
+    "conversations": "Conversation Conversations ImportReport Message MessageHit MessageResults",
+    "evidence.pack": "TITLE_ONLY EvidencePack Item:EvidenceItem",
+    "index": "Index Status open_index:open",
+    "index.contract": "SearchService contract_results score_breakdown",
+    "index.salvage": "diagnose repair",
+    "ingest.walk.find": "Finder Found Skipped",
+    "memories": "Memories Memory Saved",
+    "models": "Embedder load_embedder",
+    "models.guarded": "Guard",
+    "models.registry": "KnownModel known_models",
+    "models.workers": "Workers",
+    "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
+    "session.maintenance": "Copied Repaired Switched",
+    "session.policies": "HYBRID_SEARCH POLICIES",
+    "session.visible": "WITHHELD",
+    "store": "Erased Event Generation Problem Store Token",
+    "text.analyzer": "Analyzer",
+    "works": "Work",
+    "works.catalog": "WorkRecord WorksCatalog WorkSummary",
+    "works.citing": "verify",
+    "works.report": "WorksReport",
+    "works.retrieval.retriever": "Retrieval",
+    "works.retrieval.settings": "adjusted:adjusted_intents",
 }
 
 
@@ -84,9 +197,13 @@ def __getattr__(name: str) -> _typing.Any:
         raise AttributeError(f"module 'rifflux' has no attribute {name!r}")
     from importlib import import_module
 
+    for module, names in _ELSEWHERE.items():
+        for inner, _, outer in (each.partition(":") for each in names.split()):
+            if name == (outer or inner):
+                value = globals()[name] = getattr(import_module(f"rifflux.{module}"), inner)
+                return value
     errors = import_module("rifflux.errors")
-    module, attribute = _ELSEWHERE.get(name, ("errors" if hasattr(errors, name) else "types", name))
-    value = globals()[name] = getattr(import_module(f"rifflux.{module}"), attribute)
+    value = globals()[name] = getattr(errors if hasattr(errors, name) else import_module("rifflux.types"), name)
     return value
 
 

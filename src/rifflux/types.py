@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -376,19 +376,13 @@ class Hit:
         """Return whether only title and identifiers may be shown, for want of a license record."""
         return is_withheld(self.collection, self.license)
 
-    def moved(self, stage: str, score: float, *, rank: int | None = None, **detail: Any) -> Hit:
-        """The hit with a new score, and the reason added to its trail."""
-        return self._but(score=score, why=(*self.why, Why(stage, rank, score, detail)))
-
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
     ) -> Hit:
-        """Return the hit with its score, its explanation and its relevance."""
+        """Return the hit with another score and explanation, and with a relevance if one is given."""
+        if relevance is None:
+            return self._but(score=score, why=why)
         return self._but(score=score, why=why, relevance=relevance, quality=quality)
-
-    def rated(self, relevance: float, quality: str) -> Hit:
-        """The hit with its relevance and the level of that."""
-        return self._but(relevance=relevance, quality=quality)
 
     def _but(self, **changes: Any) -> Hit:
         """The hit with other values of some fields: a third of the time that `dataclasses.replace` takes."""
@@ -578,5 +572,8 @@ class IndexReport:
     waited_for: tuple[str, ...] = ()
 
 
-#: Told the stage (`read`, `embed`), how many are done and how many there are (None while that is unknown).
-Progress = Callable[[str, int, int | None], None]
+class Progress(Protocol):
+    """What a long run calls with its stage (`read`, `embed`), how much is done, and of how much (None if unknown)."""
+
+    def __call__(self, stage: str, done: int, total: int | None, /) -> None:
+        """Note how far it is."""

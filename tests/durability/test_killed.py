@@ -11,6 +11,9 @@ import pytest
 
 import rifflux
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -22,6 +22,9 @@ from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import busy
 from rifflux.testing import change, words
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 WRITERS = READERS = 8
 TURNS, DOCUMENTS = 3, 2
 

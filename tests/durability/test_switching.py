@@ -19,6 +19,9 @@ from rifflux.store import State
 from rifflux.types import Vectors
 from tests.support.places import word
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 CHUNKS = 300
 
 

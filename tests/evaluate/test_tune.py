@@ -58,8 +58,8 @@ class TestTune:
         apply(index, tuned)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.fusion == tuned.fusion.choice != default
-        assert reset(index.admin.store)
-        assert not reset(index.admin.store)
+        assert reset(index.admin.store.registry)
+        assert not reset(index.admin.store.registry)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.fusion == default
 
@@ -81,7 +81,7 @@ class TestTune:
             assert again.profile.features == pytest.approx(tuned.features.choice.shares(), abs=1e-6)
             trail = again.search("word3 topic4", rerank="features")[0].because("rerank:features")
             assert trail.detail.keys() <= {name for name, share in again.profile.features.items() if share}
-        assert reset(index.admin.store)
+        assert reset(index.admin.store.registry)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.features == {}
 

@@ -405,8 +405,8 @@ class TestTheList:
         cited = sheaf(50, "Nothing in common.", title="Old")
         citing = sheaf(51, citations=(Link("doi:10.1000/50"),))
         found = retrieval_json(told(cited, citing, sheaf(52), top_k=100))
-        places = {(each["collection"], each["work"]) for each in found["candidates"]}
-        assert {(each["collection"], each["work"]) for each in found["reranked"]} <= places
+        places = {(each["collection"], each["document"]) for each in found["candidates"]}
+        assert {(each["collection"], each["document"]) for each in found["reranked"]} <= places
         near = [each for each in found["candidates"] if each["scores"].get("cited")]
-        assert len(near) == found["diagnostics"]["hits"]["cited"] > 0
+        assert len(near) == found["diagnostics"]["counts"]["cited"] > 0
         assert all(len(set(each["identifiers"])) == len(each["identifiers"]) > 0 for each in found["candidates"])

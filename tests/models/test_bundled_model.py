@@ -190,6 +190,7 @@ class TestCounts:
 class TestTokens:
     """Ours are those of the `tokenizers` package."""
 
+    @pytest.mark.slow
     @examples(500)
     @given(st.lists(ODD, max_size=12).map("".join), st.none() | st.lists(ODD, max_size=12).map(" ".join))
     def test_of_any_text_or_pair(self, cutting: Any, text: str, pair: str | None) -> None:

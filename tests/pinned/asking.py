@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,15 @@ SNAPSHOT = Path(__file__).with_name("snapshot.json")
 SURFACES = ("python", "cli", "http", "mcp")
 #: Keys that are called otherwise than in the snapshot: the new name of each, and the one that is recorded.
 RENAMED: dict[str, str] = {"license": "licence"}
+#: Keys of JSON that had several names: each, and the one that they are compared by.
+ONE_KEY: dict[str, str] = {
+    "document": "key",
+    "work": "key",
+    "max_tokens": "budget",
+    "milliseconds": "latency_ms",
+    "counts": "hits",
+    "place": "path",
+}
 #: Words of messages that are spelled otherwise than in the snapshot, likewise.
 REWORDED: dict[str, str] = {"o license is recorded": "o licence is recorded"}
 #: Values that are never twice the same; of tables of times, the names are kept.
@@ -227,8 +237,15 @@ def comparable(value: Any, folder: Path, key: str = "") -> Any:
 def former_keys(value: Any) -> Any:
     """Return an answer under its former keys; also for what is recorded, where some answers had the new ones before."""
     if isinstance(value, Mapping):
-        return {RENAMED.get(name, name): former_keys(each) for name, each in value.items()}
+        names = RENAMED | {name: old for name, old in ONE_KEY.items() if old not in value}
+        return {names.get(name, name): _moment(name, former_keys(each)) for name, each in value.items()}
     return [former_keys(each) for each in value] if isinstance(value, list) else value
+
+
+def _moment(name: str, value: Any) -> Any:
+    """Return a time as ISO 8601, which some were not when the snapshot was made."""
+    seconds = name.endswith("_at") and isinstance(value, float)
+    return datetime.fromtimestamp(value, UTC).isoformat(timespec="seconds") if seconds else value
 
 
 def _shortened(text: str, folder: Path) -> str:

@@ -12,8 +12,8 @@ from itertools import chain
 from typing import Any
 
 import rifflux
+from rifflux import SearchService
 from rifflux.session.policies import HYBRID_SEARCH
-from rifflux.surfaces.shared.contract import SearchService
 from rifflux.types import Bound, Filter
 from tests.pinned.world import MAIN, MODEL, WORKS, World
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from rifflux.index import open_index
 from rifflux.service.analytics import Day, Diary, digest_of, online
-from rifflux.store import Event, Question, Reaction, Store, open_store
+from rifflux.store import Event, QuestionDigest, Reaction, Store, open_store
 from tests.support.server import serving
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 DAY = 86_400.0
 
 
-def asked(user: str, query: str, at: float) -> Question:
-    return Question(user, digest_of(query), NOON + at)
+def asked(user: str, query: str, at: float) -> QuestionDigest:
+    return QuestionDigest(user, digest_of(query), NOON + at)
 
 
 def told(user: str, kind: str, query: str, at: float) -> Reaction:
@@ -133,6 +133,7 @@ class TestDiary:
         assert [day.questions for day in diary.days()] == [1]
 
 
+@pytest.mark.slow
 def test_the_service_tells_administrators_what_became_of_questions(tmp_path: Path, run: Any) -> None:
     (tmp_path / "cache.md").write_text("# Caching\n\nCache entries live for ten minutes.\n")
     with open_index(tmp_path / "index.db", model="hash") as index:

@@ -154,6 +154,7 @@ def test_status_tells_how_much_is_embedded(index: Index, folder: Path) -> None:
     assert index.status().degraded[0] == f"{chunks} of {chunks} chunks have no vector yet"
 
 
+@pytest.mark.slow
 def test_the_command_line_tells_it(run: Any, folder: Path, tmp_path: Path) -> None:
     db = tmp_path / "index.db"
     run("index", folder, "--db", db)

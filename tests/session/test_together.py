@@ -20,6 +20,9 @@ from rifflux import Index
 from rifflux.ingest.parallel.pool import MOST_WORKERS
 from rifflux.models.cores import available_cores
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 FILES = 300
 
 

@@ -138,6 +138,7 @@ class TestSaving:
         shutil.rmtree(folder / "other")
         eventually(lambda: found(index, "kingfisher osprey") == [])
 
+    @pytest.mark.slow
     def test_a_burst_of_files_is_followed_whole(self, watching: Watching, folder: Path) -> None:
         for number in range(watch.MANY * 3):
             (folder / f"birds/{number:04}.md").write_text(f"Kingfisher {number}.")

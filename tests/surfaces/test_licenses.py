@@ -11,17 +11,20 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
+from rifflux import SearchService
 from rifflux.errors import NotFound
 from rifflux.evidence.pack import digest
 from rifflux.index import Index, open_index
 from rifflux.session.visible import WITHHELD
-from rifflux.surfaces.shared.contract import SearchService
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.titles import title_keys
 from rifflux.types import Filter, Identifier, Link, Scope, Tag
 from rifflux.works import Passage, Work
 from tests.support.agents import Agent, over_stdio
 from tests.support.server import serving
+
+#: They start processes.
+pytestmark = pytest.mark.slow
 
 TITLE = "Closed cohomology"
 DOI = "doi:10.1/closed"

@@ -9,6 +9,9 @@ import pytest
 
 from tests.support.agents import Agent
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def notes(run: Any, tmp_path: Path) -> Any:

@@ -96,5 +96,6 @@ for unit in UNITS:
 """
 
 
+@pytest.mark.slow
 def test_no_text_takes_long() -> None:
     subprocess.run([sys.executable, "-c", HOSTILE], check=True, timeout=60)

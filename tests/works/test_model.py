@@ -38,12 +38,14 @@ def test_a_work_comes_back_from_its_document(work: Work) -> None:
     assert {link.key for link in back.citations} == {link.key for link in work.citations}
 
 
+@pytest.mark.slow
 @given(works)
 def test_storing_what_was_stored_changes_nothing(work: Work) -> None:
     document = document_of(work, "key")
     assert document_of(work_of(document), "key") == document
 
 
+@pytest.mark.slow
 @given(works)
 def test_parts_are_the_passages_of_the_text(work: Work) -> None:
     document = document_of(work, "key")

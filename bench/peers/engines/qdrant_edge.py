@@ -12,7 +12,7 @@ class Engine:
         path = folder / "shard"
         path.mkdir()
         self.shard = q.EdgeShard.create(str(path), config)
-        self.words = q.Bm25()
+        self.words = q.Bm25Scoring()
         for start in range(0, len(texts), 2000):
             points = [
                 self._point(place, texts[place], vectors) for place in range(start, min(start + 2000, len(texts)))

@@ -4,9 +4,9 @@ A turn such as "Yes, in May!" answers a question that stands two turns above it.
 neighbours, at less weight than its own, and its vector is that of a window: the turns before it and its own, each as
 `Speaker: text`. The hit is always the message itself.
 
-Chosen on LoCoMo (bench/conversations.py): words of two turns before and one after, at half the weight of its own, rank
-better than those of fewer or more; a window of two turns before is embedded best. Dates are in the words and not in
-what is embedded.
+Chosen on LoCoMo (bench/quality/conversations.py): words of two turns before and one after, at half the weight of its
+own, rank better than those of fewer or more; a window of two turns before is embedded best. Dates are in the words and
+not in what is embedded.
 """
 
 from __future__ import annotations

@@ -9,9 +9,8 @@ Measures are those of trec_eval, through ir-measures: `pip install 'rifflux[eval
 """
 
 from rifflux.evaluate.build import Cache
-from rifflux.evaluate.collection import Collection, Question, read_beir
+from rifflux.evaluate.collection import Collection, Question, read_beir, read_feedback
 from rifflux.evaluate.compare import Outcome, compare
-from rifflux.evaluate.feedback import read_feedback
 from rifflux.evaluate.measures import MEASURES, Bootstrap
 from rifflux.evaluate.page import page
 from rifflux.evaluate.report import rows, table

@@ -7,6 +7,7 @@ better than what the index does today by more than chance would give.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -15,19 +16,32 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.evaluate.collection import Collection, Question
-from rifflux.evaluate.components import ORDER, Judged, column, judged
 from rifflux.evaluate.measures import PRIMARY, Bootstrap, measured
 from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.fuse.stored import dump_fusion
 from rifflux.retrieve.pipeline import Stopwatch, gather
-from rifflux.retrieve.steps.rerank.features import WEIGHTS
+from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput
 from rifflux.retrieve.steps.rerank.stored import dump_weights
+from rifflux.retrieve.table import Candidates
 from rifflux.retrieve.weigh import Weights
-from rifflux.store import Store
-from rifflux.types import Ids, Progress, Ranking, Scores
+from rifflux.store import Registry
+from rifflux.types import Ids, Progress, Query, Ranking, Scores
 
-__all__ = ["FEWEST", "SIGNIFICANT", "Fitted", "Tuned", "apply", "reset", "tune"]
+__all__ = [
+    "FEWEST",
+    "ORDER",
+    "SIGNIFICANT",
+    "Fitted",
+    "Judged",
+    "Tuned",
+    "apply",
+    "column",
+    "components",
+    "judged",
+    "reset",
+    "tune",
+]
 
 T = TypeVar("T")
 
@@ -46,6 +60,8 @@ GRID = tuple(
 )
 #: What a weight is multiplied by, one after the other and so many times; one that is off is tried at these shares.
 FACTORS, SHARES, ROUNDS = (0.0, 0.5, 2.0, 4.0), (0.05, 0.1, 0.2), 2
+#: The components in the order of the columns of their values.
+ORDER = tuple(WEIGHTS)
 #: How new something has to be shows when it is asked, and judgements do not tell when that was.
 FITTED = tuple(place for place, name in enumerate(ORDER) if name != "freshness")
 
@@ -83,6 +99,10 @@ class Tuned:
         """Whether any of it is worth keeping."""
         return self.fusion.significant or self.features.significant
 
+    def described(self) -> tuple[object, object]:
+        """Return the fusion and the weights of `features` as JSON."""
+        return json.loads(dump_fusion(self.fusion.choice)), json.loads(dump_weights(self.features.choice))
+
 
 def tune(
     index: Index, collection: Collection, *, bootstrap: Bootstrap | None = None, progress: Progress | None = None
@@ -110,14 +130,14 @@ def apply(index: Index, tuned: Tuned) -> None:
         index.admin.store.registry.set("features", dump_weights(tuned.features.choice))
 
 
-def reset(store: Store) -> bool:
-    """Forget what an index was tuned to; tells whether there was anything.
+def reset(registry: Registry) -> bool:
+    """Forget what an index was tuned to; return if there was anything.
 
-    Takes the store alone: an index tuned to what this version does not know cannot be opened.
+    Takes the registry alone: an index tuned to what this version does not know cannot be opened.
     """
-    tuned = [name for name in ("fusion", "features") if store.registry.setting(name)]
+    tuned = [name for name in ("fusion", "features") if registry.setting(name)]
     for name in tuned:
-        store.registry.set(name, "")
+        registry.set(name, "")
     return bool(tuned)
 
 
@@ -240,3 +260,68 @@ def _held_out(count: int, judge: Callable[[Ids], Scores]) -> Scores:
     folds = np.random.default_rng(FOLDS).permutation(count) % FOLDS
     values = np.stack([judge(np.flatnonzero(folds != fold)) for fold in range(FOLDS)])
     return np.asarray(values[folds, np.arange(count)])
+
+
+# Judged questions as the reranker `features` sees them: what any weights would make of their candidates
+
+
+#: The hits that are looked at, those of them that are reranked, and where nDCG is cut.
+DEPTH, TOP, CUT = 100, 20, 10
+_DISCOUNTS = 1 / np.log2(np.arange(2, CUT + 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The candidates of one question: `values` are their components, (candidates, components).
+
+    `documents` are numbers by candidate, in the order of their first appearance. `gains` are the grades by number; they
+    go on with the documents of the hits below, which keep their places. `ideal` is the best DCG that there could be.
+    """
+
+    values: Scores
+    documents: Ids
+    gains: Scores
+    ideal: float
+
+    def ndcg(self, weights: Scores) -> Scores:
+        """nDCG@10 with linear gain, of every column of `weights` (components, choices); (choices).
+
+        A document counts at its best chunk.
+        """
+        if not len(self.gains):
+            return np.zeros(weights.shape[1])
+        scores = self.values @ weights
+        order = np.argsort(self.documents, kind="stable")
+        known, starts = np.unique(self.documents[order], return_index=True)
+        best = np.tile(-1.0 - np.arange(len(self.gains))[:, None], scores.shape[1])
+        best[known] = np.maximum.reduceat(scores[order], starts, axis=0)
+        first = np.argsort(-best, axis=0, kind="stable")[:CUT]
+        return np.asarray(np.tensordot(_DISCOUNTS[: len(first)], self.gains[first], 1) / self.ideal)
+
+
+def judged(index: Index, collection: Collection, question: Question) -> tuple[Judged, Query, Candidates]:
+    """Return a question's candidates with their judgements, the question as it was understood, and their table."""
+    plan = index.admin.searcher.plan(question.text, top_k=DEPTH, filter=collection.filter(question))
+    table = plan.pipeline.read(plan.pipeline.candidates(plan.query, Stopwatch()).head(DEPTH))
+    names = [collection.identify(hit) for hit in table.passages]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    ideal = np.array(sorted(question.grades.values(), reverse=True)[:CUT])
+    found = Judged(
+        components(index, plan.query, table.head(TOP)),
+        np.array([numbers[name] for name in names[:TOP]], np.int64),
+        np.array([question.grades.get(name, 0) for name in numbers], np.float64),
+        float(ideal @ _DISCOUNTS[: len(ideal)]),
+    )
+    return found, plan.query, table.head(TOP)
+
+
+def components(index: Index, query: Query, table: Candidates) -> Scores:
+    """Return the components of candidates, (candidates, components)."""
+    asked = FeatureInput(query, table, index.admin.view.resources)
+    return np.stack([COMPONENTS[name](asked) for name in ORDER], axis=1)
+
+
+def column(weights: Weights) -> Scores:
+    """Weights as a column, (components, 1)."""
+    shares = weights.shares()
+    return np.array([shares[name] for name in ORDER])[:, None]

@@ -16,8 +16,7 @@ from rifflux.errors import ModelError
 from rifflux.models.base import fingerprint_of, unit
 from rifflux.models.cores import available_cores
 from rifflux.models.folder import ModelSettings, read_folder
-from rifflux.models.tokenizer import Tokenizer, load_tokenizer
-from rifflux.models.wordpiece import Encoding
+from rifflux.models.tokenizer import Encoding, Tokenizer, load_tokenizer
 from rifflux.types import Vectors
 
 if TYPE_CHECKING:

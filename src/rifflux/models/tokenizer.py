@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
+from string import punctuation
 from typing import TYPE_CHECKING, Protocol
 
 from rifflux.errors import MissingExtra, ModelError
 from rifflux.models.base import well_formed
-from rifflux.models.wordpiece import Encoding, Vocabulary, WordPiece
+from rifflux.text.memo import Memo
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Package
 
-__all__ = ["Tokenizer", "load_tokenizer"]
+__all__ = ["Encoding", "Tokenizer", "Vocabulary", "WordPiece", "load_tokenizer"]
 
 #: What stands around a text and a pair, each with the number of its text.
 _SINGLE = [("[CLS]", 0), ("A", 0), ("[SEP]", 0)]
@@ -144,3 +150,144 @@ def _is_plain(token: object) -> bool:
         case {"content": str(content), "normalized": False, "lstrip": False, "rstrip": False, "single_word": False}:
             return len(content.split()) == 1 and content == content.strip()
     return False
+
+
+# BERT's tokenizer: words cut at spaces and punctuation, and each word into the longest known pieces
+
+
+REMEMBERED_LENGTH = 64  # characters: what is longer hardly comes back, and would fill the memory
+#: What is a space to Python, and to the tokenizer a character to delete.
+DELETED = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
+IDEOGRAPHS = (
+    *(range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xF900, 0xFB00), range(0x20000, 0x2A6E0)),
+    *(range(0x2A700, 0x2B820), range(0x2B920, 0x2CEB0), range(0x2F800, 0x2FA20)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """The tokens of a text or a pair: their ids, which of the two each is of, and which are special."""
+
+    ids: Sequence[int]
+    type_ids: Sequence[int]
+    special_tokens_mask: Sequence[int]
+
+    @property
+    def attention_mask(self) -> Sequence[int]:
+        """Return a one for each token."""
+        return [1] * len(self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The pieces by their text, those inside a word behind `prefix`; and the tokens that are special in any text."""
+
+    ids: Mapping[str, int]
+    special: Mapping[str, int]
+    unknown: str
+    prefix: str
+    longest_word: int
+    lowercase: bool
+    strip_accents: bool
+
+    def pieces(self, word: str) -> Iterator[int]:
+        """Yield the ids of a word, always the longest piece that fits; the unknown token if none does."""
+        found = []
+        start = 0
+        while start < len(word) <= self.longest_word:
+            prefix = self.prefix if start else ""
+            ends = range(len(word), start, -1)
+            end = next((end for end in ends if prefix + word[start:end] in self.ids), None)
+            if end is None:
+                break
+            found.append(self.ids[prefix + word[start:end]])
+            start = end
+        yield from found if start == len(word) else [self.ids[self.unknown]]
+
+
+class WordPiece:
+    """A tokenizer as BERT's, which takes in at most `max_tokens` tokens."""
+
+    def __init__(self, vocabulary: Vocabulary, max_tokens: int) -> None:
+        self.vocabulary = vocabulary
+        self.max_tokens = max_tokens
+        self._normal = Memo(self._normalize_character)
+        self._known = Memo(self._ids, lambda word: len(word) <= REMEMBERED_LENGTH)
+        longest_first = sorted(vocabulary.special, key=len, reverse=True)
+        self._special = re.compile(f"({'|'.join(map(re.escape, longest_first))})")
+
+    def encode(self, text: str, pair: str | None = None) -> Encoding:
+        """Return the tokens of a text, or of a pair, between the special ones; the longer text is cut first."""
+        cls, sep = self.vocabulary.special["[CLS]"], self.vocabulary.special["[SEP]"]
+        first, second = (list(chain.from_iterable(self._parts(each))) for each in (text, pair or ""))
+        if pair is None:
+            del first[self.max_tokens - 2 :]
+            return Encoding([cls, *first, sep], [0] * (len(first) + 2), [1, *[0] * len(first), 1])
+        left, right = shared_lengths(len(first), len(second), self.max_tokens - 3)
+        return Encoding(
+            [cls, *first[:left], sep, *second[:right], sep],
+            [0] * (left + 2) + [1] * (right + 1),
+            [1, *[0] * left, 1, *[0] * right, 1],
+        )
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of a text, without truncation and special tokens."""
+        return sum(map(len, self._parts(text)))
+
+    def canonical(self, text: str) -> str:
+        """Return a text with the same tokens, the same one for texts that differ only in case and spaces."""
+        if not text.isascii() or any(map(text.__contains__, (*DELETED, *self.vocabulary.special))):
+            return text
+        return " ".join((text.lower() if self.vocabulary.lowercase else text).split())
+
+    def _parts(self, text: str) -> Iterable[tuple[int, ...]]:
+        """Return the tokens of a text by what stands between two spaces: no token reaches across one."""
+        text = well_formed(text)
+        if any(map(text.__contains__, DELETED)):
+            return [self._ids(text)]
+        return map(self._known.__getitem__, text.split())
+
+    def _ids(self, text: str) -> tuple[int, ...]:
+        """Return the tokens of a text that was not seen before."""
+        vocabulary = self.vocabulary
+        found: list[int] = []
+        for part in self._special.split(text):
+            if part in vocabulary.special:
+                found.append(vocabulary.special[part])
+            else:
+                found.extend(chain.from_iterable(map(vocabulary.pieces, self._normalize(part).split())))
+        return tuple(found)
+
+    def _normalize(self, text: str) -> str:
+        decomposed = unicodedata.normalize("NFD", text) if self.vocabulary.strip_accents else text
+        return decomposed.translate(self._normal)
+
+    def _normalize_character(self, code: int) -> str:
+        """Return a character as the vocabulary has it: an own word if it is punctuation or an ideograph."""
+        character = chr(code)
+        category = unicodedata.category(character)
+        if character in "\t\n\r":
+            return " "
+        if category in ("Cc", "Cf", "Co") or character == "\ufffd":
+            return ""
+        if category == "Mn" and self.vocabulary.strip_accents:
+            return ""
+        if character.isspace():
+            return " "
+        folded = character.lower() if self.vocabulary.lowercase else character
+        alone = character in punctuation or category[0] == "P" or any(code in block for block in IDEOGRAPHS)
+        return f" {folded} " if alone else folded
+
+
+def shared_lengths(first: int, second: int, room: int) -> tuple[int, int]:
+    """Return how many tokens of each text of a pair fit into `room`: the longer one gives way first."""
+    if first + second <= room:
+        return first, second
+    short, long = sorted((first, second))
+    long = short if short > room else max(short, room - short)
+    if short + long > room:
+        short, long = room // 2, room - room // 2
+    return (short, long) if first <= second else (long, short)

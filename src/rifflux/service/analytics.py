@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 
 from rifflux.service.write_behind import Batch, Later
-from rifflux.store import Question, Reaction, Registry
+from rifflux.store import QuestionDigest, Reaction, Registry
 
 __all__ = ["Day", "Diary", "online"]
 
@@ -71,7 +71,7 @@ def digest_of(query: str) -> bytes:
     return blake2b(" ".join(query.casefold().split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def online(questions: Iterable[Question], reactions: Iterable[Reaction]) -> list[Day]:
+def online(questions: Iterable[QuestionDigest], reactions: Iterable[Reaction]) -> list[Day]:
     """The days on which something was asked or told, in order."""
     asked: dict[str, list[_Asked]] = defaultdict(list)
     for each in sorted(questions, key=lambda question: question.time):
@@ -87,7 +87,7 @@ def online(questions: Iterable[Question], reactions: Iterable[Reaction]) -> list
     return [Day(day, **counts[day]) for day in sorted(counts)]
 
 
-def _add(asked: list[_Asked], question: Question) -> None:
+def _add(asked: list[_Asked], question: QuestionDigest) -> None:
     if asked and asked[-1].digest == question.digest and question.time - asked[-1].last <= SAME_S:
         asked[-1].last = question.time
     else:
@@ -137,17 +137,17 @@ class Diary:
     ) -> None:
         self._register = register
         self._now = now
-        self._batch: Batch[Question] = Batch(self._write, seconds=seconds, now=now, later=later)
+        self._batch: Batch[QuestionDigest] = Batch(self._write, seconds=seconds, now=now, later=later)
 
     def note(self, user: str, query: str) -> None:
         """Record that a user asks something."""
-        self._batch.add(Question(user, digest_of(query), self._now()))
+        self._batch.add(QuestionDigest(user, digest_of(query), self._now()))
 
     def flush(self) -> None:
         """Write what waits."""
         self._batch.flush()
 
-    def _write(self, questions: list[Question]) -> None:
+    def _write(self, questions: list[QuestionDigest]) -> None:
         self._register.ask(questions, self._now() - KEPT_S)
 
     def days(self, since: float = 0.0, until: float | None = None) -> list[Day]:

@@ -119,8 +119,9 @@ class Searcher:
         diversity = self.profile.diversity.but(group=group, diversify=diversify, collapse=collapse)
         way = self._way(mode, fusion, rerank, diversity)
         clock, deadline = Stopwatch(), checked_deadline(deadline_ms)
-        asked = self._timed(query, filter, clock, deadline)
-        results = self.view.again_if_switched(lambda: self.ready(asked, top_k, clock, way, rated=True)(top_k))
+        with self.store.memoized():
+            asked = self._timed(query, filter, clock, deadline)
+            results = self.view.again_if_switched(lambda: self.ready(asked, top_k, clock, way, rated=True)(top_k))
         if troubles := self.store.troubles():
             trace = results.trace
             results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))

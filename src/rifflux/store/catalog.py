@@ -79,73 +79,57 @@ class Catalog(Protocol):
 
     def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
         """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""
-        ...
 
     def put_all(self, documents: Iterable[Placed]) -> None:
         """Add or replace documents as `put` does, but many at once; of two with the same name the later counts."""
-        ...
 
     def remove(self, collection: str, keys: Sequence[str]) -> int:
         """Remove documents by key and return how many there were."""
-        ...
 
     def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
         """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
-        ...
 
     def remove_files(self, root: str, paths: Sequence[str]) -> int:
         """Forget files and all their documents; returns how many documents went."""
-        ...
 
     def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
         """Keep what each source told of a document, by their names, instead of what was kept."""
-        ...
 
     def note_uses(self, collection: str, keys: Sequence[str], time: float) -> None:
         """Count one more use of each document; what is found does not change by it."""
-        ...
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
         """Read the rows of a ranking, in its order, with its scores; ids that are gone are left out.
 
         `trails` gives the trail of each entry; without it, they are empty.
         """
-        ...
 
     def chunk(self, chunk_id: str) -> Hit | None:
         """One chunk by its public id."""
-        ...
 
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
         """All chunks of a document in reading order."""
-        ...
 
     def document(self, collection: str, key: str) -> Document | None:
         """One document with its whole text."""
-        ...
 
     def documents(self, collection: str, filter: Filter) -> list[Document]:
         """The documents of a collection that a filter lets through, with their whole text, by key."""
-        ...
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
         """Return several documents, with their whole texts, by (collection, key); what is gone is left out."""
-        ...
 
     def outlines(self, prefix: str) -> list[tuple[str, Document]]:
         """Return the documents of the collections whose names begin so, by collection and key.
 
         Only title, metadata, license and identifiers are read.
         """
-        ...
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         """The (collection, key) of every document with this key, path or absolute path."""
-        ...
 
     def collections(self) -> Mapping[str, int]:
         """How many documents each collection has."""
-        ...
 
     def in_order(
         self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
@@ -155,43 +139,33 @@ class Catalog(Protocol):
         With a `key`, only that one and so many before and after it (all after it where that is None); nothing if there
         is no such document. Links, identifiers, tags and parts are left out.
         """
-        ...
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
         """What is remembered of a root's files, by path; with `below`, only of this one or those in this folder."""
-        ...
 
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
         """How many files there are, and up to `number` of them with their roots: all, or others each time."""
-        ...
 
     def roots(self) -> list[str]:
         """The folders that were synced."""
-        ...
 
     def kinds(self, ids: Ids) -> Mapping[int, str]:
         """The kind of each chunk's document; chunks that are gone are left out."""
-        ...
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
         """The title and the headings of each chunk; chunks that are gone are left out."""
-        ...
 
     def titled(self, terms: Collection[str], ids: Ids) -> Ids:
         """Those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""
-        ...
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         """Those of the chunks whose document a filter lets through."""
-        ...
 
     def any_passes(self, filter: Filter) -> bool:
         """Whether a filter lets any document through."""
-        ...
 
     def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
         """The (collection, key) of the documents that each `scheme:value` identifies; unknown ones are left out."""
-        ...
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
         """The documents that those of some chunks link to, or are linked from, each by its first chunk.
@@ -199,28 +173,21 @@ class Catalog(Protocol):
         A link's key is an identifier of its target, or a key of its own collection. Links of a document to itself,
         and those that lead nowhere, are left out.
         """
-        ...
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
         """How many documents link to that of each chunk; chunks whose document has no such link are left out."""
-        ...
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
         """The subject tags of each chunk's document; chunks without any are left out."""
-        ...
 
     def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
         """The identifiers of each chunk's document; chunks without any are left out."""
-        ...
 
     def records(self, collection: str, key: str) -> Mapping[str, str]:
         """What was kept of a document's sources, by their names; it goes when the document does."""
-        ...
 
     def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
         """How often each document was used, and when last (seconds since 1970); those never used are left out."""
-        ...
 
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks` and `files`."""
-        ...

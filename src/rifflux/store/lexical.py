@@ -35,26 +35,21 @@ class Lexical(Protocol):
 
         Of at most `limit` chunks, those that are `enough` for the query are always found.
         """
-        ...
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
         """The BM25 of some chunks, by what is stored: `match` may answer from what is derived, and round.
 
         0 where a chunk has no term of the query, whose filter is not looked at.
         """
-        ...
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""
-        ...
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """In how many chunks each term occurs; terms that occur in none may be left out."""
-        ...
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
         """The terms that begin with `start` and have so many characters, with the number of chunks that hold each.
 
         Terms that occur no more may be among them, with 0.
         """
-        ...

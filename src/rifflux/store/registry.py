@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["JUDGEMENT", "Erased", "Event", "Question", "Reaction", "Registry", "Spending", "SpendingSum", "Token"]
+__all__ = ["JUDGEMENT", "Erased", "Event", "QuestionDigest", "Reaction", "Registry", "Spending", "SpendingSum", "Token"]
 
 #: The kind of event that says how well a document answers a query.
 JUDGEMENT = "judgement"
@@ -91,7 +91,7 @@ class SpendingSum:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class QuestionDigest:
     """That a user asked something: a digest of the words, and when, in seconds since 1970."""
 
     user: str
@@ -118,23 +118,18 @@ class Registry(Protocol):
 
     def setting(self, name: str) -> str | None:
         """A setting's value, or None. Each owner has its own; those of the owner without a name are policies."""
-        ...
 
     def policy(self, name: str) -> str | None:
         """A setting of the whole index, which every owner may read; None where it is not set."""
-        ...
 
     def set(self, name: str, value: str, *, content: bool = True) -> None:
         """Store a setting; without `content`, one that changes nothing of what is found."""
-        ...
 
     def record(self, event: Event) -> None:
         """Append an event to the record; its document need not exist."""
-        ...
 
     def events(self, kind: str | None = None) -> list[Event]:
         """The recorded events of a kind, or all, in the order of recording."""
-        ...
 
     def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
         """Have a task to oneself, such as `embed`, until the block or the process ends.
@@ -142,52 +137,39 @@ class Registry(Protocol):
         If another process has it, `waiting` is told which and it is waited for; without `waiting`, the block gets
         False at once. Nothing else is kept out by it.
         """
-        ...
 
     def put_token(self, token: Token, digest: bytes) -> None:
         """Remember a new token by the digest of its secret."""
-        ...
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
         """A token and the digest of its secret, or None."""
-        ...
 
     def tokens(self) -> list[Token]:
         """All tokens in the order of their making, the revoked ones too."""
-        ...
 
     def mark_used(self, id: str, time: float) -> None:
         """Remember when a token was last used."""
-        ...
 
     def revoke(self, id: str, time: float) -> bool:
         """Make a token useless for ever; False if there is none that is valid."""
-        ...
 
     def erase(self, user: str) -> Erased:
         """Delete all that is kept of a user, in one transaction: what they have, their tokens, what they did."""
-        ...
 
     def spend(self, spendings: Sequence[Spending]) -> None:
         """Append to the record of spendings."""
-        ...
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         """Spendings summed by day, user, feature and model, in that order; of one user, or of all."""
-        ...
 
     def cost(self, user: str, since: float) -> float:
         """What a user has spent since a moment."""
-        ...
 
-    def ask(self, questions: Sequence[Question], forget_before: float) -> None:
+    def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
         """Append to the record of questions, and drop what is older than a moment."""
-        ...
 
-    def questions(self, since: float = 0.0, until: float | None = None) -> list[Question]:
+    def questions(self, since: float = 0.0, until: float | None = None) -> list[QuestionDigest]:
         """The questions of all users in a span of time, in its order."""
-        ...
 
     def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
         """What all users did with what they found, in a span of time and in its order."""
-        ...

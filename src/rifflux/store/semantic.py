@@ -61,26 +61,21 @@ class Generations(Protocol):
 
     def all(self) -> list[Generation]:
         """The active one first, then one that is built, then those that are dropped."""
-        ...
 
     def begin(self, model: ModelInfo) -> None:
         """Build vectors of a model, or go on where that was interrupted, while searches use those there are.
 
         Raises `InvalidArgument` for the active model, and while another one is built.
         """
-        ...
 
     def finish(self) -> bool:
         """Let searches use the built vectors from now on, and retire the others; False if a chunk still lacks one."""
-        ...
 
     def abort(self) -> ModelInfo | None:
         """Retire what is being built; returns its model, or None if there was nothing."""
-        ...
 
     def drop(self, most: int) -> int:
         """Drop at most so many vectors of retired generations; returns how many, 0 once nothing is left of them."""
-        ...
 
 
 class Semantic(Protocol):
@@ -88,53 +83,43 @@ class Semantic(Protocol):
 
     def embedded(self) -> int:
         """Count the chunks that have a vector of the model in use."""
-        ...
 
     def nearest(self, query: Query, limit: int) -> Ranking:
         """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing.
 
         Of at most `limit` chunks, those that are `enough` for the query are always found.
         """
-        ...
 
     def cosines_of(self, query: Query, ids: Ids) -> Scores:
         """The cosine of some chunks with a query's vector, by what is stored; NaN where there is none."""
-        ...
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
         """The vector of each chunk, by its id; chunks without one are left out.
 
         With `exact`, to the last digit, whatever is faster.
         """
-        ...
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
         """Vectors already stored for the same embedded text."""
-        ...
 
     def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
         """The chunks without a vector, in batches; safe to write to the store meanwhile.
 
         `model` is the fingerprint of the model in use or of the one that is built; without it, the one in use is meant.
         """
-        ...
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
         """Store vectors for chunks that still have the given hash; returns how many did.
 
         `model` is as in `pending`; raises ModelMismatch where vectors of that one are neither in use nor built.
         """
-        ...
 
     def model(self) -> ModelInfo | None:
         """The model whose vectors are stored, or None while there are none."""
-        ...
 
     def use_model(self, model: ModelInfo) -> None:
         """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
-        ...
 
     @property
     def generations(self) -> Generations:
         """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
-        ...

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from rifflux.store import Edge, FileState, Placed, Store
-from rifflux.testing.making import change
+from rifflux.testing.making import NeedsStore, change
 from rifflux.types import Filter, Identifier, Link, Part, Ranking, Tag, Why
 
 __all__ = ["CatalogContract"]
 
 
-class CatalogContract:
-    """What every Catalog does. Needs a fixture `store`: an empty, writable one, of which only `catalog` is used."""
-
-    @pytest.fixture
-    def store(self) -> Store:
-        """An empty, writable store."""
-        raise NotImplementedError("give a fixture named store")
+class CatalogContract(NeedsStore):
+    """What every Catalog does. Only `catalog` of the store is used."""
 
     def test_equal_keys_in_two_collections_are_two_documents(self, store: Store) -> None:
         store.catalog.put("one", change("README.md", "first words", first_id=1))

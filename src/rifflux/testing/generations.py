@@ -9,7 +9,7 @@ import pytest
 
 from rifflux.errors import InvalidArgument, ModelMismatch
 from rifflux.store import ModelInfo, State, Store
-from rifflux.testing.making import MODEL, change, vector_of
+from rifflux.testing.making import MODEL, NeedsOpened, change, vector_of
 from rifflux.types import Query
 
 __all__ = ["GenerationContract"]
@@ -17,13 +17,8 @@ __all__ = ["GenerationContract"]
 NEXT = ModelInfo("next", "hash", 3, "f2", "next")
 
 
-class GenerationContract:
-    """A second generation of vectors beside the first. Needs a fixture `opened`: an empty, writable store."""
-
-    @pytest.fixture
-    def opened(self) -> Store:
-        """An empty, writable store, not a view of it."""
-        raise NotImplementedError("give a fixture named opened")
+class GenerationContract(NeedsOpened):
+    """A second generation of vectors beside the first."""
 
     @pytest.fixture
     def built(self, opened: Store) -> Store:

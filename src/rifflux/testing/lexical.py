@@ -8,22 +8,17 @@ import numpy as np
 import pytest
 
 from rifflux.store import VARIANT, Store
-from rifflux.testing.making import WEIGHTS, change, keys_of, words
+from rifflux.testing.making import WEIGHTS, NeedsStore, change, keys_of, words
 from rifflux.types import Filter, Query
 
 __all__ = ["LexicalContract"]
 
 
-class LexicalContract:
-    """What every Lexical does. Needs a fixture `store`: an empty, writable one, of which a catalog is filled.
+class LexicalContract(NeedsStore):
+    """What every Lexical does. The store's catalog is filled.
 
     An engine of this role alone is composed with another's catalog.
     """
-
-    @pytest.fixture
-    def store(self) -> Store:
-        """An empty, writable store."""
-        raise NotImplementedError("give a fixture named store")
 
     def _match(self, store: Store, text: str, limit: int = 10, **fields: object) -> list[str]:
         return keys_of(store, store.lexical.match(words(text, **fields), limit, WEIGHTS))

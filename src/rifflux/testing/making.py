@@ -1,4 +1,4 @@
-"""Documents, queries and vectors to fill a store with."""
+"""Documents, queries and vectors to fill a store with, and the fixtures that a contract needs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,45 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 import numpy as np
+import pytest
 
 from rifflux.store import AnalyzedChunk, DocumentChange, FieldWeights, ModelInfo, Store
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Ranking, Vectors
 
-__all__ = ["MODEL", "WEIGHTS", "change", "embedded", "keys_of", "number_of", "vector_of", "words"]
+__all__ = [
+    "MODEL",
+    "WEIGHTS",
+    "NeedsOpened",
+    "NeedsStore",
+    "change",
+    "embedded",
+    "keys_of",
+    "number_of",
+    "vector_of",
+    "words",
+]
 
 MODEL = ModelInfo("tiny", "hash", 2, "f1", "tiny")
 WEIGHTS = FieldWeights()
+
+
+class NeedsStore:
+    """A contract that needs a fixture `store`: an empty, writable one."""
+
+    @pytest.fixture
+    def store(self) -> Store:
+        """An empty, writable store."""
+        raise NotImplementedError("give a fixture named store")
+
+
+class NeedsOpened:
+    """A contract that needs a fixture `opened`: an empty, writable store as it was opened, not a view of it."""
+
+    @pytest.fixture
+    def opened(self) -> Store:
+        """An empty, writable store, not a view of it."""
+        raise NotImplementedError("give a fixture named opened")
 
 
 def change(key: str, *texts: str, title: str = "", first_id: int | None = None, **fields: object) -> DocumentChange:

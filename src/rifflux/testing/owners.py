@@ -11,7 +11,7 @@ import pytest
 
 from rifflux.errors import OutOfScope
 from rifflux.store import Catalog, Event, FileState, Lexical, Placed, Registry, Semantic, Store, Token
-from rifflux.testing.making import MODEL, WEIGHTS, change, vector_of, words
+from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_of, words
 from rifflux.types import Filter, Identifier, Ids, Link, Query, Ranking, Tag
 
 __all__ = ["OwnerContract", "everything", "filled"]
@@ -152,13 +152,8 @@ def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[i
     return ids
 
 
-class OwnerContract:
-    """What the views of a store promise. Needs a fixture `opened`: an empty, writable store as it was opened."""
-
-    @pytest.fixture
-    def opened(self) -> Store:
-        """An empty, writable store, not a view of it."""
-        raise NotImplementedError("give a fixture named opened")
+class OwnerContract(NeedsOpened):
+    """What the views of a store promise."""
 
     def test_every_method_has_its_promise(self) -> None:
         roles = (Store, Catalog, Lexical, Semantic, Registry)

@@ -6,18 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from rifflux.store import Event, Question, Spending, Store, Token
+from rifflux.store import Event, QuestionDigest, Spending, Store, Token
+from rifflux.testing.making import NeedsOpened, NeedsStore
 
 __all__ = ["AccountsContract", "RegistryContract"]
 
 
-class RegistryContract:
-    """What every Registry does for an owner. Needs a fixture `store`: an empty, writable one."""
-
-    @pytest.fixture
-    def store(self) -> Store:
-        """An empty, writable store."""
-        raise NotImplementedError("give a fixture named store")
+class RegistryContract(NeedsStore):
+    """What every Registry does for an owner."""
 
     def test_settings_are_remembered(self, store: Store) -> None:
         assert store.registry.setting("name") is None
@@ -40,13 +36,8 @@ class RegistryContract:
                 assert mine
 
 
-class AccountsContract:
-    """What every Registry does for the whole index. Needs a fixture `opened`: an empty, writable store."""
-
-    @pytest.fixture
-    def opened(self) -> Store:
-        """An empty, writable store, not a view of it."""
-        raise NotImplementedError("give a fixture named opened")
+class AccountsContract(NeedsOpened):
+    """What every Registry does for the whole index."""
 
     def test_tokens_are_listed_as_made_and_revoked_for_ever(self, opened: Store) -> None:
         one, two = Token("1", "ann", "user", created_at=1.0), Token("2", "bob", "admin", "laptop", created_at=2.0)
@@ -70,7 +61,7 @@ class AccountsContract:
         assert opened.registry.cost("ann", 2.0) == pytest.approx(1.0)
 
     def test_questions_are_kept_until_they_are_forgotten(self, opened: Store) -> None:
-        old, new = Question("ann", b"1", 1.0), Question("bob", b"2", 2.0)
+        old, new = QuestionDigest("ann", b"1", 1.0), QuestionDigest("bob", b"2", 2.0)
         opened.registry.ask([old, new], forget_before=0.0)
         assert opened.registry.questions() == [old, new]
         assert opened.registry.questions(until=2.0) == [old]

@@ -9,23 +9,18 @@ import pytest
 
 from rifflux.errors import ModelMismatch
 from rifflux.store import ModelInfo, Store
-from rifflux.testing.making import MODEL, change, embedded, keys_of, vector_of
+from rifflux.testing.making import MODEL, NeedsStore, change, embedded, keys_of, vector_of
 from rifflux.types import Filter, Query
 
 __all__ = ["SemanticContract"]
 
 
-class SemanticContract:
-    """What every Semantic does. Needs a fixture `store`: an empty, writable one, of which a catalog is filled.
+class SemanticContract(NeedsStore):
+    """What every Semantic does. The store's catalog is filled.
 
     An engine of this role alone is composed with another's catalog, and with its lexical role for words that a query
     requires or excludes.
     """
-
-    @pytest.fixture
-    def store(self) -> Store:
-        """An empty, writable store."""
-        raise NotImplementedError("give a fixture named store")
 
     def test_unchanged_chunks_keep_their_vectors(self, store: Store) -> None:
         store.semantic.use_model(MODEL)

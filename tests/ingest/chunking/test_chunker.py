@@ -252,6 +252,7 @@ def chunk_all(text: str, blocks: list[Block]) -> list[Chunk]:
     return Chunker(target_tokens=16, floor_tokens=8)(document(text), blocks, count, identity="d")
 
 
+@pytest.mark.slow
 @examples(300)
 @given(documents())
 def test_nothing_is_lost_and_spans_ascend(drawn: tuple[str, list[Block]]) -> None:

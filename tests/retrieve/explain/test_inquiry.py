@@ -11,10 +11,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Document, Index, InvalidArgument, NotFound, Verdict
+from rifflux import Document, Index, InvalidArgument, NotFound, SearchService, Verdict
 from rifflux.retrieve.fuse import ReciprocalRank
-from rifflux.retrieve.query.words import ordinal
-from rifflux.surfaces.shared.contract import SearchService
+from rifflux.text.numbers import ordinal
 from rifflux.types import Bound
 from tests.support.exploring import examples
 
@@ -189,6 +188,7 @@ class TestChanges:
             if not verdict.found:
                 yield verdict
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("fusion", FUSIONS)
     def test_a_longer_page_holds_it(self, large: Index, fusion: str) -> None:
         tried = 0

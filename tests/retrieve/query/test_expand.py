@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Document, Index, InvalidArgument, NotFound
+from rifflux import Document, Index, InvalidArgument, NotFound, SearchService
 from rifflux.retrieve.query.expand import distance, read_synonyms, spellings
 from rifflux.store import VARIANT
-from rifflux.surfaces.shared.contract import SearchService
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Query
 

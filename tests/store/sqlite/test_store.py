@@ -305,6 +305,7 @@ def test_an_older_index_learns_the_terms_of_its_titles(path: Path, monkeypatch: 
     assert store.catalog.titled(long.split(), ids).tolist() == []
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_in_metadata_is_found_by_a_filter(value: str, other: str) -> None:
     store = SqliteStore.open(":memory:")

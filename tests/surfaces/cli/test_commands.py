@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 COMMANDS = ("index", "search", "get", "status", "doctor", "config", "mcp")
 REPORT = {
     *("indexed_files", "skipped_files", "deleted_files", "failed", "skipped", "chunks", "embedded_chunks"),

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 TALK = [
     {"role": "user", "content": "How long do cache entries live?", "created_at": "2024-05-01T12:00:00Z"},
     {"role": "assistant", "content": "Ten minutes.", "created_at": "2024-05-01T12:01:00Z"},
@@ -42,7 +45,7 @@ def test_importing_tells_what_it_did_and_what_it_could_not_read(run: Any, talk: 
 def test_messages_are_found_with_their_neighbours(ask: Any) -> None:
     found = ask.json("conversations", "search", "cache entries", "--user", "ann", "--role", "assistant")
     (hit,) = found["results"]
-    assert (hit["text"], hit["title"], hit["before"][0]["role"]) == ("Ten minutes.", "Caches", "user")
+    assert (hit["message"]["text"], hit["title"], hit["before"][0]["role"]) == ("Ten minutes.", "Caches", "user")
     shown = ask("conversations", "search", "cache", "--user", "ann", "--grouped", "--explain").stdout
     assert "Caches" in shown
     assert " 1  user (2024-05-01T12:00): How long" in shown
@@ -71,8 +74,8 @@ def test_an_administrator_turns_hybrid_search_on_and_off(ask: Any) -> None:
     assert ask("config", "set", "hybrid_search", "on").stdout.startswith("hybrid_search   on")
     assert ask.json("config", "get", "hybrid_search") == {"hybrid_search": True}
     ask("index", ".")
-    assert ask.json("conversations", "search", "cache", "--user", "ann")["mode"] == "hybrid"
+    assert ask.json("conversations", "search", "cache", "--user", "ann")["diagnostics"]["effective_mode"] == "hybrid"
     ask("config", "set", "hybrid_search", "off")
-    assert ask.json("conversations", "search", "cache", "--user", "ann")["mode"] == "lexical"
+    assert ask.json("conversations", "search", "cache", "--user", "ann")["diagnostics"]["effective_mode"] == "lexical"
     assert "hybrid_search" in ask.refusal("config", "set", "hybrid", "on")
     assert "on or off" in ask.refusal("config", "set", "hybrid_search", "maybe")

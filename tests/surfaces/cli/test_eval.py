@@ -10,7 +10,18 @@ from typing import Any
 
 import pytest
 
+from tests.support.collection import write_collection
+
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 KEYS = ["collection", "qrels", "run", "queries", "ndcg@10", "recall@20", "mrr@10", "p@5", "p50_ms", "p95_ms", "p_value"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that holds the small collection."""
+    return write_collection(tmp_path / "small")
 
 
 @pytest.fixture

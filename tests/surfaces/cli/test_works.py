@@ -12,11 +12,14 @@ import typer
 
 from rifflux.index import open_index
 from rifflux.session.visible import WITHHELD
-from rifflux.surfaces.cli import show_works
-from rifflux.surfaces.cli.retrieve import verify
+from rifflux.surfaces.cli.retrieve import print_retrieval
+from rifflux.surfaces.cli.verify import verify
 from rifflux.surfaces.shared.packs import pack_json
 from rifflux.types import Identifier, Scope
 from rifflux.works import Work
+
+#: They start processes.
+pytestmark = pytest.mark.slow
 
 BIB = """@article{serre, title={On coherent sheaves}, author={Serre, J.-P.}, year={1955}, license={cc-by},
   abstract={Why.}}
@@ -54,7 +57,7 @@ def test_a_user_has_works_of_their_own(run: Any, tmp_path: Path) -> None:
     assert run("works", "export", "--bibtex", "zotero:serre", *ann).stdout.startswith("@article{serre1955")
     assert [doubt["one"] for doubt in run.json("works", "review", *ann)] == ["zotero:serre2"]
     found = run("retrieve", "sheaves", "--json", *ann)
-    assert json.loads(found.stdout)["evidence_pack"]["items"][0]["key"] == "serre"
+    assert json.loads(found.stdout)["evidence_pack"]["items"][0]["document"] == "serre"
     assert run("works", "list", "--without-license", *ann).stdout.splitlines() == [
         "On coherent sheaves", "    zotero:serre2  no license recorded",
     ]  # fmt: skip
@@ -153,16 +156,16 @@ def test_works_and_evidence_are_laid_out_for_the_terminal(
     with open_index(":memory:", model="hash", profile="works") as index:
         index.works.add(*works)
         found = index.retrieve("cohomology of sheaves", cite="bibtex")
-        show_works.retrieval(found, index.profile.analyzer, as_json=False)
+        print_retrieval(found, index.profile.analyzer)
         nothing = index.retrieve("cohomology", sources=["nowhere"])
         told = capsys.readouterr()
-        show_works.retrieval(nothing, index.profile.analyzer, as_json=False)
+        print_retrieval(nothing, index.profile.analyzer)
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told.out.splitlines()]
     assert max(map(len, lines[: lines.index("@article{able1990cohomology,")])) <= width
     text = " ".join(" ".join(lines).split())
     for part in (
         " 1 On the cohomology of sheaves",
-        "Ann Able, Bo Best, Cy Cole, and 1 more · 1990 · Annals doi:10.1/open, label:sheaves, program:doi:10.1/open",
+        "Ann Able, Bo Best, Cy Cole and 1 more · 1990 · Annals doi:10.1/open, label:sheaves, program:doi:10.1/open",
         "score ",
         " lexical",
         "[1] able1990cohomology On the cohomology",

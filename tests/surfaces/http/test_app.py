@@ -15,6 +15,9 @@ import pytest
 from rifflux.index import open_index
 from tests.support.server import Running, serving
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 NOTES = {"cache.md": "# Caching\n\nCache entries live for ten minutes.\n", "fruit.md": "# Fruit\n\nApples ripen.\n"}
 
 
@@ -339,7 +342,7 @@ def test_every_request_is_logged_by_its_route(open_service: Running) -> None:
     with open_service.client() as client:
         reply = client.get("/documents/cache.md")
     (line,) = [line for line in open_service.lines if line.get("id") == reply.headers["X-Request-Id"]]
-    assert (line["route"], line["status"], line["event"]) == ("/documents/{key:path}", 200, "request")
+    assert (line["route"], line["status"], line["event"]) == ("/documents/{document:path}", 200, "request")
     assert "cache.md" not in str(line)
 
 
@@ -372,13 +375,13 @@ class TestWorks:
         with service.client(tokens["ann"]) as ann:
             told = ann.post("/works", json={"records": [record, {}], "source": "mine", "license": "CC0-1.0"}).json()
             assert (told["added"], told["dangling"], told["sources"], told["doubts"]) == (1, 1, ["mine"], [])
-            assert told["failed"] == [{"place": "mine.jsonl:2", "reason": "it has neither a title nor a text"}]
+            assert told["failed"] == [{"path": "mine.jsonl:2", "reason": "it has neither a title nor a text"}]
             bib = "@book{b, title={Closed cohomology}, author={Able, Ann}, year={2001}}"
             told = ann.post("/works", json={"content": bib, "format": "bibtex", "source": "mine"}).json()
             assert (told["added"], told["unlicensed"]) == (1, 1)
             work = ann.get("/works/doi:10.1000/a").json()
             assert (work["abstract"], work["license"], work["withheld"]) == ("Of things.", "CC0-1.0", False)
-            assert work["cites"] == [{"collection": "works/mine", "key": "b", "title": "Closed cohomology"}]
+            assert work["cites"] == [{"collection": "works/mine", "document": "b", "title": "Closed cohomology"}]
             closed = ann.get("/works/mine:b").json()
             assert (closed["title"], closed["withheld"], closed["year"]) == ("Closed cohomology", True, None)
             asked = {"works": ["mine:b", "doi:10.1000/a"], "format": "csl"}
@@ -440,7 +443,7 @@ class TestWorks:
             found = reply.json()
             assert set(found) == {"query", "mode", "candidates", "reranked", "evidence_pack", "diagnostics"}
             assert found["candidates"][0]["scores"]
-            assert {"latency_ms", "hits", "confidence", "degraded"} <= set(found["diagnostics"])
+            assert {"milliseconds", "counts", "confidence", "degraded"} <= set(found["diagnostics"])
             withheld = {item["title"]: item["withheld"] for item in found["evidence_pack"]["items"]}
             assert withheld == {"Open cohomology": False, "Closed cohomology": True}
             assert client.post("/retrieve", json=asked | {"mode": "psychic"}).status_code == 422

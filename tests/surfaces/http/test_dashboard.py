@@ -18,6 +18,9 @@ from rifflux.index import open_index
 from rifflux.works import Work
 from tests.support.server import Running, serving
 
+#: They start processes.
+pytestmark = pytest.mark.slow
+
 RULES = Path(__file__).parents[3] / "deploy" / "prometheus" / "rifflux-alerts.yml"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from rifflux.index import open_index
-from rifflux.surfaces.http.retrieve import RetrieveOut
 from rifflux.surfaces.mcp.retrieve import RetrieveOutput
+from rifflux.surfaces.shared.shapes import RetrievalShape
 from rifflux.types import Identifier, Tag
 from rifflux.works import Passage, Work
 from tests.support.agents import Agent, over_stdio
+
+#: They start processes.
+pytestmark = pytest.mark.slow
 
 SECRET = "zyzzyva"
 OPEN = Work(
@@ -48,7 +51,7 @@ def test_an_agent_gets_works_and_evidence_that_it_can_verify(agent: Agent) -> No
     assert found["reranked"][0]["title"] == "Open cohomology"
     assert sum(found["reranked"][0]["components"].values()) == pytest.approx(found["reranked"][0]["score"])
     assert found["mode"] == "generic"
-    assert found["diagnostics"]["hits"]["lexical"] == 3  # passages
+    assert found["diagnostics"]["counts"]["lexical"] == 3  # passages
     pack = found["evidence_pack"]
     assert "doi:10.1/open" in pack["items"][0]["identifiers"]
     assert pack["bibliography"]["able2001open"].startswith("@misc{able2001open,")
@@ -64,7 +67,7 @@ def test_filters_and_modes_are_passed_on(agent: Agent) -> None:
     assert [work["title"] for work in agent.ask("retrieve", **asked)["reranked"]] == ["Open cohomology"]
     assert agent.ask("retrieve", **asked, subjects=["math.AG"])["reranked"] == []
     assert agent.ask("retrieve", **asked, sources=["nowhere"])["reranked"] == []
-    assert agent.ask("retrieve", query="cohomology", top_k=1)["evidence_pack"]["budget"] == 4000
+    assert agent.ask("retrieve", query="cohomology", top_k=1)["evidence_pack"]["max_tokens"] == 4000
     assert agent.ask("retrieve", query="cohomology", max_tokens=1)["evidence_pack"]["tokens"] <= 1
 
 
@@ -81,8 +84,8 @@ def test_candidates_are_told_where_they_are_asked_for(agent: Agent) -> None:
 
 
 def test_clients_of_http_are_promised_the_same_parts() -> None:
-    over_http, over_mcp = (shape.model_json_schema()["$defs"] for shape in (RetrieveOut, RetrieveOutput))
-    for part in ("WorkCandidate", "RankedWork", "Evidence", "EvidenceItem", "RetrievalDiagnostics"):
+    over_http, over_mcp = (shape.model_json_schema()["$defs"] for shape in (RetrievalShape, RetrieveOutput))
+    for part in ("WorkCandidate", "RankedWork", "Evidence", "EvidencePassage", "RetrievalDiagnostics"):
         assert over_http[part] == over_mcp[part]
         assert over_http[part]["additionalProperties"] is False
 

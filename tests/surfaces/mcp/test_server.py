@@ -10,6 +10,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,9 @@ from tests.support.agents import (
     over_stdio,
     text_of,
 )
+
+#: They start processes.
+pytestmark = pytest.mark.slow
 
 SEARCH_KEYS = {"query", "mode", "count", "embedding_model", "results"}
 REINDEX_KEYS = {"indexed_files", "skipped_files", "embedding_model", "embedding_backend"}
@@ -475,7 +479,7 @@ class TestInProcess:
             assert agent.ask("search_rifflux", query="quokka", mode="lexical")["count"] == 0
 
     def test_progress_only_grows(self, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rifflux.surfaces.mcp.server.SECONDS_BETWEEN_REPORTS", 0)
+        monkeypatch.setattr(import_module("rifflux.surfaces.mcp.reindex"), "SECONDS_BETWEEN_REPORTS", 0)
         told: list[float] = []
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:

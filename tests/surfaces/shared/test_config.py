@@ -165,6 +165,7 @@ class TestSecrets:
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_it_prints_every_setting_and_its_origin(self, run: Any, tmp_path: Path) -> None:
         path = write(tmp_path, "top_k = 3\n")
         shown = run.json("config", RIFFLUX_API_KEY="hidden-key")
@@ -173,16 +174,19 @@ class TestCommand:
         assert shown["origins"] == {"top_k": str(path), "model": "environment", "api_key": "environment"}
         assert shown["settings"]["api_key"] == "(set)"
 
+    @pytest.mark.slow
     def test_people_read_no_secret_either(self, run: Any) -> None:
         done = run("config", RIFFLUX_API_KEY="hidden-key")
         assert "hidden-key" not in done.stdout + done.stderr
         assert "(set)" in done.stdout
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("command", ["index", "search", "status", "doctor", "get", "config"])
     def test_a_wrong_setting_stops_every_command_that_reads_it(self, run: Any, command: str) -> None:
         arguments = {"index": ["."], "search": ["x"], "get": ["x"]}.get(command, [])
         assert "RIFFLUX_TPO_K" in run.refusal(command, *arguments, RIFFLUX_TPO_K="5")
 
+    @pytest.mark.slow
     def test_settings_reach_the_search(self, run: Any, tmp_path: Path) -> None:
         notes = tmp_path / "notes"
         notes.mkdir()

@@ -422,7 +422,7 @@ class TestEvidence:
     @pytest.mark.parametrize(
         ("name", "value"),
         [
-            ("text", None), ("text", 3), ("span", [0]), ("span", ["a", "b"]), ("span", [0.5, 1]), ("key", None),
+            ("text", None), ("text", 3), ("span", [0]), ("span", ["a", "b"]), ("span", [0.5, 1]), ("document", None),
             ("authors", "Ann"), ("authors", [1]), ("number", True), ("license", 3), ("components", []), ("year", "x"),
             ("withheld", "no"), ("hash", None),
         ],

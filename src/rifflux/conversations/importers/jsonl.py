@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rifflux.conversations.importers.base import string_of
-from rifflux.conversations.importers.messages import first_of, message_of_record, thread_of
+from rifflux.conversations.importers.base import first_of, message_of_record, string_of, thread_of
 from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.errors import Unreadable
 from rifflux.types import Failure

@@ -19,10 +19,11 @@ from rifflux.retrieve.explain.changes import changes
 from rifflux.retrieve.explain.obstacles import Obstacle, obstacles
 from rifflux.retrieve.explain.trail import page, stages
 from rifflux.retrieve.pipeline import RERANK, Plan, counted
-from rifflux.retrieve.query.words import ordinal, shown
+from rifflux.retrieve.query.words import shown
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
 from rifflux.retrieve.table import RANK, SCORE, Candidates, placed
 from rifflux.store import Store
+from rifflux.text.numbers import ordinal
 from rifflux.text.rarity import idf
 from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Trace, Verdict
 

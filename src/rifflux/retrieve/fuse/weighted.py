@@ -136,7 +136,7 @@ class Adaptive(_Weighted):
     `looked_at` candidates of each channel. Then the vectors' own confidence moves it, on the log-odds scale: the
     gap between the best cosine and the hundredth, less `usual_gap`, times `slope`.
 
-    Chosen on development collections by bench/fusion.py, which also tells what leaving one out changes.
+    Chosen on development collections by bench/quality/fusion.py, which also tells what leaving one out changes.
     """
 
     priors: Mapping[str, float] = field(default_factory=lambda: {"code": 0.85, "message": 0.3})

@@ -1,4 +1,4 @@
-"""Numbers and terms as people write them."""
+"""Terms as people write them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ from collections.abc import Mapping
 from rifflux.text.analyzer import Analyzer, tokens
 from rifflux.types import Clause
 
-__all__ = ["as_typed", "ordinal", "shown"]
-
-_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
-
-
-def ordinal(number: int) -> str:
-    """`1st`, `22nd`, `113th`, `5,000th`."""
-    ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
-    return f"{number:,}{ending}"
+__all__ = ["as_typed", "shown"]
 
 
 def as_typed(text: str, analyzer: Analyzer) -> Mapping[str, str]:

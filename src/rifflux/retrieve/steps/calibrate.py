@@ -12,9 +12,9 @@ by logistic regression (Platt, "Probabilistic Outputs for Support Vector Machine
     title     1 if the question is the whole title of the passage
 
 What it estimates: were as many questions asked that have an answer here as questions that have none, what share of
-hits like this one would be answers? `bench/calibrate.py` fits it on judged collections and tells how well it holds on
-those left out. A model has its own coefficients, for cosines differ between models; without them, or without vectors,
-words alone are judged.
+hits like this one would be answers? `bench/quality/calibrate.py` fits it on judged collections and tells how well it
+holds on those left out. A model has its own coefficients, for cosines differ between models; without them, or without
+vectors, words alone are judged.
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ class Calibration:
         return np.asarray(1 / (1 + np.exp(-odds)))
 
 
-#: For hits that have no cosine, or one of a model that nobody has calibrated. Printed by bench/calibrate.py.
+#: For hits that have no cosine, or one of a model that nobody has calibrated. Printed by bench/quality/calibrate.py.
 WORDS = Calibration(-5.34, {"coverage": 5.12, "length": 1.5, "named": 2.26, "title": 3.66})
 
 
 def calibration_of(embedder: Embedder) -> Calibration | None:
     """Return the calibration stored with a model: `relevance.json` in its folder. None without one for its fingerprint.
 
-    Raises `ModelError` for a file that is not what `bench/calibrate.py` writes.
+    Raises `ModelError` for a file that is not what `bench/quality/calibrate.py` writes.
     """
     path = Path(getattr(embedder, "folder", "")) / STORED
     if not getattr(embedder, "folder", None) or not path.is_file():

@@ -18,7 +18,7 @@ from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
 from rifflux.store.sqlite.connection.bm25 import Statistics
 from rifflux.store.sqlite.connection.connect import MEMORY, connect
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.connection.engine import Engine, Remembered
+from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.word_index import WordIndex, WordIndexes
@@ -53,14 +53,16 @@ class Database:
     engine: Engine
     words: WordIndexes
     vectors: VectorIndex | None
-    counted: Remembered[Mapping[str, int]] = field(default_factory=Remembered)
-    embedded: Remembered[int] = field(default_factory=Remembered)
-    frequencies: Remembered[dict[str, int]] = field(default_factory=Remembered)
-    statistics: Remembered[Statistics] = field(default_factory=Remembered)
-    matrices: Remembered[Matrix] = field(
-        default_factory=lambda: Remembered(MOST_VECTORS, lambda matrix: matrix.vectors.nbytes)
+    counted: GenerationCache[Mapping[str, int]] = field(default_factory=GenerationCache)
+    embedded: GenerationCache[int] = field(default_factory=GenerationCache)
+    frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
+    statistics: GenerationCache[Statistics] = field(default_factory=GenerationCache)
+    matrices: GenerationCache[Matrix] = field(
+        default_factory=lambda: GenerationCache(MOST_VECTORS, lambda matrix: matrix.vectors.nbytes)
     )
-    allowed: Remembered[Ids] = field(default_factory=lambda: Remembered(MOST_ALLOWED, lambda rows: rows.nbytes))
+    allowed: GenerationCache[Ids] = field(
+        default_factory=lambda: GenerationCache(MOST_ALLOWED, lambda rows: rows.nbytes)
+    )
 
     @classmethod
     def open(cls, location: str, *, create: bool, way: str) -> Database:

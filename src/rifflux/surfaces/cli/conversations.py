@@ -1,27 +1,30 @@
-"""The commands of conversations: importing, searching, listing and showing those of a user."""
+"""`rifflux conversations`: import, search, list and show the conversations of a user."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux.surfaces.cli import show, show_messages
-from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, app
+from rifflux import Scope
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Db, Explain, Json, Model, Since, Threads, Until
 from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.nouns import found_messages_json
 from rifflux.surfaces.shared.opening import open_configured
-from rifflux.types import Scope
+from rifflux.surfaces.shared.verdicts import explanation_lines
 
 if TYPE_CHECKING:
-    from rifflux.conversations import Conversations
-    from rifflux.index import Index
+    from rich.console import Console
 
-__all__: list[str] = []
+    from rifflux import Conversations, ImportReport, Index, Message, MessageHit, MessageResults
 
-conversations = typer.Typer(help="A user's conversations: import, search, list, show.", no_args_is_help=True)
-app.add_typer(conversations, name="conversations")
+conversations = group("conversations", "A user's conversations: import, search, list, show.")
 
 User = Annotated[str, typer.Option(help="Whose conversations.", envvar="RIFFLUX_USER", show_envvar=False)]
 Project = Annotated[str | None, typer.Option(help="Only of this project.")]
@@ -56,7 +59,7 @@ def import_(
     settings = load(db=db, model=model, threads=threads)
     with open_configured(settings, create=True) as index, progress_bar() as progress:
         report = _of(index, user).import_files(*paths, format=format, project=project, embed=embed, progress=progress)
-    show_messages.report(report, as_json=json)
+    _print_report(report, as_json=json)
     if report.failed:
         raise typer.Exit(1)
 
@@ -67,18 +70,14 @@ def search(
     user: User,
     limit: Annotated[int, typer.Option("-k", "--limit", help="How many messages, 1 to 100.")] = 20,
     conversation: Annotated[str | None, typer.Option(help="Only in this conversation.", metavar="ID")] = None,
-    date_from: Annotated[
-        str | None, typer.Option("--from", "--since", help="Not older than this date.", metavar="DATE")
-    ] = None,
-    date_to: Annotated[
-        str | None, typer.Option("--to", "--until", help="Not newer than this date.", metavar="DATE")
-    ] = None,
+    since: Since = None,
+    until: Until = None,
     role: Annotated[str | None, typer.Option(help="Only what this role says, such as assistant.")] = None,
     project: Project = None,
     archived: Archived = None,
-    neighbours: Annotated[int, typer.Option(help="Turns to show before and after each message.")] = 1,
+    neighbors: Annotated[int, typer.Option(help="Turns to show before and after each message.")] = 1,
     grouped: Annotated[bool, typer.Option("--grouped", help="Put the messages of a conversation together.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")] = False,
+    explain: Explain = False,
     db: Db = None,
     model: Model = None,
     threads: Threads = None,
@@ -90,21 +89,22 @@ def search(
             query,
             limit=limit,
             conversation_id=conversation,
-            date_from=date_from,
-            date_to=date_to,
+            date_from=since,
+            date_to=until,
             role=role,
             project=project,
             archived=archived,
-            neighbours=neighbours,
+            neighbours=neighbors,
         )
-    show_messages.results(found, grouped=grouped, explain=explain, as_json=json)
+    if json:
+        show.print_json(found_messages_json(found, grouped=grouped, explain=explain))
+    else:
+        _print_results(found, grouped=grouped, explain=explain)
 
 
 @conversations.command("list", epilog="Example: rifflux conversations list --user ann --current")
 def list_(user: User, project: Project = None, archived: Archived = None, db: Db = None, json: Json = False) -> None:
     """List the conversations, the oldest first."""
-    from dataclasses import asdict
-
     with open_configured(load(db=db)) as index:
         found = [asdict(each) for each in _of(index, user).list(project=project, archived=archived)]
     show.table(
@@ -125,8 +125,56 @@ def show_(
     """Print a conversation."""
     with open_configured(load(db=db)) as index:
         mine = _of(index, user)
-        show_messages.conversation(mine.get(id), mine.messages(id), as_json=json)
+        found, messages = mine.get(id), mine.messages(id)
+    if json:
+        show.print_json({**asdict(found), "messages": [asdict(message) for message in messages]})
+        return
+    console = show.console()
+    told = [found.title or "untitled", found.project, "archived" * found.archived]
+    console.print(show.safe("  ".join(filter(None, told))), style="bold cyan")
+    for message in messages:
+        console.print(_turn("", message))
 
 
 def _of(index: Index, user: str) -> Conversations:
     return index.scoped(Scope(user)).conversations
+
+
+def _print_report(done: ImportReport, *, as_json: bool) -> None:
+    counts = {name: getattr(done, name) for name in ("added", "changed", "unchanged", "removed")}
+    told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "none"
+    new = f"{done.conversations:,} new conversations; messages: {told}; {done.embedded:,} embedded"
+    show.outcome(f"{new}, in {done.seconds:.1f} s", asdict(done), as_json=as_json)
+    if not as_json:
+        show.failures("failed", done.failed, "red")
+
+
+def _print_results(found: MessageResults, *, grouped: bool, explain: bool) -> None:
+    console = show.console()
+    hits = [hit for group in found.grouped() for hit in group.hits] if grouped else list(found)
+    title = None
+    for rank, hit in enumerate(hits, 1):
+        if not grouped or hit.message.conversation_id != title:
+            title = hit.message.conversation_id
+            console.print(show.safe(f"{hit.title or 'untitled'}  {title}"), style="bold cyan")
+        _print_hit(console, rank, hit)
+        for line in explanation_lines(hit.hit.why) if explain else ():
+            console.print(f"     {line}", style="dim")
+        console.print()
+    show.notes(found.trace, nothing=not found)
+
+
+def _print_hit(console: Console, rank: int, hit: MessageHit) -> None:
+    def around(turns: Sequence[Message]) -> None:
+        for turn in turns:
+            console.print(_turn("    ", turn), style="dim")
+
+    around(hit.before)
+    console.print(_turn(f"{rank:>2}  ", hit.message))
+    around(hit.after)
+
+
+def _turn(margin: str, message: Message) -> str:
+    text = message.text.strip().replace("\n", f"\n{' ' * len(margin)}")
+    date = f" ({message.created_at[:16]})" if message.created_at else ""
+    return margin + show.safe(f"{message.label}{date}: {text}")

@@ -1,39 +1,28 @@
-"""The commands that look after an index: `doctor`, `backup` and `models`."""
+"""`rifflux doctor`: look for damage in the index, and mend it."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import Db, Json, Threads, app
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json
+from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.opening import open_configured
 
-__all__: list[str] = []
-
-#: How much a switch that goes on for hours gives way to whoever searches meanwhile.
-NICENESS = 19
-
-models = typer.Typer(
-    name="models",
-    help="The embedding models: which there are, and switching the index to another one.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(models)
-
-Build = Annotated[bool, typer.Option("--build", help="First build what makes a large index fast.")]
+if TYPE_CHECKING:
+    from rifflux import Problem, Repaired
 
 
 @app.command(epilog="Example: rifflux doctor --repair")
 def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be made anew.")] = False,
-    build: Build = False,
+    build: Annotated[bool, typer.Option("--build", help="First build what makes a large index fast.")] = False,
     db: Db = None,
     json: Json = False,
 ) -> None:
@@ -41,8 +30,7 @@ def doctor(
 
     A database that cannot be read is put together anew from what can, and kept beside the new one.
     """
-    from rifflux.index import salvage as repairing
-    from rifflux.surfaces.cli.progress import progress_bar
+    import rifflux
 
     settings = load(db=db)
     path = settings.index_path()
@@ -51,66 +39,37 @@ def doctor(
             index.admin.accelerate()
     if repair:
         with progress_bar() as progress:
-            repaired = repairing.repair(path, progress=progress)
-        show.repaired(repaired, as_json=json)
-        problems = repaired.problems
+            repaired = rifflux.repair(path, progress=progress)
+        _print_repaired(repaired, as_json=json)
+        problems: Sequence[Problem] = repaired.problems
     else:
-        problems = tuple(repairing.diagnose(path))
-        show.problems(problems, as_json=json)
+        problems = rifflux.diagnose(path)
+        if json:
+            show.print_json(_json(problems))
+        else:
+            _print(problems)
     if problems:
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: rifflux backup ~/backups/notes.db")
-def backup(
-    file: Annotated[Path, typer.Argument(help="Where the copy shall be.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
-    db: Db = None,
-    json: Json = False,
-) -> None:
-    """Copy the index as it is at this moment, while others may go on using it."""
-    from rifflux.surfaces.cli.progress import progress_bar
-
-    with open_configured(load(db=db)) as index, progress_bar() as progress:
-        copied = index.admin.backup(file, force=force, progress=progress)
-    show.copied(copied, as_json=json)
+def _json(problems: Sequence[Problem]) -> dict[str, object]:
+    return {"sound": not problems, "problems": [asdict(problem) for problem in problems]}
 
 
-@models.command("list")
-def list_models(db: Db = None, json: Json = False) -> None:
-    """Show the models whose vectors the index holds, and what else can be named."""
-    from rifflux.models.registry import known_models
-
-    with open_configured(load(db=db)) as index:
-        generations = index.admin.models()
-    show.generations(generations, known_models(), as_json=json)
-
-
-@models.command(epilog="Example: rifflux models switch ~/models/bge-small")
-def switch(
-    model: Annotated[str, typer.Argument(help="The other model: a name, a folder or openai:NAME.")],
-    db: Db = None,
-    threads: Threads = None,
-    json: Json = False,
-) -> None:
-    """Make vectors of another model, and search by them when all are there.
-
-    Until then searches go on with the old ones. An interrupted switch goes on where it was.
-    """
-    from rifflux.surfaces.cli.progress import progress_bar
-    from rifflux.surfaces.shared.opening import configured_as
-
-    settings = load(db=db, threads=threads)
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
-    with open_configured(settings) as index, progress_bar() as progress:
-        done = index.admin.switch(configured_as(settings, model), threads=settings.threads or None, progress=progress)
-    show.switched(done, named=settings.model, as_json=json)
+def _print_repaired(done: Repaired, *, as_json: bool) -> None:
+    if as_json:
+        show.print_json({**_json(done.problems), "done": done.done, "kept": done.kept})
+        return
+    for line in done.done:
+        show.console().print(show.safe(line))
+    if done.kept:
+        show.console().print(f"the damaged file is kept as {show.safe(done.kept)}", style="yellow")
+    _print(done.problems)
 
 
-@models.command()
-def abort(db: Db = None, json: Json = False) -> None:
-    """Give up a switch that is under way, and drop the vectors that were made for it."""
-    with open_configured(load(db=db)) as index:
-        ended = index.admin.abort_switch()
-    show.aborted(ended, as_json=json)
+def _print(problems: Sequence[Problem]) -> None:
+    console = show.console()
+    for problem in problems:
+        console.print(f"{show.safe(problem.what)}\n   {problem.cure}", style="red")
+    if not problems:
+        console.print("the index is sound", style="green")

@@ -1,26 +1,24 @@
-"""The commands that judge rankings: `eval` measures them, `judge` records what people think of them."""
+"""`rifflux eval`: measure how well rankings are."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux.errors import InvalidArgument
+from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, _local, app
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json, Model, Qrels, SharedField, Threads
 from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import Settings, load
 from rifflux.surfaces.shared.opening import configured_model, configured_rerankers, open_configured
 
 if TYPE_CHECKING:
     from rifflux.evaluate import Cache, Collection, Outcome, Run
-
-__all__: list[str] = []
 
 #: Columns of a table that goes into a file: nobody's window bounds it.
 PIPED = 120
@@ -41,7 +39,7 @@ def evaluate(
     from_feedback: Annotated[
         bool, typer.Option("--from-feedback", help="Evaluate the index on the judgements recorded in it.")
     ] = False,
-    qrels: Annotated[str, typer.Option(help="Which judgements: the file qrels/NAME.tsv.", metavar="NAME")] = "test",
+    qrels: Qrels = "test",
     ablate: Annotated[
         bool, typer.Option("--ablate", help="Compare each channel alone, each fusion and each reranker.")
     ] = False,
@@ -49,9 +47,7 @@ def evaluate(
         list[str] | None,
         typer.Option(help="Compare this: a mode, and options such as fusion=rrf, with commas between.", metavar="RUN"),
     ] = None,
-    scope: Annotated[
-        str | None, typer.Option(help="Ask only among documents that share this metadata.", metavar="FIELD")
-    ] = None,
+    scope: SharedField = None,
     ignore_identical: Annotated[
         bool, typer.Option("--ignore-identical", help="Leave out the document with the query's own id.")
     ] = False,
@@ -95,7 +91,7 @@ def _on_feedback(settings: Settings, runs: Sequence[Run], limit: int | None) -> 
 
     with open_configured(settings) as index, progress_bar() as progress:
         collection = read_feedback(index).head(limit)
-        return compare(collection, runs, lambda run: run.view(index), progress=progress, left_out=_note)
+        return compare(collection, runs, lambda run: run.view(index), progress=progress, left_out=show.note)
 
 
 def _on_folders(
@@ -108,7 +104,7 @@ def _on_folders(
         with progress_bar() as progress:
             index_of = built.opener(collection, runs, profile=profile, progress=progress)
             outcomes += compare(
-                collection, runs, index_of, ignore_identical=ignore_identical, progress=progress, left_out=_note
+                collection, runs, index_of, ignore_identical=ignore_identical, progress=progress, left_out=show.note
             )
     return outcomes
 
@@ -130,39 +126,13 @@ def _show(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
     from rifflux.evaluate import rows, table
 
     if as_json:
-        show._json(rows(outcomes))
+        show.print_json(rows(outcomes))
     else:
-        console = show._console()
+        console = show.console()
         if not console.is_terminal:
             console.width = PIPED
         console.print(table(outcomes))
     for outcome in outcomes:
         for reason, count in outcome.degraded.items():
             where = f"{outcome.collection}, {outcome.run}, {count} of {len(outcome.questions)} queries"
-            _note(f"{where}: {reason}")
-
-
-def _note(text: str) -> None:
-    show._console(error=True).print(show._safe(f"note: {text}"), style="yellow")
-
-
-@app.command(epilog="Example: rifflux judge 'how long do cache entries live' notes/cache.md --grade 2")
-def judge(
-    query: Annotated[str, typer.Argument(help="What was asked.")],
-    document: Annotated[str, typer.Argument(help="A path, a key, or the id of a chunk.", metavar="DOCUMENT")],
-    grade: Annotated[int, typer.Option(help="How well it answers: 0 is not at all, up to 10.")] = 1,
-    user: Annotated[str, typer.Option(help="Whose judgement it is.")] = "",
-    db: Db = None,
-    json: Json = False,
-) -> None:
-    """Record how well a document answers a query, for 'rifflux eval --from-feedback'.
-
-    A later judgement of the same query and document replaces an earlier one.
-    """
-    with open_configured(load(db=db)) as index:
-        event = index.judge(query, _local(document, index), grade, user=user)
-    if json:
-        show._json(asdict(event))
-    else:
-        told = f"recorded: {event.key} has grade {event.grade} for {event.query!r}"
-        show._console(error=True).print(show._safe(told))
+            show.note(f"{where}: {reason}")

@@ -7,28 +7,42 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from rifflux.errors import RiffluxError
+from rifflux import RiffluxError
+from rifflux.surfaces.shared.renamed import current_flags
 
-__all__ = ["HOMES", "homes", "main"]
+__all__ = ["COMMANDS", "main", "needed"]
 
 #: 1 is "done with failures", so what went wrong before anything was done is 2, as usage errors are.
 UNUSABLE = 2
 INTERRUPTED = 130
 
 
-#: The modules beside this one that add commands to the application, and which.
-HOMES = {
-    "commands": ("index", "search", "get", "status", "config", "mcp"),
-    "conversations": ("conversations",),
-    "eval": ("eval", "judge"),
-    "why": ("why",),
-    "doctor": ("doctor", "backup", "models"),
-    "memories": ("memories",),
-    "retrieve": ("retrieve", "verify"),
-    "serve": ("serve", "tokens", "usage", "online", "users"),
-    "tune": ("tune",),
-    "works": ("works",),
-}
+#: The commands, each in the module beside this one that is called after it.
+COMMANDS = (
+    "index",
+    "search",
+    "get",
+    "status",
+    "config",
+    "why",
+    "mcp",
+    "conversations",
+    "memories",
+    "works",
+    "retrieve",
+    "verify",
+    "eval",
+    "judge",
+    "tune",
+    "doctor",
+    "backup",
+    "models",
+    "serve",
+    "tokens",
+    "users",
+    "usage",
+    "online",
+)
 
 
 def main() -> None:
@@ -36,9 +50,10 @@ def main() -> None:
     # Before numpy is loaded: what it computes here is done sooner than its threads are started, and they get in the way
     # of those that embed.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    for home in homes(sys.argv[1:2]):
-        import_module(f"rifflux.surfaces.cli.{home}")
-    from rifflux.surfaces.cli.commands import app
+    sys.argv[1:] = current_flags(sys.argv[1:])
+    for command in needed(sys.argv[1:2]):
+        import_module(f"rifflux.surfaces.cli.{command}")
+    from rifflux.surfaces.cli.app import app
 
     try:
         app(prog_name="rifflux")
@@ -48,13 +63,13 @@ def main() -> None:
         sys.exit(_status(end))
 
 
-def homes(first: Sequence[str]) -> list[str]:
-    """The modules that know the command which is the first argument; all of them if it is none, for help is asked."""
-    return [home for home, names in HOMES.items() if set(names) >= set(first)] or list(HOMES)
+def needed(first: Sequence[str]) -> Sequence[str]:
+    """Return the command that is the first argument; all of them if it is none, for help is asked."""
+    return first if set(first) & set(COMMANDS) else COMMANDS
 
 
 def _status(end: SystemExit) -> int | str | None:
-    """The exit status; Typer ends the program itself at Ctrl-C, and where nobody reads on."""
+    """Return the exit status; Typer ends the program itself at Ctrl-C, and where nobody reads on."""
     if isinstance(end.__context__, BrokenPipeError):
         # The reader, such as `head`, has seen enough. Python would complain again while flushing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,26 +1,24 @@
-"""The commands of memories: what an agent or application keeps about its user."""
+"""`rifflux memories`: what an agent or application keeps about its user."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import Db, Json, app
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Db, Json
 from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.nouns import memory_json, saved_json
 from rifflux.surfaces.shared.opening import open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux.memories import Memories
+    from rifflux import Memories
 
-__all__: list[str] = []
-
-memories = typer.Typer(help="Remember things about a user, recall and forget them.", no_args_is_help=True)
-app.add_typer(memories, name="memories")
+memories = group("memories", "Remember things about a user, recall and forget them.")
 
 User = Annotated[str, typer.Option(help="Whose memories.  [default: those of nobody in particular]")]
 Category = Annotated[str | None, typer.Option(help="Only of this category.")]
@@ -52,7 +50,7 @@ def add(
             supersedes=supersedes,
         )
     told = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
-    show.outcome(told, asdict(saved), as_json=json)
+    show.outcome(told, saved_json(saved), as_json=json)
     if saved.memory is None:
         raise typer.Exit(1)
 
@@ -69,8 +67,9 @@ def search(
     """Recall the memories that answer a question best."""
     with _memories(db, user) as found:
         recalled = found.search(query, limit=limit, category=category)
-    rows = [asdict(memory) | {"score": hit.score} for memory, hit in recalled.memories]
-    show.degraded(recalled.trace, as_json=json)
+    rows = [memory_json(memory) | {"score": hit.score} for memory, hit in recalled.memories]
+    for reason in () if json else recalled.trace.degraded:
+        show.note(reason)
     show.table(rows, ("score", "id", "category", "content"), nothing="nothing is remembered of that", as_json=json)
 
 
@@ -84,7 +83,7 @@ def list_(
 ) -> None:
     """List the memories in force, the newest first."""
     with _memories(db, user) as found:
-        rows = [asdict(memory) for memory in found.all(category=category, everything=everything)]
+        rows = [memory_json(memory) for memory in found.all(category=category, everything=everything)]
     show.table(rows, _COLUMNS, nothing="nothing is remembered yet", as_json=json)
 
 

@@ -1,14 +1,47 @@
-"""Options whose value may be left out, which the parser has no notion of."""
+"""Options that several commands share, and what they are read as."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer.core import TyperCommand
 
-__all__ = ["RerankByDefault", "with_default"]
+if TYPE_CHECKING:
+    from rifflux import Filter, Finder, Index
+    from rifflux.surfaces.shared.config import Settings
+
+__all__ = ["RerankByDefault", "filter_of", "finder", "local", "with_default"]
+
+Db = Annotated[
+    str | None, typer.Option("--db", help="The index file.  [default: the nearest .rifflux/index.db]", metavar="FILE")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Model = Annotated[
+    str | None, typer.Option(help="Embedding model: a name, a folder or openai:NAME.  [default: the bundled one]")
+]
+Threads = Annotated[int | None, typer.Option(help="Processor cores to use.  [default: all]", min=1)]
+Synonyms = Annotated[
+    str | None, typer.Option(help="A file of words that stand for each other: a, b or a => b.", metavar="FILE")
+]
+Embed = Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")]
+# How a question is asked and narrowed, the same for `search` and for `why`, which explains it.
+Mode = Annotated[str | None, typer.Option(help="lexical, semantic, hybrid or hybrid-rerank.  [default: hybrid]")]
+Fusion = Annotated[str | None, typer.Option(help="How the channels are fused.  [default: the profile's]")]
+Paths = Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")]
+Kinds = Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")]
+Since = Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")]
+Until = Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")]
+Where = Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")]
+# Judged collections, the same for `eval` and `tune`.
+Qrels = Annotated[str, typer.Option(help="Which judgements: the file qrels/NAME.tsv.", metavar="NAME")]
+SharedField = Annotated[
+    str | None, typer.Option(help="Ask only among documents that share this metadata.", metavar="FIELD")
+]
 
 #: What a reranker may be called; anything else after the option is the next argument.
 _NAME = re.compile(r"[a-z]+(-[a-z]+)*")
@@ -21,15 +54,58 @@ class RerankByDefault(TyperCommand):
         """Parse with the name filled in."""
         if "--rerank" not in args:
             return super().parse_args(ctx, args)
-        from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER
+        from rifflux import DEFAULT_RERANKER
 
         return super().parse_args(ctx, list(with_default(args, "--rerank", DEFAULT_RERANKER)))
 
 
 def with_default(arguments: Sequence[str], option: str, value: str) -> Iterator[str]:
-    """The arguments, with a value for each `option` that no lower-case name follows."""
+    """Yield the arguments, with a value for each `option` that no lower-case name follows."""
     literal = False
     for argument, following in zip(arguments, [*arguments[1:], ""], strict=False):
         literal = literal or argument == "--"
         bare = argument == option and not literal and not _NAME.fullmatch(following)
         yield f"{option}={value}" if bare else argument
+
+
+def filter_of(
+    paths: list[str] | None, kinds: list[str] | None, since: str | None, until: str | None, where: list[str] | None
+) -> Filter:
+    """Return the filter that options ask for."""
+    from rifflux import Filter
+
+    return Filter(tuple(paths or ()), tuple(kinds or ()), since, until, _pairs(where or []))
+
+
+def _pairs(items: list[str]) -> dict[str, list[str | int | float]]:
+    """Read FIELD=VALUE options; values of one field are alternatives, and a number is meant as text or as a number."""
+    pairs: dict[str, list[str | int | float]] = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{item!r} is not FIELD=VALUE", param_hint="--where")
+        pairs.setdefault(name, []).extend(_meanings(value))
+    return pairs
+
+
+def _meanings(value: str) -> list[str | int | float]:
+    for number in (int, float):
+        try:
+            return [value, number(value)]
+        except ValueError:
+            continue
+    return [value]
+
+
+def local(id: str, index: Index) -> str:
+    """Return a path as the index knows it: one relative to the working directory is meant where it exists."""
+    path = Path(id)
+    known = index.admin.store.catalog.find_documents(str(path.resolve())) if path.is_file() else []
+    return str(path.resolve()) if known else id
+
+
+def finder(settings: Settings) -> Finder:
+    """Return the finder of files that the settings describe."""
+    from rifflux import Finder
+
+    return Finder(int(settings.max_file_mb * 2**20), hidden=settings.hidden, exclude=settings.exclude)

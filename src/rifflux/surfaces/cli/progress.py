@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rifflux.types import Progress
+from rifflux import Progress
 
 __all__ = ["progress_bar"]
 

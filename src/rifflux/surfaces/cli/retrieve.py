@@ -1,19 +1,33 @@
-"""The commands of retrieval with evidence: finding works, and checking what was cited from them."""
+"""`rifflux retrieve`: find research works, with evidence to cite."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+import json as codec
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux.errors import NotFound
-from rifflux.surfaces.cli import show, show_works
-from rifflux.surfaces.cli.commands import Db, Json, Synonyms, app
+from rifflux import TITLE_ONLY, WITHHELD
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json, Since, Synonyms, Until
 from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.opening import open_configured, view_of
+from rifflux.surfaces.shared.packs import retrieval_json
+from rifflux.text.schemes import STRONG
 
-__all__: list[str] = []
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from rifflux import Analyzer, EvidenceItem, Hit, Retrieval
+
+#: Names of people and of works that are printed before it says how many more there are.
+MOST_AUTHORS, MOST_IDENTIFIERS = 3, 3
+INDENT = " " * 4
+#: Parts of a score that are less are not worth a word.
+LEAST_PART = 0.005
 
 
 @app.command(epilog="Example: rifflux retrieve 'foundational papers on parsing' --until 1975 --json > evidence.json")
@@ -23,11 +37,11 @@ def retrieve(
         str | None, typer.Option(help="lookup, survey, compare, prereq or related.  [default: as it is worded]")
     ] = None,
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="Most works.", min=1, max=100)] = 10,
-    since: Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")] = None,
-    until: Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")] = None,
+    since: Since = None,
+    until: Until = None,
     subject: Annotated[list[str] | None, typer.Option(help="Only with this tag, such as math.AG.")] = None,
     source: Annotated[list[str] | None, typer.Option(help="Only from this list that was imported.")] = None,
-    budget: Annotated[int, typer.Option(help="Most tokens of evidence.", min=1)] = 4_000,
+    max_tokens: Annotated[int, typer.Option(help="Most tokens of evidence.", min=1)] = 4_000,
     cite: Annotated[str, typer.Option(help="Add the cited works: bibtex or csl.", metavar="FORMAT")] = "",
     synonyms: Synonyms = None,
     user: Annotated[str, typer.Option(help="Whose works.  [default: those of nobody in particular]")] = "",
@@ -46,37 +60,121 @@ def retrieve(
             date_range=(since, until),
             subjects=tuple(subject or ()),
             sources=tuple(source or ()),
-            budget=budget,
+            budget=max_tokens,
             cite=cite,
         )
-        show_works.retrieval(found, index.profile.analyzer, as_json=json)
+        if json:
+            show.print_json(retrieval_json(found))
+        else:
+            print_retrieval(found, index.profile.analyzer)
 
 
-@app.command(epilog="Example: rifflux verify evidence.json")
-def verify(
-    pack: Annotated[Path, typer.Argument(help="A pack, as 'rifflux retrieve --json' prints it.")],
-    offline: Annotated[bool, typer.Option("--offline", help="Check it by itself, without the index.")] = False,
-    user: Annotated[str, typer.Option(help="Whose works they are.  [default: those of nobody in particular]")] = "",
-    db: Db = None,
-    json: Json = False,
-) -> None:
-    """Check every passage of an evidence pack against its hash and its work, and what is told of the work.
+def print_retrieval(found: Retrieval, analyzer: Analyzer) -> None:
+    """Print works in their order, each with what its score is made of, then the evidence to cite, then notes."""
+    from rich.text import Text
 
-    Exit status 1 if something is not as it was.
-    """
-    from rifflux.surfaces.shared.packs import read_pack
-    from rifflux.works.citing import verify as check
+    console, evidence = show.console(), found.evidence
+    intent = f"{found.asked.intent.name}: {found.asked.reason}"
+    _hanging(console, Text(show.safe(intent), "dim"))
+    for rank, hit in enumerate(found.reranked, 1):
+        _work(console, rank, hit, found.identifiers.get(hit.chunk_id, ()))
+    if evidence.items:
+        works = len({item.citation_key for item in evidence.items})
+        told = f"{_counted(len(evidence.items), 'passage')} of {_counted(works, 'work')}"
+        spent = f"{evidence.tokens:,} of {evidence.budget:,} tokens"
+        console.print(f"\nEvidence: {told}, {spent}", style="bold")
+    for item in evidence.items:
+        _evidence(console, item, analyzer.terms(found.query), analyzer)
+    for entry in evidence.bibliography.values():
+        console.print(show.safe("\n" + (entry if isinstance(entry, str) else codec.dumps(entry, ensure_ascii=False))))
+    _notes(found, intent)
 
-    if not pack.is_file():
-        raise NotFound(f"no file at {pack}: save a pack with 'rifflux retrieve --json'")
-    evidence = read_pack(pack.read_text("utf-8", "replace"))
-    if offline:
-        problems = check(evidence)
-    else:
-        with open_configured(load(db=db)) as index:
-            problems = check(evidence, view_of(index, user).admin.store)
-    count = len(evidence.items)
-    told = "\n".join(problems) or (f"{count} passages are as they were" if count else "it holds no passages to check")
-    show.outcome(told, {"sound": not problems, "items": count, "problems": problems}, as_json=json)
-    if problems:
-        raise typer.Exit(1)
+
+def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
+    """Print a work: its title, who published it when and where, its identifiers, and what its score is made of."""
+    from rich.text import Text
+
+    console.print()
+    _hanging(console, Text.assemble((f"{rank:>2}  ", "bold"), (show.safe(hit.title), "bold cyan")))
+    if published := _published(hit):
+        _hanging(console, Text(f"    {show.safe(published)}"))
+    if names:
+        _hanging(console, Text(f"    {show.safe(show.named(_telling(names), MOST_IDENTIFIERS))}"))
+    if hit.withheld:
+        _hanging(console, Text(f"    {WITHHELD}", "dim"))
+    _hanging(console, Text("    " + _score(hit), "dim"))
+
+
+def _published(hit: Hit) -> str:
+    facts = hit.metadata
+    authors = show.named([str(name) for name in facts.get("authors", ())], MOST_AUTHORS)
+    return " · ".join(filter(None, (authors, str(facts.get("year") or ""), str(facts.get("venue") or ""))))
+
+
+def _telling(names: Sequence[str]) -> list[str]:
+    """Return identifiers with those first that mean the same everywhere."""
+    order = {scheme: place for place, scheme in enumerate(STRONG)}
+    return sorted(names, key=lambda name: (order.get(name.partition(":")[0], len(order)), len(name)))
+
+
+def _score(hit: Hit) -> str:
+    """Return the score and the parts that make it, the greatest first."""
+    why = hit.because("works")
+    parts = {name: value for name, value in why.detail.items() if isinstance(value, float)} if why else {}
+    made = [
+        f"{value:.2f} {name.replace('_', ' ')}"
+        for name, value in sorted(parts.items(), key=lambda part: -part[1])
+        if value >= LEAST_PART
+    ]
+    rated = f"{hit.quality} {hit.relevance:.2f} · " if hit.relevance is not None else ""
+    return f"{rated}score {hit.score:.2f}{' = ' if made else ''}{' + '.join(made)}"
+
+
+def _evidence(console: Console, item: EvidenceItem, terms: Sequence[str], analyzer: Analyzer) -> None:
+    """Print a passage under its citation key, with the words of the question in bold."""
+    from rich.text import Text
+
+    console.print()
+    head = Text.assemble((f"[{item.number}] {show.safe(item.citation_key)}", "bold cyan"), f"  {show.safe(item.title)}")
+    head.append(f"  rank {item.rank}", "dim")
+    _hanging(console, head)
+    if item.heading_path:
+        _hanging(console, Text(f"    {show.safe(item.heading_path)}", "cyan"))
+    if not item.text:
+        _hanging(console, Text(f"    {WITHHELD if item.withheld else TITLE_ONLY}", "dim"))
+        return
+    excerpt = show.excerpt(" ".join(item.text.split()), terms, analyzer)
+    _hanging(console, Text("    ").append_text(excerpt))
+
+
+def _hanging(console: Console, line: Text) -> None:
+    """Print a line; on a terminal, wrap what does not fit under the works' titles."""
+    from rich.text import Text
+
+    if not console.is_terminal:
+        console.print(line)
+        return
+    indented = line.plain.startswith(INDENT)
+    rest = line[len(INDENT) :] if indented else line
+    width = max(20, console.width - len(INDENT))
+    for place, part in enumerate(rest.wrap(console, width)):
+        part.rstrip()
+        console.print(part if place == 0 and not indented else Text(INDENT).append_text(part))
+
+
+def _notes(found: Retrieval, intent: str) -> None:
+    """Print what is to be known about the answer, on stderr."""
+    if not found.reranked:
+        show.console(error=True).print("nothing found", style="yellow")
+    elif found.evidence.uncertain:
+        show.note("little speaks for these: treat them as a guess")
+    for reason in found.trace.degraded:
+        show.note(reason)
+    known = {intent, *found.trace.degraded}
+    for remark in dict.fromkeys([*found.evidence.notes, *found.trace.notes]):
+        if remark not in known:
+            show.note(remark, "dim")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

@@ -1,25 +1,23 @@
-"""The command that fits an index to judged questions."""
+"""`rifflux tune`: fit an index to judged questions."""
 
 from __future__ import annotations
 
-import json as codec
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rifflux.errors import InvalidArgument
+from rifflux import InvalidArgument
+from rifflux.service.registry import open_registry
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, app
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json, Model, Qrels, SharedField, Threads
 from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.opening import open_configured
 
 if TYPE_CHECKING:
     from rifflux.evaluate.tune import Fitted, Tuned
-
-__all__: list[str] = []
 
 
 @app.command(
@@ -34,10 +32,8 @@ def tune(
     from_feedback: Annotated[
         bool, typer.Option("--from-feedback", help="Use the judgements recorded in the index.")
     ] = False,
-    qrels: Annotated[str, typer.Option(help="Which judgements: the file qrels/NAME.tsv.", metavar="NAME")] = "test",
-    scope: Annotated[
-        str | None, typer.Option(help="Ask only among documents that share this metadata.", metavar="FIELD")
-    ] = None,
+    qrels: Qrels = "test",
+    scope: SharedField = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be gained.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Forget what the index was tuned to.")] = False,
     db: Db = None,
@@ -51,15 +47,14 @@ def tune(
     """
     from rifflux.evaluate import read_beir, read_feedback
     from rifflux.evaluate import tune as tuning
-    from rifflux.store import open_store
 
     if [bool(folder), from_feedback, reset].count(True) != 1:
         raise InvalidArgument("give a folder of a judged collection, or --from-feedback, or --reset")
     settings = load(db=db, model=model, threads=threads)
     if reset:
-        with closing(open_store(settings.index_path(), create=False)) as store:
-            was = tuning.reset(store)
-        _say({"reset": was}, "back to the default" if was else "it was not tuned", as_json=json)
+        with open_registry(settings.index_path()) as registry:
+            was = tuning.reset(registry)
+        show.outcome("back to the default" if was else "it was not tuned", {"reset": was}, as_json=json)
         return
     with open_configured(settings) as index:
         collection = read_beir(folder, qrels, scope=scope) if folder else read_feedback(index)
@@ -68,19 +63,16 @@ def tune(
         kept = tuned.significant and not dry_run
         if kept:
             tuning.apply(index, tuned)
-    _say(_report(tuned, kept=kept), _sentences(tuned, kept=kept), as_json=json)
+    show.outcome(_sentences(tuned, kept=kept), _report(tuned, kept=kept), as_json=json)
 
 
 def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:
-    from rifflux.retrieve.fuse.stored import dump_fusion
-    from rifflux.retrieve.steps.rerank.stored import dump_weights
-
-    fusion, features = tuned.fusion, tuned.features
+    fusion, weights = tuned.described()
     return {
         "questions": tuned.questions,
-        **_figures(fusion, kept=kept),
-        "fusion": codec.loads(dump_fusion(fusion.choice)),
-        "features": {**_figures(features, kept=kept), "weights": codec.loads(dump_weights(features.choice))},
+        **_figures(tuned.fusion, kept=kept),
+        "fusion": fusion,
+        "features": {**_figures(tuned.features, kept=kept), "weights": weights},
     }
 
 
@@ -103,10 +95,3 @@ def _sentences(tuned: Tuned, *, kept: bool) -> str:
     if kept:
         return "\n".join([*lines, "this index now searches so; 'rifflux tune --reset' undoes it"])
     return "\n".join([*lines, "nothing changed" + (": leave out --dry-run to keep it" if tuned.significant else "")])
-
-
-def _say(report: dict[str, object], sentence: str, *, as_json: bool) -> None:
-    if as_json:
-        show._json(report)
-    else:
-        show._console().print(sentence)

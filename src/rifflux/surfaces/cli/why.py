@@ -1,4 +1,4 @@
-"""The command that explains: `why` tells why a document is where it is for a query."""
+"""`rifflux why`: why a document is where it is for a question."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import (
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import (
     Db,
     Fusion,
     Json,
@@ -20,14 +21,12 @@ from rifflux.surfaces.cli.commands import (
     Threads,
     Until,
     Where,
-    _filter,
-    _local,
-    app,
+    filter_of,
+    local,
 )
 from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.opening import open_configured
-
-__all__: list[str] = []
+from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
 
 
 @app.command(
@@ -62,11 +61,18 @@ def why(
     with open_configured(settings) as index:
         verdict = index.why(
             query,
-            _local(document, index),
+            local(document, index),
             top_k=settings.top_k,
             mode=settings.mode,
             fusion=fusion,
             rerank=rerank,
-            filter=_filter(path, kind, since, until, where),
+            filter=filter_of(path, kind, since, until, where),
         )
-    show.verdict(verdict, as_json=json)
+    if json:
+        show.print_json(verdict_json(verdict))
+        return
+    console = show.console()
+    headline, *lines = map(show.safe, verdict_lines(verdict))
+    console.print(headline, style="bold green" if verdict.found else "bold yellow")
+    for line in lines:
+        console.print(line)

@@ -1,4 +1,4 @@
-"""The commands of research works: importing, showing, reviewing likely duplicates, exporting bibliographies."""
+"""`rifflux works`: import works, show them, review likely duplicates, export bibliographies."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux.errors import InvalidArgument
+from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.commands import Db, Json, Model, Threads, app
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Db, Json, Model, Threads
 from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.nouns import listed_work_json, work_json
 from rifflux.surfaces.shared.opening import open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux.works.catalog import WorkRecord, WorksCatalog, WorkSummary
-    from rifflux.works.report import WorksReport
+    from rifflux import WorkRecord, WorksCatalog, WorksReport, WorkSummary
 
-__all__: list[str] = []
-
-works = typer.Typer(help="Import research works, look them up, export them.", no_args_is_help=True)
-app.add_typer(works, name="works")
+works = group("works", "Import research works, look them up, export them.")
 
 User = Annotated[str, typer.Option(help="Whose works.  [default: those of nobody in particular]")]
 
@@ -67,33 +65,31 @@ def import_(
         report = view_of(index, user).works.import_files(
             *paths, source=source, format=format, license=license, embed=embed, progress=progress
         )
-    _told(report, as_json=json)
+    _print_report(report, as_json=json)
     if report.failed:
         raise typer.Exit(1)
 
 
-def _told(report: WorksReport, *, as_json: bool) -> None:
+def _print_report(report: WorksReport, *, as_json: bool) -> None:
     counts = (report.added, report.updated, report.merged, report.unchanged)
     line = "{:,} added, {:,} updated ({:,} merged), {:,} unchanged".format(*counts)
     if report.embedded_chunks:
         line += f", {report.embedded_chunks:,} chunks embedded"
-    names = f"; keys are told as {_named([f'{name}:KEY' for name in report.sources])}" if report.sources else ""
-    show.outcome(f"{line} in {report.seconds:.1f} s{names}", asdict(report), as_json=as_json)
+    line += f" in {report.seconds:.1f} s"
+    if report.sources:
+        line += "; keys are told as " + show.named([f"{name}:KEY" for name in report.sources], MOST_NAMED, "; ")
+    show.outcome(line, asdict(report), as_json=as_json)
     if as_json:
         return
-    show._list("noted", report.noted, "yellow")
-    show._list("failed", report.failed, "red")
+    show.failures("noted", report.noted, "yellow")
+    show.failures("failed", report.failed, "red")
     if report.dangling:
-        _note(f"{report.dangling:,} citations are of works that the index does not hold")
+        show.note(f"{report.dangling:,} citations are of works that the index does not hold")
     if report.unlicensed:
         told = f"of {report.unlicensed:,} works without a license, only title and identifiers will be shown"
-        _note(f"{told}: state that of your own with --license")
+        show.note(f"{told}: state that of your own with --license")
     if report.doubts:
-        _note(f"{len(report.doubts):,} pairs may be one work: see 'rifflux works review'")
-
-
-def _note(text: str) -> None:
-    show._console(error=True).print(f"note: {text}", style="yellow")
+        show.note(f"{len(report.doubts):,} pairs may be one work: see 'rifflux works review'")
 
 
 @works.command("list", epilog="Example: rifflux works list --without-license")
@@ -109,12 +105,12 @@ def list_(
     """List the works, and under which license each is: of those without one, only title and identifiers are told."""
     with _library(db, user) as library:
         found = library.all(source=source, without_license=without_license)
-    rows = [asdict(each) | {"withheld": each.withheld} for each in found]
+    rows = [listed_work_json(each) for each in found]
     show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=json)
 
 
 def _facts(listed: WorkSummary) -> str:
-    """What is told of a work in a list, beside its title."""
+    """Return the line below a work's title in a list."""
     license = listed.license or "no license recorded"
     return "  ".join(filter(None, (" ".join(listed.identifiers), license, " ".join(listed.sources))))
 
@@ -128,13 +124,13 @@ def show_(
 ) -> None:
     """Show a work, what it cites and what cites it."""
     with _library(db, user) as library:
-        shelved = library.get(id)
-    told = "\n".join(f"{name:12}{value}" for name, value in _rows(shelved).items() if value)
-    show.outcome(told, _as_json(shelved), as_json=json)
+        found = library.get(id)
+    told = "\n".join(f"{name:12}{value}" for name, value in _rows(found).items() if value)
+    show.outcome(told, work_json(found), as_json=json)
 
 
-def _rows(shelved: WorkRecord) -> dict[str, str]:
-    work = shelved.work
+def _rows(found: WorkRecord) -> dict[str, str]:
+    work = found.work
     return {
         "title": work.title,
         "authors": ", ".join(work.authors),
@@ -142,23 +138,10 @@ def _rows(shelved: WorkRecord) -> dict[str, str]:
         "identifiers": ", ".join(map(str, work.identifiers)),
         "subjects": ", ".join(f"{tag.scheme}:{tag.value}" for tag in work.tags),
         "license": work.license or "none recorded: only title and identifiers are shown",
-        "cites": _named([hit.title for hit in shelved.cites]),
-        "cited by": _named([hit.title for hit in shelved.cited_by]),
+        "cites": show.named([hit.title for hit in found.cites], MOST_NAMED, "; "),
+        "cited by": show.named([hit.title for hit in found.cited_by], MOST_NAMED, "; "),
         "abstract": work.abstract,
     }
-
-
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return "; ".join(names[:MOST_NAMED]) + more
-
-
-def _as_json(shelved: WorkRecord) -> dict[str, Any]:
-    linked = {
-        name: [{"key": hit.document, "collection": hit.collection, "title": hit.title} for hit in hits]
-        for name, hits in (("cites", shelved.cites), ("cited_by", shelved.cited_by))
-    }
-    return {"collection": shelved.collection, "key": shelved.key, **asdict(shelved.work), **linked}
 
 
 @works.command(

@@ -1,4 +1,4 @@
-"""What an administrator decides for everybody, which everybody may read, and deleting users."""
+"""`/admin`: what an administrator decides for everybody, and deleting users."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import asdict
 from fastapi import APIRouter
 from pydantic import Field
 
-from rifflux.session.policies import HYBRID_SEARCH
+from rifflux import HYBRID_SEARCH
 from rifflux.surfaces.http.auth import Admin, Asked, User
-from rifflux.surfaces.http.shapes import Reply, Request
+from rifflux.surfaces.http.shapes import Request
+from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/admin", tags=["administration"])
 
 
-class SettingsOut(Reply):
+class SettingsOut(Shape):
     """The settings in force."""
 
     hybrid_search: bool = Field(description="Conversations are searched by meaning too, not by words alone")
@@ -28,7 +29,7 @@ class SettingsIn(Request):
     hybrid_search: bool | None = None
 
 
-class ErasedOut(Reply):
+class ErasedOut(Shape):
     """What was deleted of a user."""
 
     documents: dict[str, int] = Field(description="By kind: message, conversation, memory, note, ...")

@@ -1,22 +1,24 @@
-"""Conversations of the caller and their messages: writing, reading, searching."""
+"""`/conversations` and `/messages`: write, read and search what the caller said and heard."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from rifflux.conversations import Conversation, Conversations, Message, MessageHit
+from rifflux import Conversations
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.shapes import Diagnostics, Name, Reply, Request, StageOut, Text
+from rifflux.surfaces.http.shapes import Date, Diagnostics, Name, Request, Text
+from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
+from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["conversations"])
 
-Date = Annotated[str | None, Field(max_length=40, description="ISO 8601 date")]
 Project = Annotated[str | None, Query(max_length=1_000)]
 Words = Annotated[str, Field(max_length=500_000, description="What is said")]
 
@@ -39,7 +41,7 @@ class ConversationEdit(Request):
     archived: bool | None = None
 
 
-class ConversationOut(Reply):
+class ConversationOut(Shape):
     """A conversation, and how many messages it has."""
 
     id: str
@@ -48,11 +50,6 @@ class ConversationOut(Reply):
     archived: bool
     created_at: str | None
     messages: int
-
-    @classmethod
-    def of(cls, conversation: Conversation) -> ConversationOut:
-        """A conversation as it is answered."""
-        return cls(**{name: getattr(conversation, name) for name in cls.model_fields})
 
 
 class MessageIn(Request):
@@ -82,7 +79,7 @@ class MessageEdit(Request):
     source: str | None = Field(default=None, max_length=1_000)
 
 
-class MessageOut(Reply):
+class MessageOut(Shape):
     """A message. Its text is untrusted data."""
 
     id: str
@@ -93,11 +90,6 @@ class MessageOut(Reply):
     created_at: str | None
     source: str
 
-    @classmethod
-    def of(cls, message: Message) -> MessageOut:
-        """A message as it is answered."""
-        return cls(**{name: getattr(message, name) for name in cls.model_fields})
-
 
 class SearchMessagesIn(Request):
     """A question to one's conversations; either date may be left out."""
@@ -105,36 +97,30 @@ class SearchMessagesIn(Request):
     query: Text = Field(examples=["what did we decide about caching"])
     limit: int = Field(default=20, ge=1, le=100)
     conversation_id: Name | None = None
-    date_from: Date = None
-    date_to: Date = None
+    since: Date = None
+    until: Date = None
     role: str | None = Field(default=None, min_length=1, max_length=100)
     project: str | None = Field(default=None, max_length=1_000)
     archived: bool | None = None
-    neighbours: int = Field(default=0, ge=0, le=20, description="Turns to tell before and after each message")
+    neighbors: int = Field(default=0, ge=0, le=20, description="Turns to tell before and after each message")
     grouped: bool = Field(default=False, description="By conversation")
     explain: bool = False
 
 
-class FoundOut(Reply):
+class FoundOut(Shape):
     """A message that answers, with its conversation's title and the turns around it."""
 
     message: MessageOut
     title: str
     score: float
+    relevance: float | None
+    chunk_id: str
     before: list[MessageOut]
     after: list[MessageOut]
-    why: list[StageOut] | None
-
-    @classmethod
-    def of(cls, hit: MessageHit, *, explain: bool) -> FoundOut:
-        """A hit as it is answered."""
-        before, after = ([MessageOut.of(turn) for turn in turns] for turns in (hit.before, hit.after))
-        why = StageOut.of(hit.hit) if explain else None
-        message = MessageOut.of(hit.message)
-        return cls(message=message, title=hit.title, score=hit.score, before=before, after=after, why=why)
+    why: list[StepShape] | None = None
 
 
-class GroupOut(Reply):
+class GroupOut(Shape):
     """The messages of one conversation that answer."""
 
     conversation_id: str
@@ -142,7 +128,7 @@ class GroupOut(Reply):
     results: list[FoundOut]
 
 
-class SearchMessagesOut(Reply):
+class SearchMessagesOut(Shape):
     """The messages that answer best, or, where it was asked for, their groups."""
 
     query: str
@@ -161,14 +147,14 @@ def begin(told: ConversationIn, service: Asked, caller: User) -> ConversationOut
     made = _conversations(service, caller).add(
         told.title, id=told.id, project=told.project, archived=told.archived, created_at=told.created_at
     )
-    return ConversationOut.of(made)
+    return ConversationOut.of(asdict(made))
 
 
 @router.get("/conversations", summary="List conversations by their date")
 def list_(service: Asked, caller: User, project: Project = None, archived: bool | None = None) -> list[ConversationOut]:
     """All, or those of a project, or those that are (not) archived."""
     found = _conversations(service, caller).list(project=project, archived=archived)
-    return [ConversationOut.of(each) for each in found]
+    return [ConversationOut.of(asdict(each)) for each in found]
 
 
 @router.post("/conversations/search", summary="Search messages")
@@ -178,38 +164,29 @@ def search(asked: SearchMessagesIn, service: Asked, caller: User) -> SearchMessa
         asked.query,
         limit=asked.limit,
         conversation_id=asked.conversation_id,
-        date_from=asked.date_from,
-        date_to=asked.date_to,
+        date_from=asked.since,
+        date_to=asked.until,
         role=asked.role,
         project=asked.project,
         archived=asked.archived,
-        neighbours=asked.neighbours,
+        neighbours=asked.neighbors,
     )
-    service.metrics.searched(found.trace)
-    told = {hit.hit.chunk_id: FoundOut.of(hit, explain=asked.explain) for hit in found}
-    groups = [
-        GroupOut(
-            conversation_id=group.conversation_id,
-            title=group.title,
-            results=[told[hit.hit.chunk_id] for hit in group.hits],
-        )
-        for group in (found.grouped() if asked.grouped else ())
-    ]
-    results = [] if asked.grouped else list(told.values())
-    return SearchMessagesOut(query=found.query, results=results, groups=groups, diagnostics=Diagnostics.of(found.trace))
+    service.counters.searched(found.trace)
+    told = found_messages_json(found, grouped=asked.grouped, explain=asked.explain)
+    return SearchMessagesOut.model_validate(told | {"diagnostics": Diagnostics.of(trace_json(found.trace))})
 
 
 @router.get("/conversations/{id}", summary="A conversation")
 def conversation(id: str, service: Asked, caller: User) -> ConversationOut:
     """With the number of its messages."""
-    return ConversationOut.of(_conversations(service, caller).get(id))
+    return ConversationOut.of(asdict(_conversations(service, caller).get(id)))
 
 
 @router.patch("/conversations/{id}", summary="Rename, move or archive a conversation")
 def edit(id: str, told: ConversationEdit, service: Asked, caller: User) -> ConversationOut:
     """What is left out stays."""
     found = _conversations(service, caller).edit(id, title=told.title, project=told.project, archived=told.archived)
-    return ConversationOut.of(found)
+    return ConversationOut.of(asdict(found))
 
 
 @router.delete("/conversations/{id}", status_code=204, summary="Delete a conversation with all its messages")
@@ -221,7 +198,7 @@ def delete(id: str, service: Asked, caller: User) -> None:
 @router.get("/conversations/{id}/messages", summary="The messages of a conversation in their order")
 def messages(id: str, service: Asked, caller: User) -> list[MessageOut]:
     """All of them."""
-    return [MessageOut.of(each) for each in _conversations(service, caller).messages(id)]
+    return [MessageOut.of(asdict(each)) for each in _conversations(service, caller).messages(id)]
 
 
 @router.post("/conversations/{id}/messages", status_code=201, summary="Add a message to a conversation")
@@ -246,13 +223,13 @@ def _added(service: Service, caller: Caller, conversation_id: str, told: Message
         source=told.source,
         id=told.id,
     )
-    return MessageOut.of(added)
+    return MessageOut.of(asdict(added))
 
 
 @router.get("/conversations/{id}/messages/{message}", summary="A message")
 def message(id: str, message: str, service: Asked, caller: User) -> MessageOut:
     """By its id in its conversation."""
-    return MessageOut.of(_conversations(service, caller).message(id, message))
+    return MessageOut.of(asdict(_conversations(service, caller).message(id, message)))
 
 
 @router.patch("/conversations/{id}/messages/{message}", summary="Change a message")
@@ -267,7 +244,7 @@ def edit_message(id: str, message: str, told: MessageEdit, service: Asked, calle
         created_at=told.created_at,
         source=told.source,
     )
-    return MessageOut.of(found)
+    return MessageOut.of(asdict(found))
 
 
 @router.delete("/conversations/{id}/messages/{message}", status_code=204, summary="Delete a message")

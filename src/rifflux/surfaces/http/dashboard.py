@@ -15,9 +15,9 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Admin, Asked
-from rifflux.surfaces.http.metrics import BOUNDS, LIMIT_P50_S, LIMIT_P95_S, Metrics
+from rifflux.surfaces.http.counters import BOUNDS, LIMIT_P50_S, LIMIT_P95_S, Counters
 from rifflux.surfaces.http.online import OnlineRow, online_rows
-from rifflux.surfaces.http.shapes import Reply
+from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
 
@@ -28,7 +28,7 @@ DAYS_S = 14 * 86_400.0
 PAGE = files("rifflux.surfaces.http").joinpath("dashboard.html").read_text("utf-8")
 
 
-class Series(Reply):
+class Series(Shape):
     """A counter, or the buckets of a histogram: how many took at most as long as each bound, and all of them."""
 
     name: str
@@ -36,14 +36,14 @@ class Series(Reply):
     buckets: list[float] = Field(default_factory=list)
 
 
-class Limits(Reply):
+class Limits(Shape):
     """What `/retrieve` shall stay within, in seconds."""
 
     p50: float
     p95: float
 
 
-class DashboardOut(Reply):
+class DashboardOut(Shape):
     """What the page shows. Counts grow since the service began."""
 
     limits: Limits
@@ -88,7 +88,7 @@ def dashboard() -> HTMLResponse:
 @router.get("/dashboard/data", summary="What the dashboard shows")
 def data(service: Asked, caller: Admin) -> DashboardOut:
     """Latency by endpoint and stage, answers by status, what degraded, candidates by channel, online measures."""
-    found = _read(service.metrics)
+    found = _read(service.counters)
     return DashboardOut(
         limits=Limits(p50=LIMIT_P50_S, p95=LIMIT_P95_S),
         bounds=list(BOUNDS),
@@ -103,9 +103,9 @@ def data(service: Asked, caller: Admin) -> DashboardOut:
     )
 
 
-def _read(metrics: Metrics) -> dict[str, list[Any]]:
+def _read(counters: Counters) -> dict[str, list[Any]]:
     """The samples of each metric by its name."""
-    return defaultdict(list, {metric.name: metric.samples for metric in metrics.registry().collect()})
+    return defaultdict(list, {metric.name: metric.samples for metric in counters.registry().collect()})
 
 
 def _counters(samples: list[Any], label: str) -> list[Series]:

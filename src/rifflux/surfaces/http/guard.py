@@ -123,9 +123,9 @@ class Observe:
 
     def _note(self, scope: Message, status: int, seconds: float, request_id: str) -> None:
         route = getattr(scope.get("route"), "path", "(none)")
-        metrics = self.service.metrics
-        metrics.requests.labels(scope["method"], route, str(status)).inc()
-        metrics.seconds.labels(route).observe(seconds)
+        counters = self.service.counters
+        counters.requests.labels(scope["method"], route, str(status)).inc()
+        counters.seconds.labels(route).observe(seconds)
         caller = scope.get("state", {}).get("caller")
         log.info(
             "request",

@@ -1,4 +1,4 @@
-"""Memories of the caller: saving, recalling, forgetting."""
+"""`/memories`: save, recall and forget what is remembered of the caller."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from rifflux.memories import Memory
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.shapes import Diagnostics, Name, Reply, Request, StageOut, Text
+from rifflux.surfaces.http.shapes import Date, Diagnostics, Name, Request, Text
+from rifflux.surfaces.shared.nouns import explanation_json, memory_json, saved_json, trace_json
+from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 __all__ = ["router"]
 
@@ -25,35 +26,30 @@ class MemoryIn(Request):
     category: str = Field(default="fact", min_length=1, max_length=100)
     importance: int = Field(default=7, ge=1, le=10, description="Below 7 it is not kept")
     confidence: float = Field(default=1.0, ge=0, le=1, description="Below 0.7 it is not kept")
-    expires_at: str | None = Field(default=None, max_length=40, description="ISO 8601 date")
+    expires_at: Date = None
     source: str | None = Field(default=None, max_length=1_000, description="Where it comes from: a message's id")
     supersedes: Name | None = Field(default=None, description="The memory that it takes the place of")
 
 
-class MemoryOut(Reply):
-    """A memory. Its content is untrusted data. Times are seconds since 1970."""
+class MemoryOut(Shape):
+    """A memory. Its content is untrusted data."""
 
     id: str
     content: str
     category: str
     importance: int
     confidence: float
-    created_at: float
-    updated_at: float
-    expires_at: float | None
+    created_at: str
+    updated_at: str
+    expires_at: str | None
     superseded_by: str | None
     source: str | None
     version: int
     uses: int
-    used_at: float | None
-
-    @classmethod
-    def of(cls, memory: Memory) -> MemoryOut:
-        """A memory as it is answered."""
-        return cls(**{name: getattr(memory, name) for name in cls.model_fields})
+    used_at: str | None
 
 
-class SavedOut(Reply):
+class SavedOut(Shape):
     """How saving ended: saved, duplicate (the memory that was there is confirmed) or refused."""
 
     outcome: str
@@ -70,15 +66,15 @@ class RecallIn(Request):
     explain: bool = False
 
 
-class RecalledOut(Reply):
+class RecalledOut(Shape):
     """A memory that answers, and why."""
 
     score: float
     memory: MemoryOut
-    why: list[StageOut] | None
+    why: list[StepShape] | None
 
 
-class RecallOut(Reply):
+class RecallOut(Shape):
     """The memories that answer best."""
 
     query: str
@@ -98,32 +94,34 @@ def remember(told: MemoryIn, service: Asked, caller: User) -> SavedOut:
         source=told.source,
         supersedes=told.supersedes,
     )
-    memory = MemoryOut.of(saved.memory) if saved.memory else None
-    return SavedOut(outcome=saved.outcome, reason=saved.reason, memory=memory)
+    return SavedOut.of(saved_json(saved))
 
 
 @router.post("/search", summary="Recall what is remembered")
 def recall(asked: RecallIn, service: Asked, caller: User) -> RecallOut:
     """What is in force, best first; recalling counts as use."""
     found = service.of(caller).memories.search(asked.query, limit=asked.limit, category=asked.category)
-    service.metrics.searched(found.trace)
+    service.counters.searched(found.trace)
     memories = [
-        RecalledOut(score=hit.score, memory=MemoryOut.of(memory), why=StageOut.of(hit) if asked.explain else None)
+        {"score": hit.score, "memory": memory_json(memory), "why": explanation_json(hit.why) if asked.explain else None}
         for memory, hit in found.memories
     ]
-    return RecallOut(query=asked.query, memories=memories, diagnostics=Diagnostics.of(found.trace))
+    return RecallOut.of(
+        {"query": asked.query, "memories": memories}, diagnostics=Diagnostics.of(trace_json(found.trace))
+    )
 
 
 @router.get("", summary="List memories, the newest first")
 def list_(service: Asked, caller: User, category: Category = None, everything: bool = False) -> list[MemoryOut]:
     """Those in force; `everything` also lists the expired and the superseded."""
-    return [MemoryOut.of(each) for each in service.of(caller).memories.all(category=category, everything=everything)]
+    found = service.of(caller).memories.all(category=category, everything=everything)
+    return [MemoryOut.of(memory_json(each)) for each in found]
 
 
 @router.get("/{id}/history", summary="A memory and those it took the place of")
 def history(id: str, service: Asked, caller: User) -> list[MemoryOut]:
     """The newest first."""
-    return [MemoryOut.of(each) for each in service.of(caller).memories.history(id)]
+    return [MemoryOut.of(memory_json(each)) for each in service.of(caller).memories.history(id)]
 
 
 @router.delete("/{id}", status_code=204, summary="Forget a memory for good")

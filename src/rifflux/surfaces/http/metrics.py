@@ -1,95 +1,19 @@
-"""What Prometheus reads: requests, time by stage, what degraded. Never a query, a name or an id."""
+"""`GET /metrics`: what Prometheus reads."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field
+from fastapi import APIRouter
+from fastapi.responses import Response
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from rifflux.surfaces.http.auth import Admin, Asked
+from rifflux.surfaces.http.counters import CONTENT_TYPE
 
-from rifflux.types import Trace
-from rifflux.works.retrieval.retriever import Retrieval
+__all__ = ["router"]
 
-__all__ = ["BOUNDS", "CONTENT_TYPE", "LIMIT_P50_S", "LIMIT_P95_S", "Metrics"]
-
-CONTENT_TYPE = CONTENT_TYPE_LATEST
-#: What `/retrieve` shall stay within, in half and in nineteen of twenty requests.
-LIMIT_P50_S, LIMIT_P95_S = 0.06, 0.15
-#: Upper bounds of the buckets of times; the limits are among them, so that alerts about them are exact.
-BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.04, 0.06, 0.1, 0.15, 0.25, 0.5, 1.0, 1.5, 2.5, 4.0, 10.0)
-#: Set by the process that starts the workers: prometheus_client keeps their counts there.
-SHARED = "PROMETHEUS_MULTIPROC_DIR"
+router = APIRouter(tags=["operation"])
 
 
-def _counter(name: str, what: str, *labels: str) -> Counter:
-    return Counter(name, what, labels, registry=None)
-
-
-def _histogram(name: str, what: str, *labels: str) -> Histogram:
-    return Histogram(name, what, labels, registry=None, buckets=BOUNDS)
-
-
-@dataclass(frozen=True, slots=True)
-class Metrics:
-    """The counters and histograms of one process; `exposed` sums those of all workers."""
-
-    requests: Counter = field(
-        default_factory=lambda: _counter("rifflux_requests", "Requests answered", "method", "route", "status")
-    )
-    seconds: Histogram = field(
-        default_factory=lambda: _histogram("rifflux_request_seconds", "Time to answer a request", "route")
-    )
-    stages: Histogram = field(
-        default_factory=lambda: _histogram("rifflux_stage_seconds", "Time of a stage of a search", "stage")
-    )
-    hits: Counter = field(
-        default_factory=lambda: _counter("rifflux_candidates", "Candidates that a channel found", "channel")
-    )
-    searches: Counter = field(
-        default_factory=lambda: _counter("rifflux_searches", "Searches by the mode that answered", "mode")
-    )
-    degraded: Counter = field(
-        default_factory=lambda: _counter("rifflux_degraded_searches", "Searches that something was missing from")
-    )
-    embedder_failures: Counter = field(
-        default_factory=lambda: _counter("rifflux_embedder_failures", "Queries that got no vector", "cause")
-    )
-    retrievals: Counter = field(
-        default_factory=lambda: _counter("rifflux_retrievals", "Retrievals of works by what was asked for", "intent")
-    )
-    uncertain: Counter = field(
-        default_factory=lambda: _counter("rifflux_uncertain_packs", "Evidence that little speaks for")
-    )
-    events: Counter = field(default_factory=lambda: _counter("rifflux_feedback_events", "Feedback by kind", "kind"))
-
-    def searched(self, trace: Trace) -> None:
-        """Count a search by its trace."""
-        self.searches.labels(trace.effective_mode).inc()
-        for stage, milliseconds in trace.milliseconds.items():
-            self.stages.labels(stage).observe(milliseconds / 1000)
-        for channel, count in trace.counts.items():
-            self.hits.labels(channel).inc(count)
-        if trace.degraded:
-            self.degraded.inc()
-
-    def retrieved(self, found: Retrieval) -> None:
-        """Count a retrieval of works."""
-        self.searched(found.trace)
-        self.retrievals.labels(found.asked.intent.name).inc()
-        if found.evidence.uncertain:
-            self.uncertain.inc()
-
-    def registry(self) -> CollectorRegistry:
-        """What collects the metrics of all workers."""
-        registry = CollectorRegistry()
-        if os.environ.get(SHARED):
-            multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        else:
-            for name in self.__slots__:
-                registry.register(getattr(self, name))
-        return registry
-
-    def exposed(self) -> bytes:
-        """All metrics in Prometheus' text format."""
-        return generate_latest(self.registry())
+@router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
+def metrics(service: Asked, caller: Admin) -> Response:
+    """Requests, stages, failures: counts and times, never contents."""
+    return Response(service.counters.exposed(), media_type=CONTENT_TYPE)

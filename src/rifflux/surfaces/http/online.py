@@ -1,21 +1,21 @@
-"""What became of the questions that were asked: online measures by day."""
+"""`GET /online`: what became of the questions that were asked, by day."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter
 from pydantic import Field
 
+from rifflux.service.registry import period
 from rifflux.surfaces.http.auth import Admin, Asked
-from rifflux.surfaces.http.metering import Date
-from rifflux.surfaces.http.shapes import Reply
-from rifflux.text.dates import parse_time, whole_day_end
+from rifflux.surfaces.http.usage import DateQuery
+from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["OnlineRow", "online_rows", "router"]
 
 router = APIRouter(tags=["operation"])
 
 
-class OnlineRow(Reply):
+class OnlineRow(Shape):
     """A day (UTC). Shares are of its questions, null on a day without any."""
 
     day: str
@@ -27,19 +27,18 @@ class OnlineRow(Reply):
     unmatched: int = Field(description="Feedback that belongs to no question that was asked here")
 
 
-class OnlineOut(Reply):
+class OnlineOut(Shape):
     """What became of questions, by day."""
 
     rows: list[OnlineRow]
 
 
 @router.get("/online", summary="What became of the questions that were asked")
-def online(service: Asked, caller: Admin, since: Date = None, until: Date = None) -> OnlineOut:
+def online(service: Asked, caller: Admin, since: DateQuery = None, until: DateQuery = None) -> OnlineOut:
     """Clicks, saves, other words and complaints by day, of all users together; for administrators."""
-    start = parse_time(since).timestamp() if since else 0.0
-    return OnlineOut(rows=online_rows(service, start, whole_day_end(until) if until else None))
+    return OnlineOut(rows=online_rows(service, *period(since, until)))
 
 
 def online_rows(service: Asked, since: float, until: float | None = None) -> list[OnlineRow]:
-    """The days of a span of time."""
+    """Return the days of a span of time."""
     return [OnlineRow.model_validate(day.row()) for day in service.diary.days(since, until)]

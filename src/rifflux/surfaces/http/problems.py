@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi.responses import JSONResponse
 
-from rifflux.errors import (
+from rifflux import (
     Busy,
     InvalidArgument,
     MissingExtra,

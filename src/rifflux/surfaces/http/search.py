@@ -1,22 +1,74 @@
-"""Searching, reading and judging what belongs to the caller."""
+"""`POST /search` and `POST /everything`: find the best passages for a question."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Literal
 
-from rifflux.errors import NotFound
-from rifflux.surfaces.http import shapes
+from fastapi import APIRouter
+from pydantic import Field
+
+from rifflux import Results
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.types import Hit
-from rifflux.works.model import names_of
+from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Request, Text
+from rifflux.surfaces.shared.nouns import hit_json, trace_json
+from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["search"])
 
 
+class EverythingIn(Request):
+    """A question to knowledge, files, notes, tasks and conversations at once."""
+
+    query: Text = Field(examples=["what did we decide about caching"])
+    top_k: int = Field(default=20, ge=1, le=100)
+    mode: Literal["lexical", "semantic", "hybrid"] = "hybrid"
+    filter: FilterIn | None = None
+    deadline_ms: float | None = Field(default=None, gt=0, le=60_000)
+    explain: bool = Field(default=False, description="Tell what each stage made of each result")
+
+
+class SearchIn(EverythingIn):
+    """A question."""
+
+    query: Text = Field(examples=["how long do cache entries live"])
+    top_k: int = Field(default=10, ge=1, le=100)
+    rerank: Literal["features", "maxsim", "cross-encoder", "llm"] | None = None
+    min_score: float | None = Field(default=None, ge=0, le=1, description="Least relevance")
+    one_per_document: bool = False
+
+
+class ResultOut(Shape):
+    """A passage. Its text, title and headings are untrusted data."""
+
+    chunk_id: str
+    document: str
+    path: str
+    title: str
+    heading_path: str
+    chunk_index: int
+    kind: str
+    created_at: str | None
+    updated_at: str | None
+    content: str
+    score: float
+    relevance: float | None
+    quality: str | None
+    why: list[StepShape] | None = None
+
+
+class SearchOut(Shape):
+    """The answer to a question, best first."""
+
+    query: str
+    mode: str
+    results: list[ResultOut]
+    diagnostics: Diagnostics
+
+
 @router.post("/search", summary="Find the best passages for a question")
-def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.SearchOut:
+def search(asked: SearchIn, service: Asked, caller: User) -> SearchOut:
     """Search by words and by meaning at once; each result can tell why it ranked where it did."""
     results = service.of(caller).search(
         asked.query,
@@ -28,13 +80,12 @@ def search(asked: shapes.SearchIn, service: Asked, caller: User) -> shapes.Searc
         min_score=asked.min_score,
         group="document" if asked.one_per_document else None,
     )
-    service.asked(caller, asked.query)
-    service.metrics.searched(results.trace)
-    return shapes.SearchOut.of(results, explain=asked.explain)
+    service.searched(caller, asked.query, results.trace)
+    return _answer(results, explain=asked.explain)
 
 
 @router.post("/everything", summary="Ask all sources at once")
-def everything(asked: shapes.EverythingIn, service: Asked, caller: User) -> shapes.SearchOut:
+def everything(asked: EverythingIn, service: Asked, caller: User) -> SearchOut:
     """Knowledge, files, notes, tasks and conversations, each ranked by itself and weighed."""
     results = service.of(caller).everything(
         asked.query,
@@ -43,30 +94,15 @@ def everything(asked: shapes.EverythingIn, service: Asked, caller: User) -> shap
         filter=asked.filter.filter() if asked.filter else None,
         deadline_ms=asked.deadline_ms,
     )
-    service.asked(caller, asked.query)
-    service.metrics.searched(results.trace)
-    return shapes.SearchOut.of(results, explain=asked.explain)
+    service.searched(caller, asked.query, results.trace)
+    return _answer(results, explain=asked.explain)
 
 
-@router.get("/chunks/{chunk_id}", summary="Read a passage again")
-def chunk(chunk_id: str, service: Asked, caller: User) -> shapes.ChunkOut:
-    """A passage by the id that a search gave."""
-    if not isinstance(hit := service.of(caller).get(chunk_id), Hit):
-        raise NotFound("no such passage: take a chunk_id from the results of a search")
-    return shapes.ChunkOut.of(hit)
-
-
-@router.get("/documents/{key:path}", summary="Read a whole document")
-def document(key: str, service: Asked, caller: User) -> shapes.DocumentOut:
-    """A document by its key, its path, or an identifier such as doi:10.1000/182."""
-    found = service.of(caller).document(key)
-    values = {name: getattr(found, name) for name in shapes.DocumentOut.model_fields}
-    told = {"metadata": dict(found.metadata), "identifiers": [*map(str, names_of(found.identifiers))]}
-    return shapes.DocumentOut(**values | told)
-
-
-@router.post("/feedback", status_code=204, summary="Tell what was done with a result")
-def feedback(told: shapes.FeedbackIn, service: Asked, caller: User) -> None:
-    """Recorded for measuring and tuning: clicks, saves, exports, judgements. `query` is what was asked, to the word."""
-    service.of(caller).note(told.kind, told.query, told.document, told.grade, user=caller.user)
-    service.metrics.events.labels(told.kind).inc()
+def _answer(results: Results, *, explain: bool) -> SearchOut:
+    found = [hit_json(hit) for hit in results]
+    return SearchOut(
+        query=results.query,
+        mode=results.trace.mode,
+        results=[ResultOut.of(hit | ({} if explain else {"why": None})) for hit in found],
+        diagnostics=Diagnostics.of(trace_json(results.trace)),
+    )

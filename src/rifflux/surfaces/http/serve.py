@@ -1,4 +1,4 @@
-"""Running the service: one process, or several workers that share an index and a port."""
+"""Runs the service: one process, or several workers that share an index and a port."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import structlog
 import uvicorn
 
 from rifflux.service.usage import read_prices
-from rifflux.surfaces.http.metrics import SHARED
+from rifflux.surfaces.http.counters import SHARED
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.opening import open_configured

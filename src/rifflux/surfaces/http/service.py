@@ -15,17 +15,12 @@ from typing import Any
 
 import structlog
 
-from rifflux.errors import InvalidArgument, RiffluxError
-from rifflux.index import Index
-from rifflux.models.guarded import Guard
-from rifflux.models.workers import Workers
+from rifflux import Erased, Guard, Index, InvalidArgument, RiffluxError, Scope, Trace, Workers
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.service.analytics import Diary
 from rifflux.service.usage import Ledger, Meter, Prices
-from rifflux.store import Erased
+from rifflux.surfaces.http.counters import Counters
 from rifflux.surfaces.http.limits import Buckets
-from rifflux.surfaces.http.metrics import Metrics
-from rifflux.types import Scope
 
 log = structlog.get_logger("rifflux.http")
 
@@ -118,7 +113,7 @@ class Service:
         self.diary = Diary(index.admin.store.registry, later=self._later)
         self.accounts = Accounts(index.admin.store.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
-        self.metrics = Metrics()
+        self.counters = Counters()
         self._embedding = Workers()
         self._failing: dict[str, str] = {}
         self._views: OrderedDict[str, Index] = OrderedDict()
@@ -154,6 +149,11 @@ class Service:
         if not self.index.admin.store.read_only:
             self.diary.note(caller.user, query)
 
+    def searched(self, caller: Caller, query: str, trace: Trace) -> None:
+        """Note and count a search that was answered."""
+        self.asked(caller, query)
+        self.counters.searched(trace)
+
     def _view(self, user: str) -> Index:
         index = self.index.scoped(Scope(user)) if user else self.index
         meter = Meter(self.ledger, user)
@@ -163,7 +163,7 @@ class Service:
 
     def _model_failed(self, sort: str, cause: str) -> None:
         """Count a failure, and log its cause once for as long as it stays the same."""
-        self.metrics.embedder_failures.labels(sort).inc()
+        self.counters.embedder_failures.labels(sort).inc()
         if self._failing.get(sort) != cause:
             self._failing[sort] = cause
             log.warning("embedder", sort=sort, cause=cause, answered="by words alone")

@@ -1,4 +1,4 @@
-"""Research works of the caller: bringing them, looking one up, citing them."""
+"""`/works`: bring research works, look one up, cite them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter
 from pydantic import Field, StringConstraints
 
-from rifflux.errors import InvalidArgument
+from rifflux import InvalidArgument
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.shapes import Name, Reply, Request
-from rifflux.types import Failure, Hit, is_withheld
-from rifflux.works.catalog import WorkRecord
-from rifflux.works.report import WorksReport
+from rifflux.surfaces.http.shapes import Name, Request
+from rifflux.surfaces.shared.nouns import work_json
+from rifflux.surfaces.shared.shapes import FailureShape, Shape
 
 __all__ = ["router"]
 
@@ -49,7 +48,7 @@ class WorksIn(Request):
     )
 
     def text(self) -> str:
-        """What to import. Raises `InvalidArgument` unless there are either records or content."""
+        """Return what to import. Raises `InvalidArgument` unless there are either records or content."""
         if bool(self.records) == bool(self.content):
             raise InvalidArgument("send the works either as records, or as content with its format")
         if self.records and self.format != "jsonl":
@@ -57,19 +56,7 @@ class WorksIn(Request):
         return self.content or "\n".join(map(json.dumps, self.records))
 
 
-class FailureOut(Reply):
-    """What was wrong, and in which line or with which number in the list."""
-
-    place: str
-    reason: str
-
-    @classmethod
-    def of(cls, failures: tuple[Failure, ...]) -> list[FailureOut]:
-        """Failures as they are answered."""
-        return [cls(place=each.path, reason=each.reason) for each in failures]
-
-
-class DoubtOut(Reply):
+class DoubtOut(Shape):
     """Two works that may be one; `rifflux works review` decides."""
 
     one: str
@@ -77,7 +64,7 @@ class DoubtOut(Reply):
     reason: str
 
 
-class ImportOut(Reply):
+class ImportOut(Shape):
     """What became of the works. `failed` were not taken, `noted` without the part that was wrong."""
 
     added: int
@@ -90,38 +77,27 @@ class ImportOut(Reply):
     embedded_chunks: int
     sources: list[str]
     doubts: list[DoubtOut]
-    failed: list[FailureOut]
-    noted: list[FailureOut]
+    failed: list[FailureShape]
+    noted: list[FailureShape]
     seconds: float
 
-    @classmethod
-    def of(cls, report: WorksReport) -> ImportOut:
-        """A report as it is answered."""
-        told = {"failed": FailureOut.of(report.failed), "noted": FailureOut.of(report.noted)}
-        return cls(**asdict(report) | told)
 
-
-class LinkedOut(Reply):
+class LinkedOut(Shape):
     """A work that the one asked for cites, or is cited by."""
 
     collection: str
-    key: str
+    document: str
     title: str
 
-    @classmethod
-    def of(cls, hits: tuple[Hit, ...]) -> list[LinkedOut]:
-        """Linked works as they are answered."""
-        return [cls(collection=hit.collection, key=hit.document, title=hit.title) for hit in hits]
 
-
-class WorkOut(Reply):
+class WorkOut(Shape):
     """A work; its whole text is at `/documents/{identifier}`. Texts are untrusted data.
 
     Of a work without a license record only title and identifiers are told; `withheld` says so.
     """
 
     collection: str
-    key: str
+    document: str
     title: str
     identifiers: list[str]
     authors: list[str]
@@ -135,23 +111,6 @@ class WorkOut(Reply):
     cites: list[LinkedOut]
     cited_by: list[LinkedOut]
 
-    @classmethod
-    def of(cls, shelved: WorkRecord) -> WorkOut:
-        """A work as it is answered."""
-        work = shelved.work
-        plain = {name: getattr(work, name) for name in ("title", "year", "date", "venue", "license", "abstract")}
-        return cls(
-            **plain,
-            collection=shelved.collection,
-            key=shelved.key,
-            identifiers=[*map(str, work.identifiers)],
-            authors=list(work.authors),
-            subjects=[f"{tag.scheme}:{tag.value}" for tag in work.tags],
-            withheld=is_withheld(shelved.collection, work.license),
-            cites=LinkedOut.of(shelved.cites),
-            cited_by=LinkedOut.of(shelved.cited_by),
-        )
-
 
 class ExportIn(Request):
     """Which works to cite, and how."""
@@ -160,7 +119,7 @@ class ExportIn(Request):
     format: Literal["bibtex", "csl"] = "bibtex"
 
 
-class ExportOut(Reply):
+class ExportOut(Shape):
     """A bibliography: a text of BibTeX, or a list of CSL-JSON items."""
 
     format: str
@@ -176,7 +135,7 @@ def bring(told: WorksIn, service: Asked, caller: User) -> ImportOut:
     report = service.of(caller).works.import_text(
         told.text(), source=told.source, format=told.format, license=told.license
     )
-    return ImportOut.of(report)
+    return ImportOut.of(asdict(report))
 
 
 @router.post("/export", summary="Works as a bibliography")
@@ -189,4 +148,4 @@ def export(asked: ExportIn, service: Asked, caller: User) -> ExportOut:
 @router.get("/{identifier:path}", summary="A work, what it cites and what cites it")
 def work(identifier: str, service: Asked, caller: User) -> WorkOut:
     """By a DOI, an arXiv or OpenAlex identifier, or source:key."""
-    return WorkOut.of(service.of(caller).works.get(identifier))
+    return WorkOut.of(work_json(service.of(caller).works.get(identifier)))

@@ -1,4 +1,4 @@
-"""The MCP tools of research works: evidence that can be cited, and checking it."""
+"""The tools `retrieve` and `verify`: evidence that can be cited, and checking it."""
 
 from __future__ import annotations
 
@@ -8,36 +8,19 @@ from typing import Annotated, Any
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from rifflux.evidence.pack import TITLE_ONLY
-from rifflux.session.visible import WITHHELD
-from rifflux.surfaces.mcp.replies import fenced, quoted, reply
-from rifflux.surfaces.mcp.shapes import UNTRUSTED, Notes, Shape
+from rifflux import TITLE_ONLY, WITHHELD, verify
+from rifflux.surfaces.mcp.reply import UNTRUSTED, DbPath, Notes, fenced, quoted, reply
 from rifflux.surfaces.mcp.workspace import Workspace
-from rifflux.surfaces.shared.packs import read_pack, retrieval_json
-from rifflux.surfaces.shared.works_shapes import Evidence, RankedWork, RetrievalDiagnostics, WorkCandidate
-from rifflux.works.citing import verify
+from rifflux.surfaces.shared.packs import read_pack, retrieval_json, verified_json
+from rifflux.surfaces.shared.shapes import RankedWork, RetrievalShape, VerifiedShape, WorkCandidate
 
 __all__ = ["WorkTools"]
 
 
-class RetrieveOutput(Shape):
-    """The answer of retrieve."""
+class RetrieveOutput(RetrievalShape):
+    """The answer of retrieve. `candidates` are there only if they were asked for."""
 
-    query: str
-    mode: str = Field(description="What the question was taken to be after")
-    candidates: list[WorkCandidate] = Field(default=[], description="Only where they were asked for")
-    reranked: list[RankedWork] = Field(description="Best first")
-    evidence_pack: Evidence
-    diagnostics: RetrievalDiagnostics
     notes: Notes
-
-
-class VerifyOutput(Shape):
-    """The answer of verify."""
-
-    sound: bool
-    items: int
-    problems: list[str]
 
 
 class WorkTools:
@@ -67,7 +50,7 @@ class WorkTools:
         candidates: Annotated[
             bool, Field(description="Tell also what each channel found, with scores by channel; there are up to 130")
         ] = False,
-        db_path: Annotated[str | None, Field(description="Another Rifflux index file; null for the configured")] = None,
+        db_path: DbPath = None,
     ) -> Annotated[CallToolResult, RetrieveOutput]:
         """Find research works by words, meaning and citations, with passages to cite and what each score is made of.
 
@@ -85,18 +68,18 @@ class WorkTools:
             cite=cite or "",
         )
         told = {name: value for name, value in retrieval_json(found).items() if candidates or name != "candidates"}
-        output = RetrieveOutput.model_validate(told | {"notes": Notes(warning=UNTRUSTED)})
+        output = RetrieveOutput.of(told, notes=Notes(warning=UNTRUSTED))
         return reply(output, _text(output))
 
     def verify(
         self,
         evidence_pack: Annotated[dict[str, Any], Field(description="The evidence_pack of retrieve, as it was given")],
         db_path: Annotated[str | None, Field(description="The index it came from; null for the configured")] = None,
-    ) -> Annotated[CallToolResult, VerifyOutput]:
+    ) -> Annotated[CallToolResult, VerifiedShape]:
         """Check each passage of an evidence pack against its hash and its work, and what it tells of the work."""
         pack = read_pack(json.dumps(evidence_pack))
         problems = verify(pack, self._workspace.open(db_path).index.admin.store)
-        return reply(VerifyOutput(sound=not problems, items=len(pack.items), problems=problems))
+        return reply(VerifiedShape.of(verified_json(pack, problems)))
 
 
 def _text(output: RetrieveOutput) -> str:

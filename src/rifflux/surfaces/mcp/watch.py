@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rifflux.errors import NotFound, RiffluxError
+from rifflux import NotFound, RiffluxError
 from rifflux.surfaces.mcp.workspace import Workspace
 
 __all__ = ["watched"]

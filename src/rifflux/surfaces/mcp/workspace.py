@@ -10,14 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import InvalidArgument, NotFound, OutsideRoots
-from rifflux.index import Index, open_index
-from rifflux.ingest.walk.find import Finder, Found, Skipped
-from rifflux.surfaces.shared.contract import SearchService
+import rifflux
+from rifflux import Finder, Found, Index, InvalidArgument, NotFound, OutsideRoots, SearchService, Skipped
 
 if TYPE_CHECKING:
-    from rifflux.models import Embedder
-    from rifflux.retrieve.steps.rerank import RerankSettings
+    from rifflux import Embedder, RerankSettings
 
 __all__ = ["OpenIndex", "Workspace"]
 
@@ -108,7 +105,7 @@ class Workspace:
             cure = "call reindex to make it" if own else "leave db_path out for the configured index"
             raise NotFound(f"there is no index at {path}: {cure}")
         model = self._model if own else None  # another index is read by the model that its vectors are of
-        index = open_index(
+        index = rifflux.open(
             path,
             create=create,
             model=model,

@@ -13,7 +13,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from rifflux.errors import InvalidArgument, NotFound
+from rifflux import InvalidArgument, NotFound
+from rifflux.surfaces.shared.renamed import SETTINGS
 
 __all__ = ["FOLDER", "Settings", "find_above", "load"]
 
@@ -43,7 +44,7 @@ class Settings:
     threads: int = field(default=0, metadata={"help": "processor cores to use; 0: all"})
     top_k: int = field(default=10, metadata={"help": "results of a search"})
     mode: str = field(default="hybrid", metadata={"help": "lexical, semantic, hybrid or hybrid-rerank"})
-    neighbours: str = field(default="scan", metadata={"help": "how vectors are searched: scan, or hnsw for millions"})
+    neighbors: str = field(default="scan", metadata={"help": "how vectors are searched: scan, or hnsw for millions"})
     synonyms: str = field(default="", metadata={"help": "file of words that stand for each other"})
     rerank_model: str = field(default="", metadata={"help": "cross-encoder: a folder, or a name that fastembed knows"})
     llm_url: str = field(default="", metadata={"help": "OpenAI-compatible endpoint for the reranker llm"})
@@ -61,7 +62,7 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def index_path(self, *, create: bool = False) -> Path:
-        """The index to use; a new one in the working directory if `create` and none is found."""
+        """Return the index to use; a new one in the working directory if `create` and none is found."""
         if self.db:
             return Path(self.db).expanduser()
         found = find_above(_INDEX)
@@ -72,7 +73,7 @@ class Settings:
         raise NotFound("no index here or in a folder above: make one with 'rifflux index FOLDER', or name it with --db")
 
     def shown(self) -> dict[str, Any]:
-        """Every setting and its value, secrets only as set or not."""
+        """Return every setting and its value, secrets only as set or not."""
         return {
             each.name: ("(set)" if value else "") if each.metadata.get("secret") else value
             for each in _settable()
@@ -89,13 +90,13 @@ def _secrets() -> set[str]:
 
 
 def find_above(relative: Path) -> Path | None:
-    """The nearest such file in the working directory or a folder above it."""
+    """Return the nearest such file in the working directory or a folder above it."""
     here = Path.cwd()
     return next((folder / relative for folder in (here, *here.parents) if (folder / relative).is_file()), None)
 
 
 def load(environment: Mapping[str, str] | None = None, **flags: Any) -> Settings:
-    """The settings in force. `flags` that are None were not given."""
+    """Return the settings in force; `flags` that are None were not given."""
     environment = os.environ if environment is None else environment
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -127,17 +128,17 @@ def _from_file(path: Path) -> dict[str, Any]:
         table = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise InvalidArgument(f"{path} cannot be read: {error}") from None
-    return {name: _checked(name, value, str(path)) for name, value in table.items()}
+    return {(now := SETTINGS.get(name, name)): _checked(now, value, str(path)) for name, value in table.items()}
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """Variables of ours; CONFIG names the file and is no setting."""
-    names = {_PREFIX + each.name.upper(): each.name for each in _settable()}
     found = {}
     for variable, text in environment.items():
         if not variable.startswith(_PREFIX) or variable == _PREFIX + "CONFIG":
             continue
-        name = names.get(variable, variable.removeprefix(_PREFIX).lower())
+        name = variable.removeprefix(_PREFIX).lower()
+        name = SETTINGS.get(name, name)
         found[name] = _checked(name, _parsed(name, text), variable)
     return found
 
@@ -180,7 +181,7 @@ def _checked(name: str, value: Any, source: str) -> Any:
         given = "" if name in _secrets() else f", not {value!r}"
         raise InvalidArgument(f"{source}: {name} must be {_TYPES[wanted]}{given}")
     if name == "intents" and value:
-        from rifflux.works.retrieval.settings import adjusted
+        from rifflux import adjusted_intents
 
-        adjusted(value, f"{source}: {name}")
+        adjusted_intents(value, f"{source}: {name}")
     return value

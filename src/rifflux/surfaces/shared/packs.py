@@ -5,49 +5,62 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rifflux.errors import InvalidArgument
-from rifflux.evidence.pack import EvidencePack, Item
-from rifflux.types import Hit
-from rifflux.works.retrieval.intent import described
-from rifflux.works.retrieval.retriever import Retrieval
+from rifflux import EvidenceItem, EvidencePack, InvalidArgument
+from rifflux.surfaces.shared.nouns import JsonObject, trace_json
+from rifflux.surfaces.shared.renamed import normalized
 
-__all__ = ["pack_json", "read_pack", "retrieval_json"]
+if TYPE_CHECKING:
+    from rifflux import Hit, Retrieval
+
+__all__ = ["pack_json", "read_pack", "retrieval_json", "verified_json"]
 
 _CHANNELS = ("lexical", "semantic", "cited")
-Shape = TypeVar("Shape", Item, EvidencePack)
+#: What fields are called in JSON, where that is otherwise.
+_NAMES = {"key": "document", "budget": "max_tokens"}
+_Read = TypeVar("_Read", EvidenceItem, EvidencePack)
 
 
-def retrieval_json(found: Retrieval) -> dict[str, Any]:
-    """candidates, reranked, evidence_pack and diagnostics."""
-    trace, names = found.trace, found.identifiers
+def retrieval_json(found: Retrieval) -> JsonObject:
+    """Return candidates, reranked, evidence_pack and diagnostics."""
+    asked, names, trace = found.asked, found.identifiers, trace_json(found.trace)
     return {
         "query": found.query,
-        "mode": found.asked.intent.name,
+        "mode": asked.intent.name,
         "candidates": [_candidate(hit, names) for hit in found.candidates],
         "reranked": [_ranked(hit, names) for hit in found.reranked],
         "evidence_pack": pack_json(found.evidence),
         "diagnostics": {
-            **described(found.asked),
-            "latency_ms": dict(trace.milliseconds),
-            "hits": dict(trace.counts),
+            "intent": asked.intent.name,
+            "reason": asked.reason,
+            "weights": asked.intent.weights.shares(),
             "confidence": found.evidence.confidence,
             "uncertain": found.evidence.uncertain,
-            "degraded": list(trace.degraded),
-            "notes": list(trace.notes),
+            **{name: trace[name] for name in ("milliseconds", "counts", "degraded", "notes")},
         },
     }
 
 
-def pack_json(pack: EvidencePack) -> dict[str, Any]:
-    """A pack as JSON; `read_pack` reads it back."""
-    told = asdict(pack)
-    return told | {"notes": list(pack.notes), "items": [_listed(item) for item in told["items"]]}
+def pack_json(pack: EvidencePack) -> JsonObject:
+    """Return a pack; `read_pack` reads it back."""
+    return {**_named(asdict(pack)), "items": [_named(asdict(item)) for item in pack.items]}
+
+
+def verified_json(pack: EvidencePack, problems: Sequence[str]) -> JsonObject:
+    """Return how checking a pack ended."""
+    return {"sound": not problems, "items": len(pack.items), "problems": list(problems)}
+
+
+def _named(values: Mapping[str, object]) -> JsonObject:
+    return {_NAMES.get(name, name): list(each) if isinstance(each, tuple) else each for name, each in values.items()}
 
 
 def read_pack(text: str) -> EvidencePack:
-    """The pack in a JSON text, which may be a whole retrieval. Raises `InvalidArgument`, naming what is wrong."""
+    """Return the pack in a JSON text, which may be a whole retrieval; keys of former versions are read too.
+
+    Raises `InvalidArgument`, naming what is wrong.
+    """
     try:
         told = json.loads(text)
         json.dumps(told, ensure_ascii=False).encode()  # no half of a character, which no store takes
@@ -55,7 +68,7 @@ def read_pack(text: str) -> EvidencePack:
         raise InvalidArgument(f"this is no evidence pack ({error}): save one with --json") from None
     told = _mapping(told.get("evidence_pack", told) if isinstance(told, dict) else told, "it")
     told = {"notes": [], "bibliography": {}, **told}
-    items = [_read(Item, _mapping(item, f"item {place}"), f"item {place}") for place, item in _items(told)]
+    items = [_read(EvidenceItem, _mapping(item, f"item {place}"), f"item {place}") for place, item in _items(told)]
     return _read(EvidencePack, {**told, "items": items}, "it")
 
 
@@ -66,22 +79,24 @@ def _items(told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
     yield from enumerate(items, 1)
 
 
-def _mapping(told: Any, where: str) -> Mapping[str, Any]:
+def _mapping(told: object, where: str) -> Mapping[str, Any]:
     if not isinstance(told, dict):
         raise _none(f"{where} is no object")
     return told
 
 
-def _read(shape: type[Shape], told: Mapping[str, Any], where: str) -> Shape:
-    """What JSON tells, each value as its field wants it."""
+def _read(shape: type[_Read], told: Mapping[str, object], where: str) -> _Read:
+    """Return the values of a JSON object, each as its field wants it."""
     values: dict[str, Any] = {}
+    told = normalized(told, [_NAMES.get(each.name, each.name) for each in fields(shape)])
     for each in fields(shape):
-        kind = str(each.type)
-        if each.name not in told:
-            raise _none(f"{where} lacks {each.name!r}")
-        if not _CHECKS[kind](told[each.name]):
-            raise _none(f"the {each.name!r} of {where} cannot be {str(told[each.name])[:40]!r}")
-        values[each.name] = tuple(told[each.name]) if kind.startswith(("tuple", "Span")) else told[each.name]
+        kind, name = str(each.type), _NAMES.get(each.name, each.name)
+        if name not in told:
+            raise _none(f"{where} lacks {name!r}")
+        if not _CHECKS[kind](told[name]):
+            raise _none(f"the {name!r} of {where} cannot be {str(told[name])[:40]!r}")
+        value = told[name]
+        values[each.name] = tuple(value) if isinstance(value, list) else value
     return shape(**values)
 
 
@@ -89,19 +104,19 @@ def _none(why: str) -> InvalidArgument:
     return InvalidArgument(f"this is no evidence pack: {why}; save one with --json")
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_list(value: Any, of: Callable[[Any], bool]) -> bool:
+def _is_list(value: object, of: Callable[[object], bool]) -> bool:
     return isinstance(value, list) and all(map(of, value))
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
@@ -121,17 +136,13 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def _listed(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in item.items()}
-
-
-def _candidate(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _candidate(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     scores = {name: why.score for name in _CHANNELS if (why := hit.because(name)) and why.score is not None}
     told = {"span": list(hit.span), "snippet": hit.content, "scores": scores}
     return _about(hit, names) | told
 
 
-def _ranked(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _ranked(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     why = hit.because("works")
     components = dict(why.detail) if why else {}
     values = components.pop("values", {})
@@ -145,10 +156,10 @@ def _ranked(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     return _about(hit, names) | told
 
 
-def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     facts = hit.metadata
     return {
-        "work": hit.document,
+        "document": hit.document,
         "collection": hit.collection,
         "chunk_id": hit.chunk_id,
         "title": hit.title,

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING
 
-from rifflux.retrieve.query.words import ordinal
-from rifflux.surfaces.shared.contract import diagnostics
-from rifflux.types import QueryTerm, Understanding, Verdict, Why
+from rifflux.surfaces.shared.nouns import JsonObject, explanation_json, trace_json
+from rifflux.text.numbers import ordinal
 
-__all__ = ["understanding_line", "verdict_json", "verdict_lines"]
+if TYPE_CHECKING:
+    from rifflux import QueryTerm, Understanding, Verdict, Why
+
+__all__ = ["explanation_lines", "understanding_line", "verdict_json", "verdict_lines"]
 
 _MARGIN = 16
 #: Terms that are told, the rarest first; a pasted page has more than anybody reads.
 MOST_TERMS = 12
 
 
-def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as one JSON object: what `rifflux why --json` prints."""
-    hit = verdict.hit
+def verdict_json(verdict: Verdict) -> JsonObject:
+    """Return a verdict: what `rifflux why --json` prints."""
+    hit, diagnostics = verdict.hit, trace_json(verdict.trace)
+    del diagnostics["fusion"], diagnostics["reranker"]
     return {
         "query": verdict.query,
         "document": verdict.document,
@@ -36,18 +39,18 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "chunk_index": hit.chunk_index if hit else None,
         "heading_path": hit.heading_path if hit else "",
         "chunks": verdict.chunks,
-        "trail": [asdict(why) for why in hit.why] if hit else [],
+        "trail": explanation_json(hit.why) if hit else [],
         "contributions": dict(verdict.contributions),
         "terms": [asdict(term) for term in verdict.terms],
         "changes": [asdict(change) for change in verdict.changes],
         "mode": verdict.trace.mode,
-        "effective_mode": verdict.trace.effective_mode,
-        "diagnostics": diagnostics(verdict.trace),
+        "effective_mode": diagnostics.pop("effective_mode"),
+        "diagnostics": diagnostics,
     }
 
 
 def verdict_lines(verdict: Verdict) -> list[str]:
-    """A verdict as text: what became of the document, its trail, its terms, the reason, and what would help."""
+    """Return a verdict as text: what became of the document, its trail, its terms, the reason, and what would help."""
     return [_headline(verdict), *_place(verdict), "", *_trail(verdict), "", *_terms(verdict.terms), *_advice(verdict)]
 
 
@@ -115,5 +118,17 @@ def _row(name: str, text: str) -> str:
 
 
 def understanding_line(understood: Understanding) -> str:
-    """What a question was taken for, on one line."""
+    """Return what a question was taken for, on one line."""
     return f"{understood.kind} (specificity {understood.specificity:.2f}): {'; '.join(understood.reasons)}"
+
+
+def explanation_lines(steps: Sequence[Why]) -> list[str]:
+    """Return what each step made of a hit, a line each."""
+    return [_explanation_line(why) for why in steps]
+
+
+def _explanation_line(why: Why) -> str:
+    if why.rank is None:
+        return f"{why.stage}: not found"
+    detail = ", ".join(f"{name} {value:.5f}" for name, value in why.detail.items() if isinstance(value, float))
+    return f"{why.stage}: rank {why.rank}, score {why.score:.5f}" + (f" = {detail}" if detail else "")

@@ -7,13 +7,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Failure
 from rifflux.works.importers.base import MONTHS, content
 from rifflux.works.importers.readable import needed
+
+if TYPE_CHECKING:
+    from bibtexparser.library import Library
+    from bibtexparser.model import Entry as RawEntry
+    from bibtexparser.model import String
 
 __all__ = ["BibEntry", "entries"]
 
@@ -71,7 +76,7 @@ def entries(path: Path) -> Iterator[BibEntry | Failure]:
     yield from failed
 
 
-def _parsed(path: Path) -> Any:
+def _parsed(path: Path) -> Library:
     """Return the blocks of a file, their values as they stand there."""
     text = decode(content(path))
     with needed("BibTeX"):
@@ -90,14 +95,14 @@ def _reason(error: object) -> str:
     return " ".join(str(told).split())
 
 
-def _macros(strings: list[Any]) -> dict[str, str]:
+def _macros(strings: list[String]) -> dict[str, str]:
     macros = {month: month for month in MONTHS}  # every style defines them
     for each in strings:
         macros[each.key.lower()] = _joined(str(each.value), macros)[0]
     return macros
 
 
-def _resolved(entry: Any, macros: Mapping[str, str]) -> BibEntry:
+def _resolved(entry: RawEntry, macros: Mapping[str, str]) -> BibEntry:
     found = BibEntry(entry.start_line + 1, entry.key, entry.entry_type.lower())
     for each in entry.fields:
         _set(found, each.key.strip().lower(), str(each.value), macros)

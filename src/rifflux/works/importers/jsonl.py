@@ -110,14 +110,14 @@ def _text(fields: Record, *names: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _values(value: Any) -> list[Any]:
+def _values(value: object) -> list[object]:
     """Return the items of a list, or of a text with commas or semicolons between them."""
     if isinstance(value, str):
         return [each.strip() for each in value.replace(";", ",").split(",") if each.strip()]
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _authors(told: Any) -> tuple[str, ...]:
+def _authors(told: object) -> tuple[str, ...]:
     return people(listed(told) if isinstance(told, str) else told)
 
 
@@ -178,7 +178,7 @@ def _citations(fields: Record, source: str, notes: Notes) -> Iterator[Link]:
             yield Link(str(known)) if known else local_link(source, str(told))
 
 
-def _told(cited: Record) -> Any:
+def _told(cited: Record) -> object:
     """Return the citation in an object: a key, or an identifier under the name of its scheme."""
     named = (f"{scheme}:{cited[name]}" for name, scheme in _IDENTIFIERS.items() if cited.get(name))
     return _first(cited, *_KEY) or next(named, "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 __all__ = ["listed", "people", "person"]
 
@@ -19,7 +18,7 @@ _PARTICLE = re.compile(
 )
 
 
-def people(value: Any) -> tuple[str, ...]:
+def people(value: object) -> tuple[str, ...]:
     """Return the names in a list of texts or objects, or in one text with `and` or semicolons between them."""
     if isinstance(value, str):
         value = _AND.split(value)
@@ -50,7 +49,7 @@ def _is_whole(part: str) -> bool:
     return len(part.split()) > 1 and not _INITIALS.fullmatch(part) and not _PARTICLE.match(part)
 
 
-def person(value: Any) -> str:
+def person(value: object) -> str:
     """One name: `Family, Given`, `Given Family`, or an object with `name`, or with `given` and `family`.
 
     Nothing for those who are not told, such as `others`.
@@ -58,7 +57,7 @@ def person(value: Any) -> str:
     return _OTHERS.sub("", _name(value))
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     if isinstance(value, Mapping):
         if isinstance(value.get("literal") or value.get("name"), str):
             return _name(value.get("literal") or value["name"])

@@ -6,8 +6,7 @@ primary_location, best_oa_location · topics, concepts, keywords · referenced_w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, parse_identifier
@@ -59,11 +58,11 @@ def entry(placed: Placed) -> Entry | Failure:
     return Entry(place, own[0].value, work, tuple(notes))
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> Record:
     return value if isinstance(value, dict) else {}
 
 
-def _mappings(record: Record, name: str) -> list[Mapping[str, Any]]:
+def _mappings(record: Record, name: str) -> list[Record]:
     values = record.get(name)
     return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
 

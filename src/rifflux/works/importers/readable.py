@@ -6,9 +6,12 @@ import logging
 import re
 from functools import cache
 from html.parser import HTMLParser
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rifflux.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from pylatexenc.latex2text import LatexNodes2Text
 
 __all__ = ["needed", "readable", "unmarked"]
 
@@ -88,7 +91,7 @@ class _Unmarked(HTMLParser):
 
 
 @cache
-def _decoder() -> Any:
+def _decoder() -> LatexNodes2Text:
     with needed("LaTeX"):
         from pylatexenc.latex2text import LatexNodes2Text
 

@@ -87,7 +87,7 @@ def _from_list(path: Path) -> Iterator[Placed | Failure]:
     yield from (_placed(f"{path}:{number}", each) for number, each in enumerate(value, start=1))
 
 
-def _placed(place: str, value: Any) -> Placed | Failure:
+def _placed(place: str, value: object) -> Placed | Failure:
     if not isinstance(value, dict):
         return Failure(place, "not a JSON object")
     try:

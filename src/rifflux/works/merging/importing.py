@@ -16,8 +16,7 @@ from rifflux.works.licenses import license_of
 from rifflux.works.merging.citations import Citations
 from rifflux.works.merging.doubts import Doubts
 from rifflux.works.merging.matching import Matcher, Place, records_of
-from rifflux.works.merging.merge import merged
-from rifflux.works.merging.stored import dump
+from rifflux.works.merging.merge import dump, merged
 from rifflux.works.report import Doubt
 
 __all__ = ["Bring", "Tally", "blocks_of_parts"]

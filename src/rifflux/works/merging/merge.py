@@ -5,12 +5,15 @@ The result depends on what they tell and not on the order they came in, so impor
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from rifflux.works.model import WORK, Work
+from rifflux.types import Identifier, Link, Tag
+from rifflux.works.model import WORK, Passage, Work
 
-__all__ = ["merged"]
+__all__ = ["dump", "load", "merged"]
 
 
 def merged(records: Mapping[str, Work]) -> Work:
@@ -60,3 +63,25 @@ def _first(values: Iterable[str]) -> str:
 
 def _joined(groups: Iterable[Sequence[Any]]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(each for group in groups for each in group))
+
+
+# A work as text, to keep what each of several sources told of it
+
+
+def dump(work: Work) -> str:
+    """The work as JSON."""
+    return json.dumps(asdict(work), ensure_ascii=False, default=str)
+
+
+def load(text: str) -> Work:
+    """The work that `dump` wrote."""
+    told = json.loads(text)
+    if "licence" in told:  # the spelling of earlier versions
+        told["license"] = told.pop("licence")
+    nouns = {"identifiers": Identifier, "tags": Tag, "passages": Passage, "citations": Link}
+    for name, noun in nouns.items():
+        told[name] = tuple(noun(**each) for each in told[name])
+    told["passages"] = tuple(
+        Passage(each.text, each.kind, tuple(each.headings), each.label) for each in told["passages"]
+    )
+    return Work(**{**told, "authors": tuple(told["authors"]), "sources": tuple(told["sources"])})

@@ -9,8 +9,7 @@ from rifflux.types import LICENSED
 from rifflux.works import Work, parse_identifier
 from rifflux.works.merging.doubts import Doubts
 from rifflux.works.merging.importing import Bring
-from rifflux.works.merging.match import Likeness, compare
-from rifflux.works.merging.matching import Place, records_of
+from rifflux.works.merging.matching import Likeness, Place, compare, records_of
 
 __all__ = ["named_records", "part"]
 

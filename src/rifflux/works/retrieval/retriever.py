@@ -98,13 +98,14 @@ class WorksRetriever:
         if cite:
             style_of(str(cite))
         filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
-        with clock("search"):
-            with clock("understand"):
-                asked = self.searcher.read(query, filter)
-            question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
-            generator = CandidateGenerator(self.searcher, question, filter, clock)
-            found = generator()
-        return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
+        with self.searcher.store.memoized():
+            with clock("search"):
+                with clock("understand"):
+                    asked = self.searcher.read(query, filter)
+                question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
+                generator = CandidateGenerator(self.searcher, question, filter, clock)
+                found = generator()
+            return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
 
 
 @dataclass

@@ -212,6 +212,7 @@ operations = st.lists(
 )
 
 
+@pytest.mark.slow
 @examples(12)
 @given(steps=operations)
 def test_it_finds_what_there_is_after_every_change(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:

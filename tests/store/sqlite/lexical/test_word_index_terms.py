@@ -30,7 +30,7 @@ def test_what_begins_so_is_told_however_it_came(
     for section in sections[1:]:
         words_terms.extend(place, section)
     every = set().union(*sections)
-    found = words_terms.Vocabulary(place).beginning(start, 2, 3)
+    found = words_terms.TermDictionary(place).beginning(start, 2, 3)
     assert sorted(found) == sorted(each for each in every if each.startswith(start) and 2 <= len(each) <= 3)
 
 
@@ -40,7 +40,7 @@ def test_a_section_that_was_not_written_to_its_end_harms_no_other(tmp_path: Path
     path = tmp_path / words_terms.NAME
     path.write_text(path.read_text("utf-8")[:-3], "utf-8")
     words_terms.extend(tmp_path, ["hinge", "hat"])
-    found = set(words_terms.Vocabulary(tmp_path).beginning("h", 1, 9))
+    found = set(words_terms.TermDictionary(tmp_path).beginning("h", 1, 9))
     assert {"heron", "heroic", "hinge", "hat"} <= found
 
 
@@ -50,12 +50,12 @@ def test_many_sections_become_one(tmp_path: Path) -> None:
         words_terms.extend(tmp_path, [f"w{number}"])
     text = (tmp_path / words_terms.NAME).read_text("utf-8")
     assert text.count("\n\n") <= words_terms.MOST_SECTIONS
-    assert len(set(words_terms.Vocabulary(tmp_path).beginning("w", 1, 9))) == 200
+    assert len(set(words_terms.TermDictionary(tmp_path).beginning("w", 1, 9))) == 200
 
 
 def test_what_was_added_is_seen_by_the_next_question(tmp_path: Path) -> None:
     words_terms.write(tmp_path, ["heron"])
-    vocabulary = words_terms.Vocabulary(tmp_path)
+    vocabulary = words_terms.TermDictionary(tmp_path)
     assert vocabulary.beginning("h", 1, 9) == ["heron"]
     words_terms.extend(tmp_path, ["heroic"])
     assert set(vocabulary.beginning("h", 1, 9)) == {"heron", "heroic"}

@@ -243,6 +243,7 @@ class TestDamage:
         with rifflux.open(db) as index:
             assert index.status().documents == DOCUMENTS
 
+    @pytest.mark.slow
     def test_a_file_that_was_cut_off_gives_what_is_left(self, db: Path, pages: int) -> None:
         with db.open("r+b") as file:
             file.truncate((pages * 2 // 3) * 8192)
@@ -250,6 +251,7 @@ class TestDamage:
         with rifflux.open(db, model="hash") as index:
             assert index.admin.check() == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("content", [b"hello", b"hello " * 9000, b""])
     def test_what_is_no_index_is_left_alone(self, tmp_path: Path, content: bytes) -> None:
         path = tmp_path / "notes.txt"

@@ -61,14 +61,14 @@ def put(store: SqliteStore, key: str, rows: Vectors, **fields: Any) -> None:
     store.semantic.put_vectors([each.chunk.id for each in changed.chunks], [each.hash for each in changed.chunks], rows)
 
 
-def snapshot(store: SqliteStore) -> vector_index.Snapshot:
+def snapshot(store: SqliteStore) -> vector_index.VectorSnapshot:
     with store.view.reading() as (connection, _):
         found = store.database.vectors.at(connection)
     assert found is not None
     return found
 
 
-def pack(store: SqliteStore) -> vector_index.Snapshot:
+def pack(store: SqliteStore) -> vector_index.VectorSnapshot:
     """Pack what changed, and leave the graph as it is."""
     store.database.vectors._changed_at = -vector_index.QUIET
     assert store.database.vectors._keep_packed(store.view.engine.connection)

@@ -112,7 +112,7 @@ def assert_like_exact(store: SqliteStore, query: Query, limit: int, recall: floa
         assert (np.diff(found.scores) <= 0).all()
 
 
-def snapshot(store: SqliteStore) -> vector_index.Snapshot | None:
+def snapshot(store: SqliteStore) -> vector_index.VectorSnapshot | None:
     with store.view.reading() as (connection, _):
         return store.database.vectors.at(connection)
 
@@ -304,6 +304,7 @@ def test_a_transaction_sees_its_own_changes_and_leaves_no_trace_when_rolled_back
     assert_like_exact(store, Query("", vector=vector), 100, recall=1)
 
 
+@pytest.mark.slow
 @examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
@@ -523,6 +524,7 @@ def _builder(path: Path) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 def test_a_build_killed_at_any_point_harms_nothing(store: SqliteStore, path: Path) -> None:
     put(store, "a", vectors(3000))
     pauses = random.Random(3)
@@ -539,6 +541,7 @@ def test_a_build_killed_at_any_point_harms_nothing(store: SqliteStore, path: Pat
     assert not location_of(path, f"{NAME}.new").exists()
 
 
+@pytest.mark.slow
 def test_two_processes_pack_at_once_and_one_file_comes_of_it(store: SqliteStore, path: Path) -> None:
     put(store, "a", vectors(3000))
     for builder in [_builder(path), _builder(path)]:

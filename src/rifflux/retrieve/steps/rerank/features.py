@@ -28,7 +28,7 @@ _DAY = 86_400.0
 BEST, WORDS = 5, 20
 
 
-#: How much each component counts. These are the weights that `bench/fit_features.py` finds on top of the default
+#: How much each component counts. These are the weights that `bench/quality/features.py` finds on top of the default
 #: fusion, give or take .05: so much its choice moves with every small change of the candidates. `identifier` is not
 #: fitted: where anchors work, they leave it nothing to do.
 WEIGHTS = Weights(

@@ -13,7 +13,7 @@ import numpy as np
 from rifflux.store.catalog import DocumentChange, Edge, FileState, Placed
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
-from rifflux.store.sqlite.connection.engine import Remembered
+from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.view import View
 from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Why
@@ -33,7 +33,7 @@ class SqliteCatalog:
 
     view: View
     #: Counts by owner, since counting goes through all rows.
-    counted: Remembered[Mapping[str, int]]
+    counted: GenerationCache[Mapping[str, int]]
 
     def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
         """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""

@@ -14,7 +14,7 @@ import apsw
 
 from rifflux.text.rarity import okapi_idf
 
-__all__ = ["Bm25", "Statistics", "bm25"]
+__all__ = ["Bm25Scoring", "Statistics", "bm25"]
 
 K1, B = 1.2, 0.75
 
@@ -28,7 +28,7 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Bm25:
+class Bm25Scoring:
     """How to score by a query: each phrase's idf, times its worth, a chunk's mean length, a weight for each field."""
 
     idf: Sequence[float]
@@ -38,7 +38,7 @@ class Bm25:
     @classmethod
     def of(
         cls, statistics: Statistics, frequencies: Sequence[int], worths: Sequence[float], weights: Sequence[float]
-    ) -> Bm25:
+    ) -> Bm25Scoring:
         """From the number of chunks that hold each phrase, and what each phrase counts."""
         return cls(
             [worth * okapi_idf(statistics.chunks, each) for each, worth in zip(frequencies, worths, strict=True)],
@@ -48,8 +48,8 @@ class Bm25:
 
 
 def bm25(row: apsw.FTS5ExtensionApi, /, *given: Any) -> float:
-    """The score of a matched row as an auxiliary function of FTS5, given a `Bm25`: negated, as bm25() has it."""
-    query: Bm25 = given[0]
+    """The score of a matched row as an auxiliary function of FTS5, given a `Bm25Scoring`: negated, as bm25() has it."""
+    query: Bm25Scoring = given[0]
     norm = K1 * (1 - B + B * row.column_size() / query.mean_length)
     title, headings, body = query.weights
     # Most rows hold one of the phrases: when all that the row holds is found, the others need not be asked for.

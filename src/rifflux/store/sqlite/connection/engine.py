@@ -19,7 +19,7 @@ from rifflux.store.sqlite.connection.busy import yield_turn
 from rifflux.store.sqlite.connection.connect import Translated, connect, frozen
 from rifflux.store.sqlite.connection.readers import Readers
 
-__all__ = ["Engine", "Follower", "Remembered"]
+__all__ = ["DerivedFiles", "Engine", "GenerationCache"]
 
 #: Owners of whom something small is kept in memory.
 MOST_OWNERS = 4096
@@ -29,7 +29,7 @@ FOLLOW = 60.0
 Value = TypeVar("Value")
 
 
-class Remembered(Generic[Value]):
+class GenerationCache(Generic[Value]):
     """A value by owner (or what says more), derived from their rows at some generation.
 
     Those used longest ago go when it gets too much.
@@ -61,20 +61,17 @@ class Remembered(Generic[Value]):
             self._held -= self._size(self._values.pop(owner)[1])
 
 
-class Follower(Protocol):
+class DerivedFiles(Protocol):
     """What is derived from the database, beside it: it follows the rows of all owners."""
 
     def changed(self, connection: apsw.Connection, owners: Collection[int]) -> None:
         """Follow what was just committed for some owners."""
-        ...
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
         """Keep nothing of owners of whom all was deleted; without `documents` there was nothing to find."""
-        ...
 
     def close(self) -> None:
         """End what goes on in the background."""
-        ...
 
 
 class Engine:
@@ -86,7 +83,7 @@ class Engine:
         self.read_only = read_only
         self.lock = threading.RLock()
         self.readers = Readers(location)
-        self.followers: list[Follower] = []
+        self.followers: list[DerivedFiles] = []
         self._memo = threading.local()
         self._touched: set[int] = set()
         self._behind: set[int] = set()

@@ -1,231 +1,11 @@
 """The tables, as a list of migrations: entry n brings a database from version n to n + 1."""
 
-from string import ascii_letters, digits, printable
+from rifflux.store.sqlite.connection.founding import EVENTS, FIRST, LOG, REGISTER, TERM_CHARACTERS, WORKS
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "SCHEMA_VERSION"]
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
-
-# Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
-# occur in terms, so they may stay separators and need no escaping here.
-_TERM_CHARACTERS = "".join(c for c in printable.strip() if c not in ascii_letters + digits + "'\"")
-
-_FIRST = f"""
-create table setting (
-    name text primary key,
-    value text not null
-) without rowid;
-
-create table file (
-    id integer primary key,
-    root text not null,
-    path text not null,
-    size integer not null,
-    mtime_ns integer not null,
-    hash text not null,
-    problem text,
-    unique (root, path)
-);
-
-create table document (
-    id integer primary key,
-    collection text not null,
-    key text not null,
-    file integer references file (id) on delete cascade,
-    path text not null,
-    kind text not null,
-    title text not null,
-    created_at text,
-    updated_at text,
-    time real,
-    metadata text not null default '{{}}',
-    licence text,
-    unique (collection, key)
-);
-create index document_file on document (file);
-create index document_key on document (key);
-create index document_path on document (path);
-create index document_time on document (time);
-
-create table document_text (
-    document integer primary key references document (id) on delete cascade,
-    text text not null
-);
-
--- uid is the public chunk id; id stays small and grows, which is what the terms table is fast with.
-create table chunk (
-    id integer primary key,
-    uid integer not null unique,
-    document integer not null references document (id) on delete cascade,
-    position integer not null,
-    headings text not null,
-    text text not null,
-    span_start integer not null,
-    span_end integer not null,
-    hash integer not null
-);
-create index chunk_document on chunk (document, position);
-create index chunk_hash on chunk (hash);
-
-create virtual table chunk_terms using fts5 (
-    title, headings, body,
-    content = '', contentless_delete = 1,
-    tokenize = "ascii tokenchars '{_TERM_CHARACTERS}'"
-);
-
-create table model (
-    id integer primary key,
-    name text not null,
-    backend text not null,
-    dimension integer not null,
-    fingerprint text not null,
-    spec text not null,
-    state text not null
-);
-
-create table vector (
-    id integer primary key,
-    model integer not null references model (id) on delete cascade,
-    chunk integer not null references chunk (id) on delete cascade,
-    hash integer not null,
-    data blob not null,
-    unique (model, chunk)
-);
-create index vector_hash on vector (hash);
-create index vector_chunk on vector (chunk);
-
-create table link (
-    document integer not null references document (id) on delete cascade,
-    key text not null,
-    kind text not null,
-    confidence real not null,
-    primary key (document, key, kind)
-) without rowid;
-create index link_key on link (key);
-
-create trigger chunk_gone after delete on chunk begin
-    delete from chunk_terms where rowid = old.id;
-end;
-
-insert into setting values ('generation', '0');
-"""
-
-# An event names its document by key and not by row: a judgement outlives the document's removal and return.
-_EVENTS = """
-create table event (
-    id integer primary key,
-    time real not null,
-    kind text not null,
-    query text not null,
-    collection text not null,
-    key text not null,
-    chunk text not null,
-    grade integer,
-    user text not null
-);
-create index event_kind on event (kind);
-"""
-
-# What files derived from the database need to follow it (see `derived`): which there are, with the last entry of the
-# log that each covers, and the log itself. Without a derived file nothing is logged; nor are vectors of a model that is
-# not in use, since they change nothing that is found.
-_LOG = """
-create table derived (
-    name text primary key,
-    covered integer not null,
-    token text not null
-) without rowid;
-
-create table touched (
-    seq integer primary key autoincrement,
-    chunk integer not null,
-    what text not null
-);
-
-create trigger chunk_put_logged after insert on chunk when exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (new.id, 'words'); end;
-
-create trigger chunk_changed_logged after update of hash on chunk
-when old.hash <> new.hash and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (new.id, 'words'); end;
-
-create trigger chunk_dropped_logged after delete on chunk when exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (old.id, 'words'); end;
-
-create trigger vector_put_logged after insert on vector
-when exists (select 1 from derived where name = 'vectors')
-    and new.model = (select id from model where state = 'active')
-begin insert into touched (chunk, what) values (new.chunk, 'vectors'); end;
-
-create trigger vector_dropped_logged after delete on vector
-when exists (select 1 from derived where name = 'vectors')
-    and old.model = (select id from model where state = 'active')
-begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
-
--- The highest row that a chunk was dropped from: rows are never given to another chunk.
-insert into setting values ('last_dropped_chunk', '0');
-create trigger chunk_row_retired after delete on chunk begin
-    update setting set value = max(cast(value as integer), old.id) where name = 'last_dropped_chunk';
-end;
-"""
-
-# Links name their target as `scheme:value`, so identifiers are looked up by that. Two documents may claim one
-# identifier: sources are wrong at times, and whether they are one work is for the importer to say.
-_WORKS = """
-create table identifier (
-    document integer not null references document (id) on delete cascade,
-    scheme text not null,
-    value text not null,
-    primary key (document, scheme, value)
-) without rowid;
-create index identifier_name on identifier (scheme || ':' || value);
-
-create table tag (
-    document integer not null references document (id) on delete cascade,
-    scheme text not null,
-    value text not null,
-    primary key (document, scheme, value)
-) without rowid;
-create index tag_value on tag (scheme, value);
-
-create table part (
-    document integer not null references document (id) on delete cascade,
-    position integer not null,
-    kind text not null,
-    headings text not null,
-    label text not null,
-    span_start integer not null,
-    span_end integer not null,
-    primary key (document, position)
-) without rowid;
-"""
-
-# Who may ask over the network, and what the calls of models cost. Of a token only the digest of its secret is kept.
-_REGISTER = """
-create table token (
-    id text primary key,
-    user text not null,
-    role text not null,
-    label text not null,
-    created_at real not null,
-    used_at real,
-    revoked_at real,
-    digest blob not null
-) without rowid;
-
-create table usage (
-    id integer primary key,
-    user text not null,
-    feature text not null,
-    model text not null,
-    tokens integer not null,
-    cost real not null,
-    time real not null
-);
-create index usage_user on usage (user, time);
-create index usage_time on usage (time);
-"""
 
 # Who the rows belong to. Owner 0, of the empty name, is who uses an index alone. Numbers are never used again, because
 # they are part of the terms: those of all other owners live in a table of their own, each with its owner's number in
@@ -302,7 +82,7 @@ create index event_kind on event (owner, kind);
 create virtual table owned_terms using fts5 (
     title, headings, body,
     content = '', contentless_delete = 1,
-    tokenize = "ascii tokenchars '{_TERM_CHARACTERS}'"
+    tokenize = "ascii tokenchars '{TERM_CHARACTERS}'"
 );
 drop trigger chunk_gone;
 create trigger chunk_gone after delete on chunk begin
@@ -447,11 +227,11 @@ create index chunk_owner on chunk (owner, id, length, uid);
 """
 
 MIGRATIONS: tuple[str, ...] = (
-    _FIRST,
-    _EVENTS,
-    _LOG,
-    _WORKS,
-    _REGISTER,
+    FIRST,
+    EVENTS,
+    LOG,
+    WORKS,
+    REGISTER,
     _OWNERS,
     _RECORDS,
     _FRESH_TERMS,

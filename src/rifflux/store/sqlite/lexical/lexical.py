@@ -12,8 +12,8 @@ import numpy as np
 
 from rifflux.store.lexical import VARIANT, FieldWeights
 from rifflux.store.sqlite.best import best
-from rifflux.store.sqlite.connection.bm25 import Bm25, Statistics
-from rifflux.store.sqlite.connection.engine import Remembered
+from rifflux.store.sqlite.connection.bm25 import Bm25Scoring, Statistics
+from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.terms import Terms
@@ -83,8 +83,8 @@ class SqliteLexical:
 
     view: View
     indexes: WordIndexes
-    frequencies: Remembered[dict[str, int]]
-    statistics: Remembered[Statistics]
+    frequencies: GenerationCache[dict[str, int]]
+    statistics: GenerationCache[Statistics]
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
         """Rank chunks by BM25 over the query's terms, as SQLite's bm25() does, negated.
@@ -156,7 +156,7 @@ class SqliteLexical:
         statement = statement.format(table=terms.table, score=score, narrowed=narrowed)
         return statement, bound | {"terms": terms.expression(query)}
 
-    def _scoring(self, terms: Terms, query: Query, weights: FieldWeights) -> Bm25:
+    def _scoring(self, terms: Terms, query: Query, weights: FieldWeights) -> Bm25Scoring:
         """How to score by the statistics of this owner alone."""
         statement = MATCHING.format(table=terms.table)
         with self.view.reading() as (connection, owner):
@@ -164,7 +164,7 @@ class SqliteLexical:
             statistics = self.statistics.get(owner, state, lambda: _statistics(connection, owner))
             frequencies = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
         fields = weights.title, weights.headings, weights.body
-        return Bm25.of(statistics, frequencies, terms.worths(query), fields)
+        return Bm25Scoring.of(statistics, frequencies, terms.worths(query), fields)
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""

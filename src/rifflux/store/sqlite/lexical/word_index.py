@@ -1,39 +1,29 @@
-"""The word index of a database, as this process has it open: Tantivy in place of FTS5, while it is there and sound."""
+"""The word indexes of a database, as this process has them open: Tantivy in place of FTS5, while they are sound."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import struct
 import threading
 import time
-import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
-import numpy as np
 
 from rifflux.store.lexical import FieldWeights
 from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
 from rifflux.store.sqlite.connection.connect import MEMORY
-from rifflux.store.sqlite.connection.derived import Current, Stamp, Unfit, current, location_of
+from rifflux.store.sqlite.connection.derived import Current, Unfit, current, location_of
+from rifflux.store.sqlite.lexical.word_snapshot import WordSnapshot, intact, sound
 from rifflux.store.sqlite.terms import Terms
-from rifflux.types import Query, Ranking
 
 if TYPE_CHECKING:
-    import tantivy
+    from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary
 
-    from rifflux.store.sqlite.lexical.word_index_query import Parser
-    from rifflux.store.sqlite.lexical.word_index_terms import Vocabulary
-
-__all__ = ["LEAST_CHUNKS", "Log", "Snapshot", "WordIndex", "WordIndexes", "stamp_file"]
+__all__ = ["LEAST_CHUNKS", "Log", "WordIndex", "WordIndexes"]
 
 
 Answer = TypeVar("Answer")
@@ -45,9 +35,6 @@ MOST_FRESH = 2000
 #: Up to so many are looked at one by one when terms are counted.
 FEW_FRESH = 200
 
-#: The files of a segment, and what each ends with.
-_SEGMENT_FILES = frozenset((".idx", ".pos", ".term", ".fast", ".fieldnorm", ".store", ".del"))
-_MAGIC = 1337
 
 _LOG = """
 select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token, (
@@ -72,115 +59,6 @@ class Log(Current):
     fresh: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """One state of the word index. `stamp` says which, `entries` how many it has, replaced ones among them.
-
-    `folder` is kept while it is open.
-    """
-
-    index: tantivy.Index
-    searcher: tantivy.Searcher
-    stamp: Stamp
-    entries: int
-    terms: Terms
-    folder: object
-
-    @classmethod
-    def open(cls, place: Path, expected: Current, terms: Terms) -> Snapshot:
-        """Open an owner's copy at a place; raises `Unfit` if it is missing, damaged, or not of this database."""
-        from rifflux.store.sqlite.lexical.word_index_schema import FORMAT
-
-        with _sound():
-            stamp = Stamp.decoded((place / stamp_file(expected.token)).read_bytes())
-            stamp.check(expected, terms.index, FORMAT)
-            index, folder = _opened(place)
-            segments = json.loads((place / "meta.json").read_bytes())["segments"]
-            return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments), terms, folder)
-
-    def find(self, query: Query, limit: int, hidden: Sequence[int] = ()) -> Ranking | None:
-        """The best matches but for some rows; None if it takes SQL to tell. Raises `Unfit`."""
-        from rifflux.store.sqlite.lexical.word_index_query import NotHere
-        from rifflux.store.sqlite.lexical.word_index_schema import ID, ROW
-
-        with _sound():
-            try:
-                parsed = self._parser()(query)
-            except NotHere:
-                return None
-            if parsed is None:
-                return Ranking.empty()
-            hits = self.searcher.search(parsed, limit + len(hidden), count=False).hits
-            if hidden:
-                gone, rows = set(hidden), self.searcher.fast_field_values(ROW, [place for _, place in hits])
-                hits = [hit for hit, row in zip(hits, rows, strict=True) if row not in gone]
-            ids = np.array(self.searcher.fast_field_values(ID, [place for _, place in hits]), np.int64)
-        return Ranking(ids, np.array([score for score, _ in hits], np.float64))
-
-    def frequencies(self, terms: Sequence[str], hidden: Sequence[int] = ()) -> Mapping[str, int]:
-        """In how many chunks but for some rows each term occurs. Raises `Unfit`."""
-        parser = self._parser()
-        with _sound():
-            counts = {term: parser.frequency(self.terms.stored(term)) for term in terms}
-            if hidden:
-                held = [term for term, count in counts.items() if count]
-                counts |= {term: counts[term] - parser.frequency_in(self.terms.stored(term), hidden) for term in held}
-        return counts
-
-    def _parser(self) -> Parser:
-        from rifflux.store.sqlite.lexical.word_index_query import Parser
-
-        return Parser(self.searcher, self.index.schema, self.entries, self.terms)
-
-
-def _opened(place: Path) -> tuple[tantivy.Index, object]:
-    """Tantivy's index at a place, and what must be kept for it: where nothing can be written, a folder of links.
-
-    Tantivy makes a lock file beside what it reads.
-    """
-    import tantivy
-
-    if os.access(place, os.W_OK):
-        return tantivy.Index.open(str(place)), None
-    folder = TemporaryDirectory(prefix="rifflux-")
-    for path in place.iterdir():
-        if path.suffix != ".lock":
-            Path(folder.name, path.name).symlink_to(path.absolute())
-    return tantivy.Index.open(folder.name), folder
-
-
-def stamp_file(token: str) -> str:
-    """The name of the file that says what a state of the word index covers.
-
-    Each state has its own, written before the database knows of it: what is in the index itself may be newer than the
-    database says, since of chunks in the log it does not count.
-    """
-    return f"{token}.stamp"
-
-
-def _intact(path: Path) -> bool:
-    """Whether a file is as Tantivy wrote it: contents, a footer with their checksum, its length, a magic number."""
-    data = path.read_bytes()
-    if path.suffix not in _SEGMENT_FILES:
-        return True
-    length, magic = struct.unpack("<II", data[-8:])
-    contents, footer = data[: -8 - length], data[-8 - length : -8]
-    return bool(magic == _MAGIC and json.loads(footer)["crc"] == zlib.crc32(contents))
-
-
-@contextmanager
-def _sound() -> Iterator[None]:
-    """Turn whatever damage does into `Unfit`: Tantivy's errors are of several kinds, its panics no `Exception`."""
-    try:
-        yield
-    except Unfit:
-        raise
-    except BaseException as error:
-        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
-            raise Unfit(f"it is damaged ({str(error).splitlines()[0][:200]})") from error
-        raise
-
-
 class WordIndex:
     """Opens an owner's word index of the database at `location` when asked, and has it built and kept up to date."""
 
@@ -195,9 +73,9 @@ class WordIndex:
         # Whether there are chunks enough for it, and up to which row there cannot be.
         self._enough, self._too_few = False, LEAST_CHUNKS - 1
         self._lock = threading.Lock()
-        self._open: Snapshot | None = None
+        self._open: WordSnapshot | None = None
         self._refused: tuple[str, str] | None = None
-        self._vocabulary: Vocabulary | None = None
+        self._vocabulary: TermDictionary | None = None
         self._builder = None if read_only else BackgroundBuilder(location, self._keep)
 
     def _keep(self, connection: apsw.Connection) -> bool:
@@ -221,7 +99,7 @@ class WordIndex:
             self._builder.suggest()
         return Log(latest, covered, token, fresh) if len(fresh) <= MOST_FRESH else None
 
-    def at(self, log: Log) -> Snapshot | None:
+    def at(self, log: Log) -> WordSnapshot | None:
         """The state that the database knows, or None; why there is none although one was built, `trouble` tells."""
         with self._lock:
             if self._open and self._open.stamp.token == log.token:
@@ -229,7 +107,7 @@ class WordIndex:
             if self._refused and self._refused[0] == log.token:
                 return None
             try:
-                self._open, self._refused = Snapshot.open(self.place, log, self._terms), None
+                self._open, self._refused = WordSnapshot.open(self.place, log, self._terms), None
             except Unfit as error:
                 self._refuse(log, error)
             return self._open
@@ -240,14 +118,14 @@ class WordIndex:
         if known is None or not known.token:
             return None
         try:
-            Snapshot.open(self.place, known, self._terms)
-            with _sound():
-                damaged = [path.name for path in sorted(self.place.iterdir()) if not _intact(path)]
+            WordSnapshot.open(self.place, known, self._terms)
+            with sound():
+                damaged = [path.name for path in sorted(self.place.iterdir()) if not intact(path)]
         except Unfit as error:
             return str(error)
         return f"{', '.join(damaged)} changed since written" if damaged else None
 
-    def ask(self, log: Log, question: Callable[[Snapshot], Answer]) -> Answer | None:
+    def ask(self, log: Log, question: Callable[[WordSnapshot], Answer]) -> Answer | None:
         """What the state that the database knows answers; None where there is none, or it turns out to be damaged."""
         snapshot = self.at(log)
         if snapshot is None:
@@ -277,13 +155,13 @@ class WordIndex:
 
     def terms(self, connection: apsw.Connection, start: str, shortest: int, longest: int) -> frozenset[str] | None:
         """The terms that begin with `start` and have so many characters, perhaps more; None where that is not known."""
-        from rifflux.store.sqlite.lexical.word_index_terms import Vocabulary
+        from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary
 
         log = self.log(connection)
         if log is None or self.at(log) is None:
             return None
         try:
-            self._vocabulary = self._vocabulary or Vocabulary(self.place)
+            self._vocabulary = self._vocabulary or TermDictionary(self.place)
             known = self._vocabulary.beginning(start, shortest, longest)
         except (OSError, UnicodeDecodeError):
             return None

@@ -19,8 +19,8 @@ import tantivy
 
 from rifflux.store.sqlite.connection.derived import Stamp, Unfit, advance, current, rebuild, touched
 from rifflux.store.sqlite.lexical import word_index_terms as words_terms
-from rifflux.store.sqlite.lexical.word_index import Snapshot, stamp_file
 from rifflux.store.sqlite.lexical.word_index_schema import FORMAT, ROW, entry, facets, schema
+from rifflux.store.sqlite.lexical.word_snapshot import WordSnapshot, stamp_file
 from rifflux.store.sqlite.terms import Terms
 
 __all__ = ["Upkeep"]
@@ -77,7 +77,7 @@ class Upkeep:
             return self.build()
         try:
             if not touched(self.connection, self.terms.index, known.covered):
-                Snapshot.open(self.place, known, self.terms)
+                WordSnapshot.open(self.place, known, self.terms)
                 return True
             return self._follow()
         except (Unfit, _TooMuch):
@@ -114,7 +114,7 @@ class Upkeep:
         """Replace the entries of all chunks that the log names."""
         known = current(self.connection, self.terms.index)
         assert known is not None, "a copy was built before"
-        snapshot = Snapshot.open(place, known, self.terms)
+        snapshot = WordSnapshot.open(place, known, self.terms)
         rows = touched(self.connection, self.terms.index, known.covered)
         if len(rows) > MOST_FOLLOWED * self.connection.execute(_COUNT, (self.terms.owner,)).get:
             raise _TooMuch

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["NAME", "Counted", "Vocabulary", "extend", "write"]
+__all__ = ["NAME", "Counted", "TermDictionary", "extend", "write"]
 
 NAME = "terms"
 #: From so many sections on they are made one.
@@ -41,7 +41,7 @@ class Counted(Mapping[str, int]):
         return len(self.terms)
 
 
-class Vocabulary:
+class TermDictionary:
     """The terms of a word index's folder, read anew when its file changed. Safe to share between threads.
 
     Those that begin alike are picked out once.

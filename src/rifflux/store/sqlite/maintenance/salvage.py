@@ -59,7 +59,7 @@ class Salvaged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _SalvagedTable:
     """A table with the columns that both databases have: name, declared type, place in the primary key."""
 
     name: str
@@ -194,7 +194,7 @@ def _carry_over(copy: Path, target: apsw.Connection) -> dict[str, int]:
         source.close()
 
 
-def _tables(source: apsw.Connection, target: apsw.Connection) -> Iterator[_Table]:
+def _tables(source: apsw.Connection, target: apsw.Connection) -> Iterator[_SalvagedTable]:
     virtual: list[Any] = target.execute(_VIRTUAL).fetchall()
     for (name,) in target.execute(_TABLES).fetchall():
         if name in LEFT_OUT or any(str(name).startswith(f"{other}") for (other,) in virtual):
@@ -205,7 +205,7 @@ def _tables(source: apsw.Connection, target: apsw.Connection) -> Iterator[_Table
             by_row = "without rowid" not in str(
                 target.execute("select sql from sqlite_master where name = ?", (name,)).get
             )
-            yield _Table(str(name), columns, by_row)
+            yield _SalvagedTable(str(name), columns, by_row)
 
 
 def _columns(connection: apsw.Connection, table: str) -> list[tuple[str, str, int]]:
@@ -213,7 +213,7 @@ def _columns(connection: apsw.Connection, table: str) -> list[tuple[str, str, in
     return [(name, type, key) for _, name, type, _, _, key in rows]
 
 
-def _copy(source: apsw.Connection, target: apsw.Connection, table: _Table) -> int:
+def _copy(source: apsw.Connection, target: apsw.Connection, table: _SalvagedTable) -> int:
     """Store every readable row that fits; returns how many."""
     places = ", ".join("?" * len(table.columns))
     put = _PUT.format(table=table.name, columns=table.listed, places=places)
@@ -225,7 +225,7 @@ def _copy(source: apsw.Connection, target: apsw.Connection, table: _Table) -> in
     return target.total_changes() - before
 
 
-def _by_row(source: apsw.Connection, table: _Table) -> Iterator[list[Any]]:
+def _by_row(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any]]:
     """Rows by growing row number, some at a time; where that fails one at a time, stepping over what is damaged."""
     statement = _ROWS.format(columns=table.listed, table=table.name)
     after, failed, batch = -(1 << 62), 0, BATCH
@@ -248,7 +248,7 @@ def _by_row(source: apsw.Connection, table: _Table) -> Iterator[list[Any]]:
         yield [row[1:] for row in rows]
 
 
-def _by_key(source: apsw.Connection, table: _Table) -> Iterator[list[Any]]:
+def _by_key(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any]]:
     """Rows from both ends of the table up to what is damaged; those in one piece twice, which does no harm."""
     for statement in _BOTH_WAYS:
         rows: list[Any] = []

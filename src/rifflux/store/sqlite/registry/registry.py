@@ -8,7 +8,7 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from rifflux.errors import OutOfScope
-from rifflux.store.registry import Erased, Event, Question, Reaction, Spending, SpendingSum, Token
+from rifflux.store.registry import Erased, Event, QuestionDigest, Reaction, Spending, SpendingSum, Token
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.engine import Engine
 from rifflux.store.sqlite.connection.locks import held
@@ -170,15 +170,15 @@ class SqliteRegistry:
         ((cost,),) = self._whole.rows(_COST, (user, since))
         return float(cost)
 
-    def ask(self, questions: Sequence[Question], forget_before: float) -> None:
+    def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
         """Append to the record of questions, and drop what is older than a moment."""
         with self._whole.writing("", content=False) as (connection, _):
             connection.executemany(_ASK, [astuple(each) for each in questions])
             connection.execute(_FORGET_QUESTIONS, (forget_before,))
 
-    def questions(self, since: float = 0.0, until: float | None = None) -> list[Question]:
+    def questions(self, since: float = 0.0, until: float | None = None) -> list[QuestionDigest]:
         """The questions of all users in a span of time, in its order."""
-        return [Question(*row) for row in self._whole.rows(_QUESTIONS, {"since": since, "until": until})]
+        return [QuestionDigest(*row) for row in self._whole.rows(_QUESTIONS, {"since": since, "until": until})]
 
     def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
         """What all users did with what they found, in a span of time and in its order."""

@@ -13,7 +13,7 @@ import numpy as np
 from rifflux.errors import ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, State
 from rifflux.store.sqlite.connection.derived import unmoved
-from rifflux.store.sqlite.connection.engine import Remembered
+from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.filters import where
 from rifflux.store.sqlite.semantic.allowed import Allowed
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
@@ -88,10 +88,10 @@ class SqliteSemantic:
     view: View
     #: Packed vectors; None for an index in memory.
     index: VectorIndex | None
-    counted: Remembered[int]
-    matrices: Remembered[Matrix]
+    counted: GenerationCache[int]
+    matrices: GenerationCache[Matrix]
     #: Rows of documents that pass a filter, since a filter is mostly used again.
-    allowed: Remembered[Ids]
+    allowed: GenerationCache[Ids]
 
     @property
     def generations(self) -> SqliteGenerations:

@@ -35,7 +35,7 @@ from rifflux.types import Ids, Ranking, Vectors
 if TYPE_CHECKING:
     from rifflux.store.sqlite.semantic.hnsw import Proximity
 
-__all__ = ["LEAST", "WAYS", "Snapshot", "VectorIndex"]
+__all__ = ["LEAST", "WAYS", "VectorIndex", "VectorSnapshot"]
 
 #: How packed vectors are searched: all of them, or along a graph where there are very many.
 WAYS = ("scan", "hnsw")
@@ -81,7 +81,7 @@ class Fresh:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class VectorSnapshot:
     """The packed vectors with what changed since: all that a search by meaning needs, and nothing moves under it.
 
     Where there is a graph of the packed ones, it names the candidates.
@@ -152,12 +152,12 @@ class VectorIndex:
         # The token of the graph that was looked at last.
         self._graph_seen = ""
         self._closing = self._renewing = False
-        self._open: Snapshot | None = None
+        self._open: VectorSnapshot | None = None
         self._refused: tuple[str, str] | None = None
         self._changed_at = -QUIET
         self._builder = None if read_only else BackgroundBuilder(location, self._keep)
 
-    def at(self, connection: apsw.Connection) -> Snapshot | None:
+    def at(self, connection: apsw.Connection) -> VectorSnapshot | None:
         """What is packed, with what changed since, as a connection sees the database; None where nothing fits."""
         known = current(connection, NAME)
         if known is None or not known.token or (self._refused and self._refused[0] == known.token):
@@ -171,7 +171,7 @@ class VectorIndex:
                     self._open = found
         return found
 
-    def _followed(self, connection: apsw.Connection) -> Snapshot | None:
+    def _followed(self, connection: apsw.Connection) -> VectorSnapshot | None:
         """The snapshot of this moment, made from the former one where the packed file is still the same."""
         known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
         if known is None or model is None:
@@ -187,7 +187,9 @@ class VectorIndex:
             return None
         if known.latest - fresh.seen > TOO_LONG:
             return None
-        return Snapshot(packed, _follow(connection, packed, fresh, known.latest), self._graph_of(connection, packed))
+        return VectorSnapshot(
+            packed, _follow(connection, packed, fresh, known.latest), self._graph_of(connection, packed)
+        )
 
     def _graph_moved(self, connection: apsw.Connection) -> bool:
         """Whether there is another graph than the one that was looked at last."""

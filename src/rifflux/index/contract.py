@@ -8,16 +8,16 @@ SQLite's value, where lower is better.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
-from rifflux.index import Index
+from rifflux.index.index import Index
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.steps.diversity import Diversity
-from rifflux.types import Hit, Results, Trace, Verdict, Why
+from rifflux.types import Hit, Results, Verdict, Why
 
-__all__ = ["SearchService", "contract_results", "diagnostics", "score_breakdown", "search_json"]
+__all__ = ["SearchService", "contract_results", "score_breakdown"]
 
 
 def _twice(top_k: int) -> int:
@@ -42,20 +42,20 @@ class SearchService:
         self._index = index.using(profile)
 
     def search(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> list[dict[str, Any]]:
-        """At most `top_k` results, best first. Semantic search without a query vector gives an empty list."""
+        """Return at most `top_k` results, best first. Semantic search without a query vector gives an empty list."""
         return contract_results(self.results(query, top_k=top_k, mode=mode))
 
     def results(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> Results:
-        """The same search with its trace, for surfaces that also tell how it was done."""
+        """Return the same search with its trace."""
         return self._index.search(query, top_k=top_k, mode=mode)
 
     def why(self, query: str, document: str, *, top_k: int = 10, mode: str = "hybrid") -> Verdict:
-        """Why a document is among the results of this search, or is not. Raises `NotFound` for an unknown one."""
+        """Return why a document is among the results of this search, or is not. Raises `NotFound`."""
         return self._index.why(query, document, top_k=top_k, mode=mode)
 
 
 def contract_results(results: Results) -> list[dict[str, Any]]:
-    """The hits as result objects of the contract."""
+    """Return the hits as result objects of the contract."""
     return [
         {
             "chunk_id": hit.chunk_id,
@@ -70,7 +70,7 @@ def contract_results(results: Results) -> list[dict[str, Any]]:
 
 
 def score_breakdown(hit: Hit, mode: str) -> dict[str, float | int | None]:
-    """How a hit was ranked, in the keys of the mode that was asked for.
+    """Return how a hit was ranked, in the keys of the mode that was asked for.
 
     Asked for `hybrid` where only words could answer, a hit has the score of its lexical rank alone.
     """
@@ -87,7 +87,7 @@ def score_breakdown(hit: Hit, mode: str) -> dict[str, float | int | None]:
 
 
 def _reciprocal(hit: Hit, channels: Sequence[Why | None]) -> float:
-    """The fused score of a hit's ranks, also where another fusion than by ranks ordered the results."""
+    """Return the fused score of a hit's ranks, also where another fusion than by ranks ordered the results."""
     fused = hit.because("rrf")
     if fused and fused.score is not None:
         return fused.score
@@ -96,48 +96,3 @@ def _reciprocal(hit: Hit, channels: Sequence[Why | None]) -> float:
 
 def _score(why: Why | None) -> float | None:
     return why.score if why else None
-
-
-def diagnostics(trace: Trace) -> dict[str, Any]:
-    """What the question was taken for, and what the pipeline did: milliseconds, hits per channel, what degraded."""
-    return {
-        "milliseconds": dict(trace.milliseconds),
-        "counts": dict(trace.counts),
-        "dropped": dict(trace.dropped),
-        "degraded": list(trace.degraded),
-        "notes": list(trace.notes),
-        "understanding": asdict(trace.understanding) if trace.understanding else None,
-        "freshness": asdict(trace.freshness) if trace.freshness else None,
-    }
-
-
-def search_json(results: Results) -> dict[str, Any]:
-    """Everything a search found, as one JSON object: what `rifflux search --json` prints."""
-    trace = results.trace
-    return {
-        "query": results.query,
-        "mode": trace.mode,
-        "effective_mode": trace.effective_mode,
-        "fusion": trace.fusion,
-        "reranker": trace.reranker,
-        "count": len(results),
-        "results": [hit_json(hit, trace.mode) for hit in results],
-        "diagnostics": diagnostics(trace),
-    }
-
-
-def hit_json(hit: Hit, mode: str) -> dict[str, Any]:
-    """One hit with all its fields and the breakdown of the contract."""
-    return {**asdict(hit), "span": list(hit.span), "score_breakdown": score_breakdown(hit, mode)}
-
-
-def why_lines(trail: Sequence[Why]) -> list[str]:
-    """The trail of a hit as short lines for people."""
-    return [_why_line(why) for why in trail]
-
-
-def _why_line(why: Why) -> str:
-    if why.rank is None:
-        return f"{why.stage}: not found"
-    detail = ", ".join(f"{name} {value:.5f}" for name, value in why.detail.items() if isinstance(value, float))
-    return f"{why.stage}: rank {why.rank}, score {why.score:.5f}" + (f" = {detail}" if detail else "")

@@ -1,4 +1,4 @@
-"""What calls of models cost."""
+"""`GET /usage`: what calls of models cost."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from rifflux.service.registry import period
 from rifflux.service.usage import summed
 from rifflux.surfaces.http.auth import Asked, Refused, User
-from rifflux.surfaces.http.shapes import Reply
-from rifflux.text.dates import parse_time, whole_day_end
+from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["router"]
+__all__ = ["DateQuery", "router"]
 
 router = APIRouter(tags=["usage"])
 
-Date = Annotated[str | None, Query(max_length=40, description="An ISO 8601 date", examples=["2026-01-01"])]
+DateQuery = Annotated[str | None, Query(max_length=40, description="An ISO 8601 date", examples=["2026-01-01"])]
 
 
-class UsageRow(Reply):
+class UsageRow(Shape):
     """Calls summed; only what was asked to sum by is named."""
 
     day: str | None = None
@@ -32,7 +32,7 @@ class UsageRow(Reply):
     cost: float
 
 
-class UsageOut(Reply):
+class UsageOut(Shape):
     """What was spent, and what is left of the caller's budget of this month (null: any amount)."""
 
     rows: list[UsageRow]
@@ -44,8 +44,8 @@ def usage(
     service: Asked,
     caller: User,
     by: Annotated[str, Query(max_length=60, description="Any of day, user, feature, model")] = "day,model",
-    since: Date = None,
-    until: Date = None,
+    since: DateQuery = None,
+    until: DateQuery = None,
     user: Annotated[str | None, Query(max_length=200, description="Of whom; administrators may name others")] = None,
     everybody: Annotated[bool, Query(description="Of all users; for administrators")] = False,
 ) -> UsageOut:
@@ -53,8 +53,7 @@ def usage(
     if not caller.is_admin and (everybody or user not in (None, caller.user)):
         raise Refused(403, "admin_only", "another user's usage is an administrator's to see: leave out the user")
     whom = None if everybody else caller.user if user is None else user
-    start = parse_time(since).timestamp() if since else 0.0
-    sums = service.ledger.spent(whom, start, whole_day_end(until) if until else None)
+    sums = service.ledger.spent(whom, *period(since, until))
     rows = summed(sums, [name.strip() for name in by.split(",") if name.strip()])
     left = math.inf if whom is None else service.ledger.left(whom)
     return UsageOut(

@@ -1,0 +1,24 @@
+"""The registry of an index by itself: tokens, usage and questions, without the documents or a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from rifflux.store import Registry, open_store
+from rifflux.text.dates import parse_time, whole_day_end
+
+__all__ = ["open_registry", "period"]
+
+
+@contextmanager
+def open_registry(path: str | Path, *, create: bool = False) -> Iterator[Registry]:
+    """Open the registry of the index at `path`. Raises as `rifflux.open` does."""
+    with closing(open_store(path, create=create)) as store:
+        yield store.registry
+
+
+def period(since: str | None, until: str | None) -> tuple[float, float | None]:
+    """Return the first moment of a date and the last of another, in seconds since 1970. Raises `InvalidArgument`."""
+    return parse_time(since).timestamp() if since else 0.0, whole_day_end(until) if until else None

@@ -1,0 +1,140 @@
+"""One state of a word index, opened: what it finds and counts, and whether its files are sound."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rifflux.store.sqlite.connection.derived import Current, Stamp, Unfit
+from rifflux.store.sqlite.terms import Terms
+from rifflux.types import Query, Ranking
+
+if TYPE_CHECKING:
+    import tantivy
+
+    from rifflux.store.sqlite.lexical.word_index_query import Parser
+
+__all__ = ["WordSnapshot", "intact", "sound", "stamp_file"]
+
+#: The files of a segment, and what each ends with.
+_SEGMENT_FILES = frozenset((".idx", ".pos", ".term", ".fast", ".fieldnorm", ".store", ".del"))
+_MAGIC = 1337
+
+
+@dataclass(frozen=True, slots=True)
+class WordSnapshot:
+    """One state of the word index. `stamp` says which, `entries` how many it has, replaced ones among them.
+
+    `folder` is kept while it is open.
+    """
+
+    index: tantivy.Index
+    searcher: tantivy.Searcher
+    stamp: Stamp
+    entries: int
+    terms: Terms
+    folder: object
+
+    @classmethod
+    def open(cls, place: Path, expected: Current, terms: Terms) -> WordSnapshot:
+        """Open an owner's copy at a place; raises `Unfit` if it is missing, damaged, or not of this database."""
+        from rifflux.store.sqlite.lexical.word_index_schema import FORMAT
+
+        with sound():
+            stamp = Stamp.decoded((place / stamp_file(expected.token)).read_bytes())
+            stamp.check(expected, terms.index, FORMAT)
+            index, folder = _opened(place)
+            segments = json.loads((place / "meta.json").read_bytes())["segments"]
+            return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments), terms, folder)
+
+    def find(self, query: Query, limit: int, hidden: Sequence[int] = ()) -> Ranking | None:
+        """The best matches but for some rows; None if it takes SQL to tell. Raises `Unfit`."""
+        from rifflux.store.sqlite.lexical.word_index_query import NotHere
+        from rifflux.store.sqlite.lexical.word_index_schema import ID, ROW
+
+        with sound():
+            try:
+                parsed = self._parser()(query)
+            except NotHere:
+                return None
+            if parsed is None:
+                return Ranking.empty()
+            hits = self.searcher.search(parsed, limit + len(hidden), count=False).hits
+            if hidden:
+                gone, rows = set(hidden), self.searcher.fast_field_values(ROW, [place for _, place in hits])
+                hits = [hit for hit, row in zip(hits, rows, strict=True) if row not in gone]
+            ids = np.array(self.searcher.fast_field_values(ID, [place for _, place in hits]), np.int64)
+        return Ranking(ids, np.array([score for score, _ in hits], np.float64))
+
+    def frequencies(self, terms: Sequence[str], hidden: Sequence[int] = ()) -> Mapping[str, int]:
+        """In how many chunks but for some rows each term occurs. Raises `Unfit`."""
+        parser = self._parser()
+        with sound():
+            counts = {term: parser.frequency(self.terms.stored(term)) for term in terms}
+            if hidden:
+                held = [term for term, count in counts.items() if count]
+                counts |= {term: counts[term] - parser.frequency_in(self.terms.stored(term), hidden) for term in held}
+        return counts
+
+    def _parser(self) -> Parser:
+        from rifflux.store.sqlite.lexical.word_index_query import Parser
+
+        return Parser(self.searcher, self.index.schema, self.entries, self.terms)
+
+
+def _opened(place: Path) -> tuple[tantivy.Index, object]:
+    """Tantivy's index at a place, and what must be kept for it: where nothing can be written, a folder of links.
+
+    Tantivy makes a lock file beside what it reads.
+    """
+    import tantivy
+
+    if os.access(place, os.W_OK):
+        return tantivy.Index.open(str(place)), None
+    folder = TemporaryDirectory(prefix="rifflux-")
+    for path in place.iterdir():
+        if path.suffix != ".lock":
+            Path(folder.name, path.name).symlink_to(path.absolute())
+    return tantivy.Index.open(folder.name), folder
+
+
+def stamp_file(token: str) -> str:
+    """The name of the file that says what a state of the word index covers.
+
+    Each state has its own, written before the database knows of it: what is in the index itself may be newer than the
+    database says, since of chunks in the log it does not count.
+    """
+    return f"{token}.stamp"
+
+
+def intact(path: Path) -> bool:
+    """Whether a file is as Tantivy wrote it: contents, a footer with their checksum, its length, a magic number."""
+    data = path.read_bytes()
+    if path.suffix not in _SEGMENT_FILES:
+        return True
+    length, magic = struct.unpack("<II", data[-8:])
+    contents, footer = data[: -8 - length], data[-8 - length : -8]
+    return bool(magic == _MAGIC and json.loads(footer)["crc"] == zlib.crc32(contents))
+
+
+@contextmanager
+def sound() -> Iterator[None]:
+    """Turn whatever damage does into `Unfit`: Tantivy's errors are of several kinds, its panics no `Exception`."""
+    try:
+        yield
+    except Unfit:
+        raise
+    except BaseException as error:
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise Unfit(f"it is damaged ({str(error).splitlines()[0][:200]})") from error
+        raise

@@ -1,0 +1,30 @@
+"""`rifflux backup`: copy the index while others use it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json
+from rifflux.surfaces.cli.progress import progress_bar
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.opening import open_configured
+
+
+@app.command(epilog="Example: rifflux backup ~/backups/notes.db")
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where the copy shall be.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Copy the index as it is at this moment, while others may go on using it."""
+    with open_configured(load(db=db)) as index, progress_bar() as progress:
+        copied = index.admin.backup(file, force=force, progress=progress)
+    told = f"copied to {copied.path} ({copied.bytes / 1e6:.1f} MB), in {copied.seconds:.1f} s"
+    show.outcome(told, asdict(copied), as_json=json)

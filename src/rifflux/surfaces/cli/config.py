@@ -1,0 +1,80 @@
+"""`rifflux config`: the settings in force, and what an administrator decides for everybody."""
+
+from __future__ import annotations
+
+import json as codec
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Db, Json
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.opening import open_configured
+
+settings = group(
+    "config",
+    """Show the settings in force and where each comes from.
+
+    Defaults are overridden by .rifflux/config.toml, that by RIFFLUX_* variables, those by flags.
+
+    get, set and list are about what an administrator decides for everybody who uses an index; that is kept in it.""",
+    callback_alone=True,
+)
+
+
+@settings.callback()
+def config(context: typer.Context, json: Json = False) -> None:
+    """Show the settings in force, unless a command follows."""
+    if context.invoked_subcommand is not None:
+        return
+    found = load()
+    values = found.shown()
+    if json:
+        show.print_json({"settings": values, "origins": dict(found.origins)})
+        return
+    show.pairs((name, f"{_value(value):<24} {found.origins.get(name, 'default')}") for name, value in values.items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return codec.dumps(value) if value else ""
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+@settings.command("get", epilog="Example: rifflux config get hybrid_search")
+def get_policy(name: Annotated[str, typer.Argument(help="What to tell.")], db: Db = None, json: Json = False) -> None:
+    """Tell whether something is on for everybody who uses the index."""
+    with open_configured(load(db=db)) as index:
+        _print({name: index.admin.policies.get(name)}, as_json=json)
+
+
+@settings.command("set", epilog="Example: rifflux config set hybrid_search on")
+def set_policy(
+    name: Annotated[str, typer.Argument(help="What to change; 'rifflux config list' has all.")],
+    value: Annotated[str, typer.Argument(help="on or off.")],
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Turn something on or off for everybody who uses the index."""
+    with open_configured(load(db=db)) as index:
+        index.admin.policies.set(name, value)
+        _print({name: index.admin.policies.get(name)}, as_json=json)
+
+
+@settings.command("list")
+def list_policies(db: Db = None, json: Json = False) -> None:
+    """List what an administrator decides for everybody who uses the index."""
+    with open_configured(load(db=db)) as index:
+        _print(index.admin.policies.all(), as_json=json)
+
+
+def _print(values: Mapping[str, bool], *, as_json: bool) -> None:
+    from rifflux import POLICIES
+
+    if as_json:
+        show.print_json(dict(values))
+    else:
+        show.pairs((f"{name:<16}", f"{'on' if on else 'off':<5} {POLICIES[name].help}") for name, on in values.items())

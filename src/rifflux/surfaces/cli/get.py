@@ -1,0 +1,38 @@
+"""`rifflux get`: print a chunk or a document."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json, local
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.nouns import document_json, hit_json
+from rifflux.surfaces.shared.opening import open_configured
+
+
+@app.command(epilog="Example: rifflux get notes/cache.md")
+def get(
+    id: Annotated[
+        str, typer.Argument(help="A chunk id, or a document's path, key or identifier.", metavar="CHUNK_OR_PATH")
+    ],
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Print a chunk or a whole document; on a pipe, its text to the letter."""
+    from rifflux import Hit
+
+    with open_configured(load(db=db)) as index:
+        found = index.get(local(id, index))
+    if json:
+        show.print_json(hit_json(found) if isinstance(found, Hit) else document_json(found))
+        return
+    text = found.content if isinstance(found, Hit) else found.text
+    if sys.stdout.isatty():
+        text = show.safe(text)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.flush()

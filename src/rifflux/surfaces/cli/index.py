@@ -1,0 +1,112 @@
+"""`rifflux index`: create or update the index, and follow its files."""
+
+from __future__ import annotations
+
+import gc
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rifflux import NotFound
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json, Model, Threads, finder
+from rifflux.surfaces.cli.progress import progress_bar
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.opening import open_configured
+
+if TYPE_CHECKING:
+    from rifflux import IndexReport
+
+#: Paths that are named of those indexed just now.
+MOST_NAMED = 3
+
+
+@app.command(epilog="Example: rifflux index ~/notes ~/papers")
+def index(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Folders and files.  [default: those indexed before]")
+    ] = None,
+    db: Db = None,
+    model: Model = None,
+    threads: Threads = None,
+    embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")] = True,
+    force: Annotated[bool, typer.Option("--force", help="Read even unchanged files.")] = False,
+    prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Forget what is gone from the folders.")] = True,
+    hidden: Annotated[bool | None, typer.Option("--hidden", help="Index hidden files too.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Leave out what matches, as in .gitignore.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Then follow all files of the index as they change.")] = False,
+    json: Json = False,
+) -> None:
+    """Create or update the index; only what changed is read.
+
+    Respects .gitignore and .riffluxignore. Exit status 1 if some file could not be read. With --watch, what is saved is
+    found within a second, until Ctrl-C; --json prints a line each time that something was done.
+    """
+    settings = load(db=db, model=model, threads=threads, hidden=hidden, exclude=tuple(exclude) if exclude else None)
+    if (
+        paths
+        and not any(path.expanduser().exists() for path in paths)
+        and not settings.index_path(create=True).exists()
+    ):
+        # Nothing to index and nothing to update: a misspelt path should not leave an empty index behind.
+        raise NotFound(f"nothing at {paths[0]}: check the path's spelling")
+    # Nearly everything that indexing makes goes by itself; looking for cycles all the time takes a tenth of the run.
+    gc.set_threshold(50_000, 20, 50)
+    files = finder(settings)
+    with open_configured(settings, create=bool(paths)) as index:
+        if settings.facets:
+            index.admin.declare_facets(*settings.facets)
+        add = partial(index.add, *paths) if paths else index.update
+        processes = settings.threads or None
+        with progress_bar() as progress:
+            report = add(embed=embed, force=force, prune=prune, progress=progress, finder=files, processes=processes)
+        _print(report, as_json=json, one_line=watch)
+        if watch:
+            _follow(index.watch(embed=embed, finder=files), as_json=json)
+    if report.failed and not watch:
+        raise typer.Exit(1)
+
+
+def _print(done: IndexReport, *, as_json: bool, one_line: bool) -> None:
+    if as_json:
+        show.print_json(asdict(done), one_line=one_line)
+        return
+    show.console().print(_counts(done))
+    show.failures("skipped", done.skipped, "yellow")
+    show.failures("failed", done.failed, "red")
+
+
+def _follow(reports: Iterator[IndexReport], *, as_json: bool) -> None:
+    """Print reports until the user or the system ends them."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        # The first brings up to date what changed since the run before; mostly that is nothing.
+        for place, report in enumerate(reports):
+            if place or report.indexed_files or report.deleted_files:
+                _print_followed(report, as_json=as_json)
+
+
+def _print_followed(done: IndexReport, *, as_json: bool) -> None:
+    """Print what was done about files that changed just now."""
+    if as_json:
+        show.print_json(asdict(done), one_line=True)
+        return
+    where = show.named([show.from_here(Path(path)) for path in done.indexed_paths], MOST_NAMED)
+    show.console().print(f"{datetime.now():%H:%M:%S}  {_counts(done)}  {show.safe(where)}")
+    show.failures("failed", done.failed, "red")
+
+
+def _counts(done: IndexReport) -> str:
+    parts = [f"{done.indexed_files:,} indexed", f"{done.skipped_files:,} unchanged or skipped"]
+    parts += [f"{done.deleted_files:,} removed"] * bool(done.deleted_files)
+    parts += [f"{len(done.failed)} failed"] * bool(done.failed)
+    made = f"{done.chunks:,} chunks, {done.embedded_chunks:,} embedded"
+    return f"{', '.join(parts)}; {made}, in {done.seconds:.1f} s"

@@ -1,0 +1,53 @@
+"""`rifflux mcp`: serve the index to agents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Model, Threads, finder
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.opening import configured_model, configured_rerankers
+
+
+@app.command(epilog="Example: rifflux mcp --http 127.0.0.1:8765")
+def mcp(
+    db: Db = None,
+    model: Model = None,
+    threads: Threads = None,
+    root: Annotated[
+        list[Path] | None, typer.Option(help="A folder that reindex may read.  [default: the working directory]")
+    ] = None,
+    http: Annotated[
+        str | None, typer.Option(help="Serve streamable HTTP here.  [default: stdio]", metavar="HOST:PORT")
+    ] = None,
+    user: Annotated[str, typer.Option(help="Whose memories the agent keeps.")] = "",
+    watch: Annotated[bool, typer.Option("--watch", help="Follow all files of the index as they change.")] = False,
+) -> None:
+    """Serve the index to agents over the Model Context Protocol: they search it, and keep memories in it."""
+    from rifflux.surfaces.mcp import serve
+
+    settings = load(db=db, model=model, threads=threads)
+    serve(
+        settings.index_path(create=True),
+        model=configured_model(settings),
+        threads=settings.threads or None,
+        roots=root or [Path.cwd()],
+        finder=finder(settings),
+        rerankers=configured_rerankers(settings),
+        synonyms=settings.synonyms or None,
+        intents=settings.intents,
+        http=_address(http) if http else None,
+        user=user,
+        watch=watch,
+    )
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdigit() or not 0 <= int(port) <= 65535:
+        raise typer.BadParameter(f"{text!r} is not HOST:PORT", param_hint="--http")
+    return host.strip("[]") or "127.0.0.1", int(port)

@@ -1,0 +1,82 @@
+"""`rifflux models`: the embedding models, and switching the index to another one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Db, Json, Threads
+from rifflux.surfaces.cli.progress import progress_bar
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.opening import configured_as, open_configured
+
+if TYPE_CHECKING:
+    from rifflux import Generation, KnownModel
+
+#: How much a switch that goes on for hours gives way to whoever searches meanwhile.
+NICENESS = 19
+
+models = group("models", "The embedding models: which there are, and switching the index to another one.")
+
+
+@models.command("list")
+def list_models(db: Db = None, json: Json = False) -> None:
+    """Show the models whose vectors the index holds, and what else can be named."""
+    from rifflux import known_models
+
+    with open_configured(load(db=db)) as index:
+        held, known = index.admin.models(), known_models()
+    if json:
+        index_json = [asdict(each.model) | {"state": each.state, "vectors": each.vectors} for each in held]
+        chunks = held[0].chunks if held else 0
+        show.print_json({"index": index_json, "chunks": chunks, "known": [asdict(each) for each in known]})
+    else:
+        _print(held, known)
+
+
+def _print(held: Sequence[Generation], known: Sequence[KnownModel]) -> None:
+    rows = [
+        (each.state, f"{show.vectors(each)}  {each.model.name}  {each.model.dimension} dimensions") for each in held
+    ]
+    show.pairs(rows or [("none", "the index holds no vectors yet")])
+    show.console().print("\nto be named:")
+    for model in known:
+        show.console().print(f"  {model.spec:<22} {model.about}")
+
+
+@models.command(epilog="Example: rifflux models switch ~/models/bge-small")
+def switch(
+    model: Annotated[str, typer.Argument(help="The other model: a name, a folder or openai:NAME.")],
+    db: Db = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Make vectors of another model, and search by them when all are there.
+
+    Until then searches go on with the old ones. An interrupted switch goes on where it was.
+    """
+    settings = load(db=db, threads=threads)
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    with open_configured(settings) as index, progress_bar() as progress:
+        done = index.admin.switch(configured_as(settings, model), threads=settings.threads or None, progress=progress)
+    made = f"{done.embedded_chunks:,} chunks embedded, {done.dropped_vectors:,} old vectors dropped"
+    told = f"switched from {done.former} to {done.model}: {made}, in {done.seconds:.1f} s"
+    show.outcome(told, asdict(done), as_json=json)
+    if settings.model:
+        show.note(f"the setting 'model' names {settings.model}: unset it, or set it to the new one")
+
+
+@models.command()
+def abort(db: Db = None, json: Json = False) -> None:
+    """Give up a switch that is under way, and drop the vectors that were made for it."""
+    with open_configured(load(db=db)) as index:
+        ended = index.admin.abort_switch()
+    told = f"gave up {ended.name}" if ended else "no switch is under way"
+    show.outcome(told, {"aborted": ended.name if ended else None}, as_json=json)

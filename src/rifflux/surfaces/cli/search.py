@@ -1,0 +1,154 @@
+"""`rifflux search`: find the best passages for a question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import (
+    Db,
+    Explain,
+    Fusion,
+    Json,
+    Kinds,
+    Mode,
+    Model,
+    Paths,
+    RerankByDefault,
+    Since,
+    Synonyms,
+    Threads,
+    Until,
+    Where,
+    filter_of,
+)
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.nouns import search_json
+from rifflux.surfaces.shared.opening import open_configured
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from rifflux import Analyzer, Hit, Results
+
+
+@app.command(
+    epilog="""Examples:  rifflux search "how long do cache entries live" -k 5
+
+rifflux search '"exact phrase" -without prefix* kind:markdown' --mode lexical
+
+rifflux search "how long do cache entries live" --rerank maxsim --deadline-ms 200""",
+    cls=RerankByDefault,
+)
+def search(
+    query: Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')],
+    top_k: Annotated[
+        int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")
+    ] = None,
+    mode: Mode = None,
+    fusion: Fusion = None,
+    rerank: Annotated[
+        str | None,
+        typer.Option(help="Reorder the best: features (if no NAME), maxsim, cross-encoder or llm.", metavar="[NAME]"),
+    ] = None,
+    deadline_ms: Annotated[
+        float | None, typer.Option("--deadline-ms", help="Leave out reranking that takes longer.", metavar="MS")
+    ] = None,
+    path: Paths = None,
+    kind: Kinds = None,
+    since: Since = None,
+    until: Until = None,
+    where: Where = None,
+    min_score: Annotated[
+        float | None, typer.Option(help="Leave out hits of less relevance, 0 to 1: from .7 medium, from .85 high.")
+    ] = None,
+    one_per_document: Annotated[
+        bool, typer.Option("--one-per-document", help="Only the best passage of each document.")
+    ] = False,
+    diversify: Annotated[
+        bool, typer.Option("--diversify", help="Prefer passages that are unlike those above them.")
+    ] = False,
+    collapse: Annotated[bool, typer.Option("--collapse", help="Leave out near-duplicates of better passages.")] = False,
+    explain: Explain = False,
+    full: Annotated[bool, typer.Option("--full", help="Print whole passages.")] = False,
+    fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit status 1 if nothing is found.")] = False,
+    synonyms: Synonyms = None,
+    db: Db = None,
+    model: Model = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Find the best passages for a question, by words and by meaning."""
+    settings = load(db=db, model=model, threads=threads, top_k=top_k, mode=mode, synonyms=synonyms)
+    with open_configured(settings) as index:
+        results = index.search(
+            query,
+            top_k=settings.top_k,
+            mode=settings.mode,
+            fusion=fusion,
+            rerank=rerank,
+            filter=filter_of(path, kind, since, until, where),
+            deadline_ms=deadline_ms,
+            min_score=min_score,
+            group="document" if one_per_document else None,
+            diversify=diversify or None,
+            collapse=collapse or None,
+        )
+        if json:
+            show.print_json(search_json(results))
+        else:
+            _print(results, index.profile.analyzer, explain=explain, full=full)
+    if fail_empty and not results:
+        raise typer.Exit(1)
+
+
+def _print(found: Results, analyzer: Analyzer, *, explain: bool, full: bool) -> None:
+    from rifflux.surfaces.shared.verdicts import explanation_lines, understanding_line
+
+    console, errors, trace = show.console(), show.console(error=True), found.trace
+    terms = analyzer.terms(found.query)
+    for rank, hit in enumerate(found, 1):
+        _print_hit(console, rank, hit)
+        console.print(_indented(show.excerpt(hit.content, terms, analyzer, full=full)))
+        for line in explanation_lines(hit.why) if explain else ():
+            console.print(f"   {line}", style="dim")
+        console.print()
+    show.notes(trace, nothing=not found)
+    if explain:
+        if trace.understanding:
+            errors.print(show.safe(understanding_line(trace.understanding)), style="dim")
+        spent = ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in trace.milliseconds.items())
+        errors.print(f"{trace.effective_mode}: {spent}", style="dim")
+
+
+def _print_hit(console: Console, rank: int, hit: Hit) -> None:
+    from rich.text import Text
+
+    place = Text.assemble((f"{rank:>2} ", "bold"), (show.safe(_place(hit)), "bold cyan"))
+    if hit.heading_path:
+        place.append(f"  {show.safe(hit.heading_path)}", "cyan")
+    rated = f" {hit.quality} {hit.relevance:.2f}" if hit.relevance is not None else ""
+    place.append(f"  {hit.score:.4f}{rated} {hit.chunk_id}", "dim")
+    console.print(place)
+
+
+def _place(hit: Hit) -> str:
+    """Return where the hit can be opened from here, and its key if it is one of several in a file."""
+    collection = Path(hit.collection)
+    if not collection.is_absolute():
+        return hit.document
+    if hit.document == hit.path:
+        return show.from_here(collection / hit.path)
+    return f"{show.from_here(collection)}  {hit.document}"
+
+
+def _indented(excerpt: Text) -> Text:
+    from rich.text import Text
+
+    lines = [line for line in excerpt.split("\n", allow_blank=True) if line.plain.strip()]
+    return Text("\n").join(Text("   ").append_text(line) for line in lines)

@@ -1,0 +1,46 @@
+"""`rifflux status`: what the index holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.opening import open_configured
+
+if TYPE_CHECKING:
+    from rifflux import Status
+
+
+@app.command()
+def status(db: Db = None, json: Json = False) -> None:
+    """Show what the index holds."""
+    with open_configured(load(db=db)) as index:
+        state = index.status()
+    if json:
+        show.print_json(asdict(state))
+        return
+    show.pairs(_rows(state))
+    show.failures("unreadable", state.unreadable_files, "yellow")
+    for reason in state.degraded:
+        show.note(reason)
+
+
+def _rows(state: Status) -> Iterator[tuple[str, str]]:
+    share = f" ({state.embedded_chunks / state.chunks:.0%})" if state.chunks else ""
+    yield "index", f"{state.path}  ({state.bytes / 1e6:.1f} MB{', read-only' if state.read_only else ''})"
+    yield "documents", f"{state.documents:,} from {state.files:,} files"
+    yield "chunks", f"{state.chunks:,}"
+    yield "embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"
+    if state.switching:
+        yield "switching", f"to {state.switching.model.name}: {show.vectors(state.switching)}"
+    if state.freshness and state.freshness.synced_at:
+        yield "synced", state.freshness.synced_at
+    yield "language", state.language
+    yield "facets", ", ".join(state.facets) or "none"
+    yield from (("root", root) for root in state.roots)
+    yield "schema", str(state.schema_version)

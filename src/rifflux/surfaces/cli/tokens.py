@@ -1,0 +1,57 @@
+"""`rifflux tokens`: tokens that let users and programs ask over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rifflux.service.accounts import Accounts
+from rifflux.service.registry import open_registry
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Db, Json
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.nouns import token_json
+
+tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")
+
+
+@tokens.command(epilog="Example: rifflux tokens create --user ann --label laptop")
+def create(
+    user: Annotated[str, typer.Option(help="Whose content the token reads and writes.")],
+    role: Annotated[str, typer.Option(help="user or admin.")] = "user",
+    label: Annotated[str, typer.Option(help="What it is for.")] = "",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Make a token and print it: it can never be shown again."""
+    with open_registry(load(db=db).index_path(create=True), create=True) as registry:
+        token, secret = Accounts(registry).create(user, role, label)
+    if json:
+        show.print_json({"token": secret, **token_json(token)})
+        return
+    print(secret)  # noqa: T201
+    show.console(error=True).print("keep it safe: it cannot be shown again", style="yellow")
+
+
+@tokens.command("list")
+def list_(db: Db = None, json: Json = False) -> None:
+    """List the tokens, without their secrets."""
+    with open_registry(load(db=db).index_path()) as registry:
+        found = [token_json(token) for token in registry.tokens()]
+    show.table(
+        found,
+        ("id", "user", "role", "label", "created_at", "used_at", "revoked_at"),
+        nothing="no tokens yet: 'rifflux tokens create --user NAME' makes one",
+        as_json=json,
+    )
+
+
+@tokens.command(epilog="Example: rifflux tokens revoke 3f9c0d1a2b44")
+def revoke(
+    id: Annotated[str, typer.Argument(help="The token's id, as in 'rifflux tokens list'.")], db: Db = None
+) -> None:
+    """Make a token useless at once and for ever."""
+    with open_registry(load(db=db).index_path()) as registry:
+        Accounts(registry).revoke(id)

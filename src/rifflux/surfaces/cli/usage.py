@@ -1,0 +1,32 @@
+"""`rifflux usage`: what calls of models cost."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rifflux.service.registry import open_registry, period
+from rifflux.service.usage import summed
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json, Since, Until
+from rifflux.surfaces.shared.config import load
+
+
+@app.command(epilog="Example: rifflux usage --by user,model --since 2026-01-01")
+def usage(
+    user: Annotated[str | None, typer.Option(help="Only of this user.  [default: all]")] = None,
+    by: Annotated[str, typer.Option(help="What to sum by: day, user, feature, model.")] = "day,user,model",
+    since: Since = None,
+    until: Until = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show what calls of models cost."""
+    with open_registry(load(db=db).index_path()) as registry:
+        sums = registry.spent(user, *period(since, until))
+    names = [name.strip() for name in by.split(",") if name.strip()]
+    show.table(
+        summed(sums, names), (*names, "calls", "tokens", "cost"), nothing="no model was called yet", as_json=json
+    )

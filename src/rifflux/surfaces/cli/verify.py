@@ -1,0 +1,45 @@
+"""`rifflux verify`: check the passages of an evidence pack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rifflux import NotFound
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Db, Json
+from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.opening import open_configured, view_of
+from rifflux.surfaces.shared.packs import read_pack, verified_json
+
+
+@app.command(epilog="Example: rifflux verify evidence.json")
+def verify(
+    pack: Annotated[Path, typer.Argument(help="A pack, as 'rifflux retrieve --json' prints it.")],
+    offline: Annotated[bool, typer.Option("--offline", help="Check it by itself, without the index.")] = False,
+    user: Annotated[str, typer.Option(help="Whose works they are.  [default: those of nobody in particular]")] = "",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Check every passage of an evidence pack against its hash and its work, and what is told of the work.
+
+    Exit status 1 if something is not as it was.
+    """
+    from rifflux import verify as check
+
+    if not pack.is_file():
+        raise NotFound(f"no file at {pack}: save a pack with 'rifflux retrieve --json'")
+    evidence = read_pack(pack.read_text("utf-8", "replace"))
+    if offline:
+        problems = check(evidence)
+    else:
+        with open_configured(load(db=db)) as index:
+            problems = check(evidence, view_of(index, user).admin.store)
+    count = len(evidence.items)
+    told = "\n".join(problems) or (f"{count} passages are as they were" if count else "it holds no passages to check")
+    show.outcome(told, verified_json(evidence, problems), as_json=json)
+    if problems:
+        raise typer.Exit(1)

@@ -1,0 +1,58 @@
+"""The tool `index_status`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, Notes, reply
+from rifflux.surfaces.mcp.workspace import Workspace
+from rifflux.surfaces.shared.shapes import FailureShape, Shape
+
+__all__ = ["StatusTools"]
+
+
+class StatusOutput(Shape):
+    """The answer of index_status."""
+
+    path: str = Field(description="The index file")
+    documents: int
+    chunks: int
+    embedded_chunks: int = Field(description="Chunks that can be found by meaning")
+    files: int
+    embedding_model: str
+    embedding_backend: str
+    roots: list[str] = Field(description="Folders that were indexed")
+    allowed_roots: list[str] = Field(description="Folders that reindex may read")
+    schema_version: int
+    profile: str
+    language: str
+    facets: list[str] = Field(description="Metadata fields that a query may name as field:value")
+    bytes: int
+    read_only: bool
+    freshness: dict[str, Any] | None = Field(description="How far the index may be behind its files, by a sample")
+    degraded: list[str] = Field(description="Why answers are not what they could be, such as files that changed")
+    unreadable: int = Field(description="Files that could not be read")
+    unreadable_files: list[FailureShape] = Field(description="The first of them, with the reason")
+    switching: dict[str, Any] | None = Field(description="Vectors of another model that are built beside those in use")
+    notes: Notes
+
+
+class StatusTools:
+    """What an agent can call. The docstring of each method is what the agent is told of it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def index_status(self, db_path: DbPath = None) -> Annotated[CallToolResult, StatusOutput]:
+        """Tell what the index holds, which model embeds it, and which folders may be indexed."""
+        status = self._workspace.open(db_path).index.status()
+        told = asdict(status) | {
+            "allowed_roots": [str(root) for root in self._workspace.roots],
+            "unreadable": len(status.unreadable_files),
+            "unreadable_files": [asdict(each) for each in status.unreadable_files[:MOST_NOTED]],
+        }
+        return reply(StatusOutput.of(told, notes=Notes(warning=UNTRUSTED)))

@@ -1,0 +1,57 @@
+"""How a method becomes a tool: its errors in one sentence, its arguments checked, former names taken."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult, ToolAnnotations
+from pydantic import ValidationError
+
+from rifflux import RiffluxError
+from rifflux.surfaces.shared.renamed import normalized
+
+__all__ = ["tool"]
+
+
+class _Tool(Tool):
+    """A tool whose errors reach the model as one clear sentence, and the log where they are ours to mend."""
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
+        """Run the tool. Raises `ToolError` with the message for the model."""
+        known = self.parameters["properties"]
+        try:
+            arguments = normalized(arguments, known)
+        except RiffluxError as error:
+            raise ToolError(str(error)) from error
+        if unknown := sorted(set(arguments) - set(known)):
+            raise ToolError(f"{self.name} takes no argument {unknown[0]!r}; choose from {', '.join(known)}")
+        try:
+            return await super().run(arguments, context, convert_result)
+        except UnexpectedToolError as error:
+            if isinstance(error.__cause__, RiffluxError):
+                raise ToolError(str(error.__cause__)) from error.__cause__
+            message = f"{self.name} failed by a fault of its own ({type(error.__cause__).__name__})"
+            raise UnexpectedToolError(f"{message}: the server's log says more") from error.__cause__
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(_in_words(error.__cause__)) from error.__cause__
+            raise
+
+
+def tool(method: Callable[..., CallToolResult], title: str, annotations: ToolAnnotations) -> Tool:
+    """Make a tool of a method; it runs in a worker thread, so that the server stays responsive."""
+    description = inspect.getdoc(method)
+    made = _Tool.from_function(method, title=title, description=description, annotations=annotations)
+    made.parameters["additionalProperties"] = False
+    return made
+
+
+def _in_words(error: ValidationError) -> str:
+    """Return what is wrong with the arguments, without the validator's own trimmings."""
+    parts = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+    return "; ".join(parts)
