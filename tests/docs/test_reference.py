@@ -25,7 +25,7 @@ def reference() -> dict[str, str]:
         ("cli", ["## rifflux index", "## rifflux works import", "## rifflux doctor"]),
         ("settings", ["| `db` |", "`RIFFLUX_MODEL`"]),
         ("columns", ["`*/score`", "`score`"]),
-        ("http", ["### POST /search", "### GET /documents/{key}"]),
+        ("http", ["### POST /search", "### GET /documents/{document}"]),
         ("mcp", ["## search_rifflux", "## retrieve"]),
     ],
 )
