@@ -26,6 +26,11 @@ def reference() -> dict[str, str]:
         ("settings", ["| `db` |", "`RIFFLUX_MODEL`"]),
         ("columns", ["`*/score`", "`score`"]),
         ("renamed", ["| `licence` | `license` |", "| `--from` | `--since` |"]),
+        (
+            "python",
+            ["heading: rifflux.open", "heading: Index.search", "heading: Index.add", "heading: Index.admin.backup"],
+        ),
+        ("values", ["heading: rifflux.Hit", "heading: rifflux.NotFound"]),
         ("http", ["### POST /search", "### GET /documents/{"]),
         ("mcp", ["## search_rifflux", "## retrieve"]),
     ],
