@@ -1,4 +1,4 @@
-"""The reference as Markdown, read off the code: commands, settings, columns, renamed keys, HTTP, tools."""
+"""The reference as Markdown, read off the code: commands, settings, columns, Python, HTTP, tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ __all__ = [
     "columns",
     "commands",
     "interfaces",
-    "renamed",
     "routes",
     "settings",
     "tools",
@@ -136,32 +135,6 @@ def settings() -> str:
     )
 
 
-def renamed() -> str:
-    """Return a page with every former name of a key, flag or setting."""
-    from rifflux.surfaces.shared import renamed
-
-    tables = "\n\n".join(
-        f"## {title}\n\n{about}\n\n| Former | Now |\n| --- | --- |\n"
-        + "\n".join(f"| `{old}` | `{new}` |" for old, new in names.items())
-        for title, about, names in (
-            (
-                "Keys that you send",
-                "JSON keys and arguments of tools. `date_range` was both `since` and `until`.",
-                renamed.KEYS,
-            ),
-            ("Flags", "Options of the command line.", renamed.FLAGS),
-            ("Settings", "Keys of the settings file; in capitals after `RIFFLUX_`, variables.", renamed.SETTINGS),
-            ("Keys of answers", "Answers have the new names only.", renamed.ANSWERS),
-        )
-    )
-    return (
-        "# Renamed keys\n\nOne thing has one key, on every surface. Former names of what you send are still read, "
-        f"until {renamed.UNTIL}. They are never written and no help shows them. A request that gives both names is "
-        "refused.\n\n"
-        f"{tables}\n"
-    )
-
-
 def columns() -> str:
     """Return a page with every declared column of the candidate table."""
     import rifflux
@@ -191,7 +164,7 @@ def interfaces() -> str:
     import rifflux
     from rifflux.index.admin import Admin
 
-    functions = [name for name, each in _public(rifflux) if not isinstance(each, type)]
+    functions = ["open", *(name for name, each in _public(rifflux) if not isinstance(each, type) and name != "open")]
     parts = [
         "# Python\n\nAll public names are attributes of `rifflux`, loaded when they are first used.\n\n## Functions",
         *(_documented(f"rifflux.{name}", getattr(rifflux, name)) for name in functions),
@@ -379,7 +352,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "cli": commands,
     "settings": settings,
     "columns": columns,
-    "renamed": renamed,
     "python": interfaces,
     "values": values,
     "http": routes,
