@@ -1,4 +1,4 @@
-"""The reference as Markdown, read off the code: commands, settings, columns, HTTP, tools for agents."""
+"""The reference as Markdown, read off the code: commands, settings, columns, renamed keys, HTTP, tools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 
-__all__ = ["PAGES", "columns", "commands", "routes", "settings", "tools", "write_reference"]
+__all__ = ["PAGES", "columns", "commands", "renamed", "routes", "settings", "tools", "write_reference"]
 
 PATIENCE = 60.0
 
@@ -122,6 +122,32 @@ def settings() -> str:
         "| Setting | Default | | Variable |\n| --- | --- | --- | --- |\n" + "\n".join(rows) + "\n\n"
         "`RIFFLUX_CONFIG` names another file. What holds for everybody who uses an index, such as `hybrid_search`, is "
         "kept in the index: `rifflux config set hybrid_search on`.\n"
+    )
+
+
+def renamed() -> str:
+    """Return a page with every former name of a key, flag or setting."""
+    from rifflux.surfaces.shared import renamed
+
+    tables = "\n\n".join(
+        f"## {title}\n\n{about}\n\n| Former | Now |\n| --- | --- |\n"
+        + "\n".join(f"| `{old}` | `{new}` |" for old, new in names.items())
+        for title, about, names in (
+            (
+                "Keys that you send",
+                "JSON keys and arguments of tools. `date_range` was both `since` and `until`.",
+                renamed.KEYS,
+            ),
+            ("Flags", "Options of the command line.", renamed.FLAGS),
+            ("Settings", "Keys of the settings file; in capitals after `RIFFLUX_`, variables.", renamed.SETTINGS),
+            ("Keys of answers", "Answers have the new names only.", renamed.ANSWERS),
+        )
+    )
+    return (
+        "# Renamed keys\n\nOne thing has one key, on every surface. Former names of what you send are still read, "
+        f"until {renamed.UNTIL}. They are never written and no help shows them. A request that gives both names is "
+        "refused.\n\n"
+        f"{tables}\n"
     )
 
 
@@ -284,6 +310,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "cli": commands,
     "settings": settings,
     "columns": columns,
+    "renamed": renamed,
     "http": routes,
     "mcp": tools,
 }

@@ -37,6 +37,7 @@ __all__ = [
     "Scores",
     "Span",
     "Tag",
+    "TermStatistics",
     "Trace",
     "Understanding",
     "Vectors",
@@ -239,9 +240,35 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A question, understood: what the sources rank by.
+class Understanding:
+    """A question classified: `kind` is `identifier`, `mixed` or `conceptual`, and `reasons` say why.
 
+    `specificity` is the share of its meaningful words that name one thing, in [0, 1].
+    """
+
+    kind: str
+    specificity: float
+    identifiers: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TermStatistics:
+    """How common terms are in what is visible: all chunks, those with a vector, and those that hold a term."""
+
+    chunks: int
+    embedded_chunks: int
+    frequencies: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question that was read: what every step after it works with, so that nobody looks at the text again.
+
+    `asked` is the text without its exclusions and facets, which `limits` holds as they were typed. `semantic_text` is
+    what is embedded, and `terms` are its terms in order. `understanding` is the sort of question, `notes` say what is
+    searched for besides, `statistics` how common its terms were when it was read.
     `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
     phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
     `variants` are further alternatives that were not asked for: other spellings and synonyms. `beside` are for each of
@@ -270,24 +297,16 @@ class Query:
     enough: int = 0
     deadline: float | None = None
     exact: bool = False
+    asked: str = ""
+    limits: str = ""
+    terms: tuple[str, ...] = ()
+    understanding: Understanding | None = None
+    notes: tuple[str, ...] = ()
+    statistics: TermStatistics | None = None
 
     def sufficient(self, limit: int) -> int:
         """How many candidates a channel may stop at where so many are wanted of it."""
         return min(self.enough or limit, limit)
-
-
-@dataclass(frozen=True, slots=True)
-class Understanding:
-    """A question classified: `kind` is `identifier`, `mixed` or `conceptual`, and `reasons` say why.
-
-    `specificity` is the share of its meaningful words that name one thing, in [0, 1].
-    """
-
-    kind: str
-    specificity: float
-    identifiers: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,17 +376,13 @@ class Hit:
         """Return whether only title and identifiers may be shown, for want of a license record."""
         return is_withheld(self.collection, self.license)
 
-    def moved(self, stage: str, score: float, *, rank: int | None = None, **detail: Any) -> Hit:
-        """The hit with a new score, and the reason added to its trail."""
-        return self._but(score=score, why=(*self.why, Why(stage, rank, score, detail)))
-
-    def retold(self, score: float, why: tuple[Why, ...]) -> Hit:
-        """The hit with another score and trail."""
-        return self._but(score=score, why=why)
-
-    def rated(self, relevance: float, quality: str) -> Hit:
-        """The hit with its relevance and the level of that."""
-        return self._but(relevance=relevance, quality=quality)
+    def retold(
+        self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
+    ) -> Hit:
+        """Return the hit with another score and explanation, and with a relevance if one is given."""
+        if relevance is None:
+            return self._but(score=score, why=why)
+        return self._but(score=score, why=why, relevance=relevance, quality=quality)
 
     def _but(self, **changes: Any) -> Hit:
         """The hit with other values of some fields: a third of the time that `dataclasses.replace` takes."""

@@ -25,7 +25,8 @@ def reference() -> dict[str, str]:
         ("cli", ["## rifflux index", "## rifflux works import", "## rifflux doctor"]),
         ("settings", ["| `db` |", "`RIFFLUX_MODEL`"]),
         ("columns", ["`*/score`", "`score`"]),
-        ("http", ["### POST /search", "### GET /documents/{key}"]),
+        ("renamed", ["| `licence` | `license` |", "| `--from` | `--since` |"]),
+        ("http", ["### POST /search", "### GET /documents/{"]),
         ("mcp", ["## search_rifflux", "## retrieve"]),
     ],
 )

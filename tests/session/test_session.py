@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import rifflux
 from rifflux import Document, Index, OutOfScope, Scope
 from rifflux.index import open_index
 from rifflux.index.federated import Source
@@ -124,6 +125,15 @@ def test_two_threads_make_it_once(index: Index, made: Counter[Any]) -> None:
     assert failed == []
     assert {made["ChatModel", ""], made["load_cross_encoder", "small"], made["calibration_of", FINGERPRINT]} == {1}
     assert {times for (name, _), times in made.items() if name in ("reranker_of", "Recall")} <= {1, 2}
+
+
+def test_a_relevance_is_the_same_behind_a_guard_and_among_everything() -> None:
+    with rifflux.open(":memory:") as index:
+        index.add(Document("heron", "A heron stands in the reeds", kind="knowledge"), Document("tax", "Pay by March"))
+        question = "where does the heron stand"
+        (plain, *_), (guarded, *_) = index.search(question), index.using(guard=Guard()).search(question)
+        among = index.everything(question)[0]
+    assert plain.relevance == guarded.relevance == among.relevance is not None
 
 
 @pytest.mark.parametrize("scope", [None, ANN])

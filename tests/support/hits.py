@@ -84,7 +84,7 @@ def stepped(step: Step, query: Query, hits: Sequence[Hit]) -> list[Hit]:
 
 def asked(text: str, deadline: float | None = None) -> Query:
     """A question as the pipeline hands it on."""
-    return Query(text, semantic_text=text, deadline=deadline)
+    return Query(text, semantic_text=text, terms=tuple(analyzer().terms(text)), deadline=deadline)
 
 
 def idf(frequency: int) -> float:

@@ -11,20 +11,31 @@ from rifflux.store import Store
 from rifflux.text.rarity import idf
 from rifflux.types import Clause, Ids, Query, Scores
 
-__all__ = ["StoreEvidence", "frequencies_of", "weights_of"]
+__all__ = ["StoreEvidence", "chunks_of", "frequencies_of", "weights_of"]
 
 
-def frequencies_of(store: Store, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
-    """Return how many chunks hold each clause at most: a phrase is no more frequent than its rarest word."""
-    clauses = dict.fromkeys(clauses)
-    known = store.lexical.document_frequencies([term for clause in clauses for term in clause])
+def frequencies_of(store: Store, query: Query, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
+    """Return how many chunks hold each clause at most: a phrase is no more frequent than its rarest word.
+
+    The store is asked only about terms that the query does not tell of.
+    """
+    clauses, known = dict.fromkeys(clauses), dict(query.statistics.frequencies) if query.statistics else {}
+    missing = [term for clause in clauses for term in clause if term not in known]
+    if missing:
+        known |= store.lexical.document_frequencies(missing)
     return {clause: min((known.get(term, 0) for term in clause), default=0) for clause in clauses}
 
 
-def weights_of(store: Store, clauses: Iterable[Clause]) -> Mapping[Clause, float]:
-    """Return the idf of each clause."""
-    chunks = store.counts()["chunks"]
-    return {clause: idf(chunks, count) for clause, count in frequencies_of(store, clauses).items()}
+def chunks_of(store: Store, query: Query) -> int:
+    """Return how many chunks there are, as of when the query was read."""
+    return query.statistics.chunks if query.statistics else store.counts()["chunks"]
+
+
+def weights_of(store: Store, query: Query) -> Mapping[Clause, float]:
+    """Return the idf of each clause of the query."""
+    chunks = chunks_of(store, query)
+    found = frequencies_of(store, query, (*query.clauses, *query.required))
+    return {clause: idf(chunks, count) for clause, count in found.items()}
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class StoreEvidence:
 
     def coverage(self, ids: Ids) -> Scores:
         """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
-        weights = weights_of(self.store, (*self.query.clauses, *self.query.required))
+        weights = weights_of(self.store, self.query)
         total = sum(weights.values())
         share = np.zeros(len(ids))
         for clause, weight in weights.items():

@@ -11,7 +11,7 @@ import numpy as np
 from rifflux.retrieve.channels import Channel
 from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse
-from rifflux.retrieve.table import SCORE, Candidates, joined
+from rifflux.retrieve.table import SCORE, Candidates, alone, joined
 from rifflux.store import Store
 from rifflux.types import Query, Ranking, Results, Trace
 
@@ -110,8 +110,10 @@ class Pipeline:
     def ordered(self, query: Query, rankings: Mapping[str, Ranking], clock: Stopwatch) -> Candidates:
         """Fuse the rankings of the channels, and lift anchors."""
         with clock("fuse"):
-            table = joined(rankings, self.pool if self.fuse else None)
-            table = self.fuse(table, self.evidence) if self.fuse else alone(table)
+            if self.fuse:
+                table = self.fuse(joined(rankings, self.pool), self.evidence)
+            else:
+                table = alone(*next(iter(rankings.items())))
         if self.anchors:
             with clock("anchors"):
                 table = self.anchors(query, table)
@@ -149,12 +151,6 @@ def gather(query: Query, channels: Mapping[str, Channel], clock: Stopwatch) -> M
         with clock(name):
             found[name] = channel(query)
     return found
-
-
-def alone(table: Candidates) -> Candidates:
-    """Return the candidates of a single channel in its order, by its scores."""
-    (name,) = table.rankings
-    return table.with_column(SCORE, table[f"{name}/score"]).take(np.argsort(table[f"{name}/rank"]))
 
 
 def counted(table: Candidates) -> dict[str, int]:

@@ -8,7 +8,7 @@ end. A name without a stage, such as `score`, serves the steps alone and is neve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -27,6 +27,7 @@ __all__ = [
     "SCORE",
     "Candidates",
     "Column",
+    "alone",
     "columns",
     "declare",
     "declared",
@@ -128,17 +129,19 @@ class Candidates:
 
         Raises `KeyError` for a column that is not declared.
         """
-        declared(name)
-        if len(values) < len(self.ids):
-            values = np.concatenate([values, np.full(len(self.ids) - len(values), np.nan)])
-        return replace(self, columns={**self.columns, name: np.asarray(values, np.float64)})
+        return self._with({name: values})
 
     def with_stage(self, stage: str, parts: Mapping[str, Scores]) -> Candidates:
         """Return the table with the columns of a stage by their parts: `score`, `rank` and what else it tells."""
-        table = self
-        for part, values in parts.items():
-            table = table.with_column(f"{stage}/{part}", values)
-        return table
+        return self._with({f"{stage}/{part}": values for part, values in parts.items()})
+
+    def _with(self, columns: Mapping[str, Scores]) -> Candidates:
+        added = dict(self.columns)
+        for name, values in columns.items():
+            declared(name)
+            missing = len(self.ids) - len(values)
+            added[name] = np.concatenate([values, np.full(missing, np.nan)]) if missing > 0 else values
+        return Candidates(self.ids, added, self.rankings, self.passages)
 
     def parts(self, stage: str) -> Mapping[str, Scores]:
         """Return the columns of a stage by part, but for `score` and `rank`."""
@@ -148,24 +151,16 @@ class Candidates:
     def take(self, places: Ids | Sequence[int]) -> Candidates:
         """Return the rows at some places, in that order."""
         places = np.asarray(places, np.int64)
+        columns = {name: values[places] for name, values in self.columns.items()}
         passages = tuple(self.passages[place] for place in places.tolist()) if self.passages else ()
-        return replace(
-            self,
-            ids=self.ids[places],
-            columns={name: values[places] for name, values in self.columns.items()},
-            passages=passages,
-        )
+        return Candidates(self.ids[places], columns, self.rankings, passages)
 
     def head(self, limit: int) -> Candidates:
         """Return the first rows."""
         if limit >= len(self.ids):
             return self
-        return replace(
-            self,
-            ids=self.ids[:limit],
-            columns={name: values[:limit] for name, values in self.columns.items()},
-            passages=self.passages[:limit],
-        )
+        columns = {name: values[:limit] for name, values in self.columns.items()}
+        return Candidates(self.ids[:limit], columns, self.rankings, self.passages[:limit])
 
     def ordered_by(self, name: str, ties: Scores | None = None) -> Candidates:
         """Return the rows by a column, the greatest first; equal ones by the least of `ties`, then by id.
@@ -193,6 +188,13 @@ class Candidates:
 def joined(rankings: Mapping[str, Ranking], pool: int | None = None) -> Candidates:
     """Return the ids among the first `pool` of any ranking (None: all), ascending, with rank and score in each."""
     return placed(pool_of(rankings, pool), rankings)
+
+
+def alone(name: str, ranking: Ranking) -> Candidates:
+    """Return the candidates of a single channel in its order, by its scores."""
+    ranks = np.arange(1, len(ranking) + 1, dtype=np.float64)
+    columns = {f"{name}/rank": ranks, f"{name}/score": ranking.scores, SCORE: ranking.scores}
+    return Candidates(ranking.ids, columns, {name: ranking})
 
 
 def stacked(first: Candidates, second: Candidates) -> Candidates:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import ModelError, ModelMismatch
 from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.coverage import StoreEvidence
+from rifflux.retrieve.coverage import StoreEvidence, chunks_of
 from rifflux.retrieve.fuse import Fuse, fusion_of
-from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Stopwatch
+from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Step, Stopwatch
 from rifflux.retrieve.query.classify import classify
-from rifflux.retrieve.query.expand import expand
-from rifflux.retrieve.query.understand import understand
+from rifflux.retrieve.query.reading import QueryReader
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Relevance, at_least
+from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.retrieve.table import Candidates
 from rifflux.session.arguments import (
     HYBRID,
@@ -31,7 +31,6 @@ from rifflux.session.session import IndexView
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import (
-    Clause,
     Filter,
     Query,
     Results,
@@ -45,16 +44,22 @@ if TYPE_CHECKING:
     from rifflux.models import Embedder
     from rifflux.retrieve.steps.rerank import Rerank
 
-__all__ = ["Reading", "Searcher"]
+__all__ = ["Searcher", "Way"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A question that was read: its query, what sort of question it is, and notes of what else is searched for."""
+class Way:
+    """How to search: the mode, the fusion of a hybrid search, and what is done to the candidates after it."""
 
-    query: Query
-    understanding: Understanding
-    notes: tuple[str, ...] = ()
+    mode: str
+    fuse: Fuse | None
+    reranker: Rerank | None = None
+    diversity: Diversity | None = None
+
+    def steps(self, store: Store) -> list[tuple[str, Step]]:
+        """Return the steps that read passages, in their order."""
+        first: list[tuple[str, Step]] = [(RERANK, self.reranker)] if self.reranker else []
+        return [*first, *self.diversity.steps(store)] if self.diversity else first
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +117,72 @@ class Searcher:
         """
         checked_search(query, top_k, min_score)
         diversity = self.profile.diversity.but(group=group, diversify=diversify, collapse=collapse)
-
-        def run() -> Results:
-            plan = self._plan(query, top_k, mode, fusion, rerank, filter, deadline_ms)
-            steps = [*plan.pipeline.steps, *diversity.steps(self.store)]
-            pipeline = replace(plan.pipeline, steps=steps, rate=self._relevance(plan.query))
-            return replace(plan, pipeline=pipeline)(top_k)
-
+        way = self._way(mode, fusion, rerank, diversity)
+        clock, deadline = Stopwatch(), checked_deadline(deadline_ms)
         with self.store.memoized():
-            results = self.view.again_if_switched(run)
+            asked = self._timed(query, filter, clock, deadline)
+            results = self.view.again_if_switched(lambda: self.ready(asked, top_k, clock, way, rated=True)(top_k))
         if troubles := self.store.troubles():
             trace = results.trace
             results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))
         results = replace(results, hits=self.profile.visible.hits(results.hits))
         return results if min_score is None else at_least(min_score, results)
+
+    def _way(self, mode: str, fusion: str | Fuse | None, rerank: str | Rerank | None, diversity: Diversity) -> Way:
+        """Return how to search. Raises `InvalidArgument` for an argument that cannot be meant."""
+        reranker, mode = self._reranker(rerank, mode), checked_mode(mode)
+        return Way(mode, fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None, reranker, diversity)
+
+    def _timed(
+        self, text: str, filter: Filter | Mapping[str, Any] | None, clock: Stopwatch, deadline: float | None = None
+    ) -> Query:
+        wanted = checked_filter(filter)
+        with clock("understand"):
+            query = self.read(text, wanted)
+        return query if deadline is None else replace(query, deadline=deadline)
+
+    def read(self, text: str, filter: Filter | None = None, understanding: Understanding | None = None) -> Query:
+        """Return a question as it is searched for: analyzed, classified and expanded, each once.
+
+        A part of a question may have the `understanding` of the whole.
+        """
+        profile = self.profile
+        reader = QueryReader(
+            self.store, self.analyzer, self.view.facets, self.view.session.synonyms, profile.expand, profile.exact
+        )
+        return reader(text, filter, understanding)
+
+    def ready(self, query: Query, top_k: int, clock: Stopwatch, way: Way | None = None, *, rated: bool = False) -> Plan:
+        """Return the search for a question that was read, ready to run; a hybrid one unless told otherwise."""
+        way, profile = way or Way(HYBRID, self.profile.fusion), self.profile
+        pool = profile.pool(top_k)
+        query, names, degraded, notes = self._channels(profile.reach(query, way.fuse, pool), way.mode, clock)
+        available = profile.channels(self.store, profile.weights)
+        pipeline = Pipeline(
+            {name: available[name] for name in names},
+            # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
+            way.fuse,
+            self.store,
+            pool,
+            StoreEvidence(self.store, query),
+            Anchors(self.store, self.analyzer) if profile.anchors and way.fuse and way.fuse.anchored else None,
+            way.steps(self.store),
+            self._relevance(query) if rated else None,
+        )
+        freshness = self.view.sampler.latest()
+        if freshness and freshness.note:
+            notes.append(f"{freshness.note}: run 'rifflux index'")
+        trace = Trace(
+            mode=way.mode,
+            effective_mode=HYBRID if len(names) > 1 else names[0],
+            fusion=way.fuse.name if way.fuse else None,
+            reranker=way.reranker.scorer.name if way.reranker else None,
+            degraded=(*degraded, *self.view.outdated),
+            notes=(*query.notes, *notes),
+            understanding=query.understanding,
+            freshness=freshness,
+        )
+        return Plan(pipeline, query, trace, clock, profile.pool)
 
     def rated(self, query: Query, table: Candidates) -> Candidates:
         """Return the candidates of a question with their relevance, if the profile tells it."""
@@ -133,108 +190,27 @@ class Searcher:
         return rate(query, table) if rate else table
 
     def _relevance(self, query: Query) -> Relevance | None:
-        """What tells hits how relevant they are, if the profile wants that."""
+        """Return the step that rates candidates, if the profile wants that."""
         if not self.profile.relevance:
             return None
         return Relevance(self.store, self.analyzer, None if query.vector is None else self.view.calibration)
 
     def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
-        """A hybrid search ready to run, with its steps apart: for measuring and tuning them.
+        """Return a hybrid search ready to run, with its steps apart: for measuring and tuning them.
 
         Its hits are for the program itself: unlike those of `search`, they hold what may not be shown to anybody.
         """
         checked_search(query, top_k, None)
-        return self._plan(query, top_k, HYBRID, None, None, filter)
-
-    def _plan(
-        self,
-        query: str,
-        top_k: int,
-        mode: str,
-        fusion: str | Fuse | None,
-        rerank: str | Rerank | None,
-        filter: Filter | Mapping[str, Any] | None,
-        deadline_ms: float | None = None,
-    ) -> Plan:
-        """The search that is asked for, ready to run."""
-        deadline = checked_deadline(deadline_ms)
-        reranker = self._reranker(rerank, mode)
-        mode = checked_mode(mode)
         clock = Stopwatch()
-        with clock("understand"):
-            asked = self.read(query, checked_filter(filter), self.classified(query))
-        asked = replace(asked, query=replace(asked.query, deadline=deadline))
-        return self.ready(asked, top_k, clock, mode, fusion, reranker)
-
-    def read(self, text: str, filter: Filter, understanding: Understanding) -> Reading:
-        """Return a question as it is searched for, with what else to search for."""
-        asked = replace(
-            understand(text, self.analyzer, self.view.facets, filter),
-            anchors=self._anchors(understanding),
-            specificity=understanding.specificity,
-            exact=self.profile.exact,
-        )
-        if not self.profile.expand:
-            return Reading(asked, understanding)
-        lexical, synonyms = self.store.lexical, self.view.session.synonyms
-        asked, notes = expand(asked, self.analyzer, lexical.document_frequencies, lexical.vocabulary, synonyms)
-        return Reading(asked, understanding, tuple(notes))
-
-    def ready(
-        self,
-        asked: Reading,
-        top_k: int,
-        clock: Stopwatch,
-        mode: str = HYBRID,
-        fusion: str | Fuse | None = None,
-        reranker: Rerank | None = None,
-    ) -> Plan:
-        """Return the search for a question that was read, ready to run."""
-        fuse = fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None
-        pool = self.profile.pool(top_k)
-        query, names, degraded, notes = self._channels(self.profile.reach(asked.query, fuse, pool), mode, clock)
-        degraded += self.view.outdated
-        available = self.profile.channels(self.store, self.profile.weights)
-        pipeline = Pipeline(
-            {name: available[name] for name in names},
-            # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
-            fuse,
-            self.store,
-            pool,
-            StoreEvidence(self.store, query),
-            Anchors(self.store, self.analyzer) if self.profile.anchors and fuse and fuse.anchored else None,
-            [(RERANK, reranker)] if reranker else [],
-        )
-        freshness = self.view.sampler.latest()
-        if freshness and freshness.note:
-            notes.append(f"{freshness.note}: run 'rifflux index'")
-        trace = Trace(
-            mode=mode,
-            effective_mode=HYBRID if len(names) > 1 else names[0],
-            fusion=fuse.name if fuse else None,
-            reranker=reranker.scorer.name if reranker else None,
-            degraded=tuple(degraded),
-            notes=(*asked.notes, *notes),
-            understanding=asked.understanding,
-            freshness=freshness,
-        )
-        return Plan(pipeline, query, trace, clock, self.profile.pool)
+        return self.ready(self._timed(query, filter, clock), top_k, clock)
 
     def classify(self, query: str) -> Understanding:
-        """Return what sort of question this is for this index, identifier, mixed or conceptual, and why."""
+        """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
-        return self.classified(query)
-
-    def classified(self, query: str) -> Understanding:
-        """Classify a question that was checked."""
         return classify(query, self.analyzer, self.store.lexical.document_frequencies, self.store.counts()["chunks"])
 
-    def _anchors(self, understanding: Understanding) -> tuple[Clause, ...]:
-        """The terms of what a question names to the letter."""
-        return tuple(anchor for name in understanding.identifiers if (anchor := self.analyzer.of_word(name)))
-
     def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
-        """The reranker asked for by argument or mode; kept, for its model and its memory serve the next search too."""
+        """Return the reranker of an argument or mode; kept, for its model and its memory serve the next search too."""
         if choice is None and mode != HYBRID_RERANK:
             return None
         from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, reranker_of
@@ -242,31 +218,23 @@ class Searcher:
         name = choice or DEFAULT_RERANKER
         if not isinstance(name, str):
             return name
-        view = self.view
-        return view.kept(name, lambda: replace(reranker_of(name, view.resources), workers=view.session.workers))
+        return self.view.kept(name, lambda: reranker_of(name, self.view.resources))
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
-        """The query with its vector where needed, the channels that answer, what is missing, what was left out."""
+        """Return the query with its vector, the channels that answer, what is missing, and what was left out."""
         if mode == LEXICAL:
             return query, [LEXICAL], [], []
-        if mode == HYBRID and self.profile.shortcut and self._is_one_identifier(query):
+        if mode == HYBRID and self.profile.shortcut and _is_one_identifier(query):
             return query, [LEXICAL], [], ["the question is one identifier: searched by its words alone"]
         query, degraded = self._with_vector(query, clock)
         if mode == SEMANTIC:
             return query, [SEMANTIC], degraded, []
         return query, [LEXICAL] if query.vector is None else [LEXICAL, SEMANTIC], degraded, []
 
-    def _is_one_identifier(self, query: Query) -> bool:
-        """Whether the question is nothing but one identifier that this index holds."""
-        if len(query.anchors) != 1 or query.specificity < 1:
-            return False
-        (anchor,) = query.anchors
-        return len(self.store.lexical.document_frequencies(anchor)) == len(set(anchor))
-
     def _with_vector(self, query: Query, clock: Stopwatch) -> tuple[Query, list[str]]:
         """The query with its vector, and why there is none or not one for every chunk."""
-        counts = self.store.counts()
-        chunks, embedded = counts["chunks"], counts["embedded_chunks"]
+        known = query.statistics
+        chunks, embedded = (known.chunks, known.embedded_chunks) if known else (0, 0)
         if not embedded:
             missing = f"no chunk has a vector: run '{self.profile.command}' without --no-embed to search by meaning"
             return query, [missing] if chunks else []
@@ -315,13 +283,21 @@ class Searcher:
         from rifflux.retrieve.query.words import as_typed
 
         checked_search(query, top_k, None)
+        way = self._way(mode, fusion, rerank, self.profile.diversity)
         hit = self.store.catalog.chunk(document)
         name = (hit.collection, hit.document) if hit else Reader(self.view).place_of(document)
         chunks = self.store.catalog.chunks_of(*name)
-        plan = self._plan(query, top_k, mode, fusion, rerank, filter)
-        steps = [*plan.pipeline.steps, *self.profile.diversity.steps(self.store)]
-        plan = replace(plan, pipeline=replace(plan.pipeline, steps=steps))
+        clock = Stopwatch()
+        plan = self.ready(self._timed(query, filter, clock), top_k, clock, way)
+        plan = deep(plan, chunks_of(self.store, plan.query))
         typed = as_typed(query, self.analyzer)
-        plan = deep(plan, self.store.counts()["chunks"])
         verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
         return replace(verdict, hit=self.profile.visible.hit(verdict.hit)) if verdict.hit else verdict
+
+
+def _is_one_identifier(query: Query) -> bool:
+    """Return True if the question is nothing but one identifier that this index holds."""
+    if len(query.anchors) != 1 or query.specificity < 1 or query.statistics is None:
+        return False
+    (anchor,) = query.anchors
+    return all(query.statistics.frequencies.get(term) for term in anchor)

@@ -185,8 +185,8 @@ class IndexView:
 
     @property
     def calibration(self) -> Calibration | None:
-        """The calibration of the model; behind a guard there is none."""
-        return None if self.guard or self.load else self.session.calibration()
+        """The calibration of the model."""
+        return self.session.calibration()
 
     def kept(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what is made once for this owner, guard and profile, such as a reranker's state."""

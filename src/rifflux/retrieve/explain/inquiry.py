@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from rifflux.retrieve.channels import SEMANTIC, Place, Whole
-from rifflux.retrieve.coverage import frequencies_of
+from rifflux.retrieve.coverage import chunks_of, frequencies_of
 from rifflux.retrieve.explain.changes import changes
 from rifflux.retrieve.explain.obstacles import Obstacle, obstacles
 from rifflux.retrieve.explain.trail import page, stages
@@ -277,7 +277,7 @@ class Inquiry:
 
     def _terms(self, one: Ids) -> tuple[QueryTerm, ...]:
         """Return the query's terms, those that a chunk holds and those that it misses."""
-        query, store, chunks = self.plan.query, self.store, self.store.counts()["chunks"]
+        query, store, chunks = self.plan.query, self.store, chunks_of(self.store, self.plan.query)
         return tuple(
             QueryTerm(
                 " ".join(clause),
@@ -287,7 +287,7 @@ class Inquiry:
                 bool(len(store.lexical.holding(clause, one))),
                 clause in query.variants,
             )
-            for clause, count in frequencies_of(store, _clauses(query)).items()
+            for clause, count in frequencies_of(store, query, _clauses(query)).items()
         )
 
     def _contributions(self, row: Candidates) -> Mapping[str, float]:

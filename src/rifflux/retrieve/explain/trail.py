@@ -14,13 +14,11 @@ __all__ = ["page", "stages", "trails"]
 
 def page(table: Candidates, always: Collection[str] = ()) -> list[Hit]:
     """Return the rows of a table, whose passages were read, as hits with their scores and explanations."""
-    scores, relevances = table[SCORE].tolist(), table[RELEVANCE].tolist() if RELEVANCE in table else None
-    hits = [
-        hit.retold(score, why) for hit, score, why in zip(table.passages, scores, trails(table, always), strict=True)
+    columns = table[SCORE].tolist(), trails(table, always), table[RELEVANCE].tolist()
+    return [
+        hit.retold(score, why) if relevance != relevance else hit.retold(score, why, relevance, quality(relevance))
+        for hit, score, why, relevance in zip(table.passages, *columns, strict=True)
     ]
-    return (
-        [hit.rated(value, quality(value)) for hit, value in zip(hits, relevances, strict=True)] if relevances else hits
-    )
 
 
 def trails(table: Candidates, always: Collection[str] = ()) -> list[tuple[Why, ...]]:

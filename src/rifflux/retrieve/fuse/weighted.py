@@ -68,7 +68,7 @@ class _Weighted:
         """Return BM25 as a share of the best score, which keeps a clear winner clear; 0 for what was not found."""
         ranking = table.rankings.get(LEXICAL, Ranking.empty())
         best = float(ranking.scores[0]) if len(ranking) else 0.0
-        return np.nan_to_num(table[BM25]) / best if best > 0 else np.zeros(len(table))
+        return _known(table[BM25]) / best if best > 0 else np.zeros(len(table))
 
     def semantic(self, table: Candidates) -> Scores:
         """Return cosines scaled so that the best of the ranking is 1 and its last 0; what is below it is 0."""
@@ -124,7 +124,7 @@ class Linear(_Weighted):
 
     def semantic(self, table: Candidates) -> Scores:
         """Return the cosine, not below 0."""
-        return np.maximum(np.nan_to_num(table[COSINE]), 0.0)
+        return np.maximum(_known(table[COSINE]), 0.0)
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,12 @@ def _min_max(table: Candidates, channel: str) -> Scores:
 def _scaled(known: Scores, ranking: Ranking, low: float) -> Scores:
     """Return scores as their place from `low`, which is 0, to the best, which is 1; 0 for what is missing."""
     high = float(ranking.scores[0])
-    return np.nan_to_num((known - low) / (high - low) if high > low else known - low + 1.0)
+    return _known((known - low) / (high - low) if high > low else known - low + 1.0)
+
+
+def _known(scores: Scores) -> Scores:
+    """Return scores with 0 for what is missing."""
+    return np.where(np.isnan(scores), 0.0, scores)
 
 
 def _extrapolated(cosines: Scores) -> float:

@@ -66,17 +66,19 @@ class Synonyms:
 
 def expand(
     query: Query, analyzer: Analyzer, frequencies: Frequencies, vocabulary: Vocabulary, known: Synonyms | None
-) -> tuple[Query, list[str]]:
-    """The query with its variants, and a note of each word or formula that got some."""
-    found = [*spellings(query, analyzer, frequencies, vocabulary), *(synonyms(query, analyzer, known) if known else ())]
+) -> Query:
+    """Return the query with its variants, and a note of each word or formula that got some."""
+    found = [*spellings(query, analyzer, frequencies, vocabulary), *(synonyms(query, known) if known else ())]
     asked = {*query.clauses, *query.required, *query.excluded}
     # A dictionary, because two words may lead to the same variant.
     fresh = {variant.clause: variant for variant in found if variant.clause not in asked}
     whole = dict(formulas(query, analyzer))
     variants = dict.fromkeys([*fresh, *(phrase for phrases in whole.values() for phrase in phrases)])
     notes = [*_notes(fresh.values()), *(f"{formula!r} is a formula: also searched as a whole" for formula in whole)]
+    if not variants:
+        return query
     beside = tuple(fresh[each].beside if each in fresh else () for each in variants)
-    return replace(query, variants=tuple(variants), beside=beside), notes
+    return replace(query, variants=tuple(variants), beside=beside, notes=(*query.notes, *notes))
 
 
 def _notes(variants: Iterable[Variant]) -> Iterator[str]:
@@ -169,11 +171,11 @@ def _differing(one: str, other: str) -> tuple[str, str]:
 # Synonyms
 
 
-def synonyms(query: Query, analyzer: Analyzer, known: Synonyms) -> Iterator[Variant]:
-    """The synonyms of what stands in the question, except those that stand in it too."""
-    terms = analyzer.terms(query.semantic_text)
+def synonyms(query: Query, known: Synonyms) -> Iterator[Variant]:
+    """Yield the synonyms of what stands in the question, except those that stand in it too."""
+    terms = query.terms
     windows = {
-        tuple(terms[start : start + width]): None
+        terms[start : start + width]: None
         for width in range(known.longest, 0, -1)
         for start in range(len(terms) - width + 1)
     }

@@ -39,21 +39,25 @@ _SYNTAX = frozenset('"-:*')
 
 @dataclass
 class _Reading:
-    """What was collected so far while going through the pieces of a question."""
+    """The parts collected so far while going through the pieces of a question."""
 
     words: list[str] = field(default_factory=list)
     meaning: list[str] = field(default_factory=list)
     required: list[str] = field(default_factory=list)
     excluded: list[str] = field(default_factory=list)
     prefixes: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
     facets: dict[str, list[str]] = field(default_factory=dict)
 
 
 def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filter: Filter | None = None) -> Query:
-    """Read a question. `facets` are the metadata fields that may be asked as `field:value`, besides kind and path."""
+    """Analyze a question. `facets` are the metadata fields that `field:value` may name, besides kind and path."""
     text = _comparable(text)
     reading = _read(text, {*facets, "kind", "path"})
-    words, phrases = analyzer.terms(" ".join(reading.words)), _clauses(reading.required, analyzer)
+    plain, meaning = " ".join(reading.words), " ".join(" ".join(reading.meaning).split())
+    words, phrases = analyzer.terms(plain), _clauses(reading.required, analyzer)
+    asked, limits = _halves(text, reading)
     mentioned = len(words) > sum(map(len, phrases))
     return Query(
         text=text,
@@ -61,22 +65,24 @@ def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filt
         required=() if mentioned else phrases,
         excluded=_clauses(reading.excluded, analyzer),
         prefixes=tuple(dict.fromkeys(_prefixes(reading.prefixes, analyzer))),
-        semantic_text=" ".join(" ".join(reading.meaning).split()),
+        semantic_text=meaning,
+        terms=tuple(words if reading.words == reading.meaning else analyzer.terms(meaning)),
+        asked=asked,
+        limits=limits,
         filter=_narrowed(filter or Filter(), reading.facets),
     )
 
 
 def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
-    """What a question asks for, and its exclusions and facets; each half is read as in the whole."""
+    """Return what a question asks for, and its exclusions and facets; each half is read as in the whole."""
     text = _comparable(text)
-    if _SYNTAX.isdisjoint(text):
+    return _halves(text, _read(text, {*facets, "kind", "path"}))
+
+
+def _halves(text: str, reading: _Reading) -> tuple[str, str]:
+    if not reading.asked and not reading.limits:
         return text, ""
-    asked: list[str] = []
-    limits: list[str] = []
-    for piece in _PIECE.finditer(text):
-        narrows = piece["minus"] or piece["without"] or piece["field"] in {*facets, "kind", "path"}
-        (limits if narrows else asked).append(piece[0])
-    return " ".join("".join(asked).split()), " ".join(limits)
+    return " ".join("".join(reading.asked).split()), " ".join(reading.limits)
 
 
 def _comparable(text: str) -> str:
@@ -95,6 +101,8 @@ def _read(text: str, facets: Collection[str]) -> _Reading:
         return _Reading([text], [text])
     reading = _Reading()
     for piece in _PIECE.finditer(text):
+        narrows = piece["minus"] or piece["without"] or piece["field"] in facets
+        (reading.limits if narrows else reading.asked).append(piece[0])
         kind = piece.lastgroup if piece.lastgroup not in ("quoted", "value") else "field"
         if kind == "phrase" and piece["minus"]:
             reading.excluded.append(piece["phrase"])

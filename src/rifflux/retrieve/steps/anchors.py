@@ -64,16 +64,16 @@ class Anchors:
 
     def _factors(self, anchors: Sequence[Clause], asked: frozenset[str], ids: Ids) -> Mapping[str, Scores]:
         """Return the factors of the candidates by the reason for them; NaN where it does not hold."""
-        found: dict[str, Scores] = {}
+        found: dict[str, tuple[Ids | Sequence[int], float]] = {}
         for anchor in anchors:
             holders, name = self.store.lexical.holding(anchor, ids), " ".join(anchor)
             # A leading space keeps the anchors `rank` and `score` apart from the columns of these names.
-            found[f" {name}"] = _where(ids, holders, self.boost)
-            found[f"title: {name}"] = _where(ids, list(self._named(anchor, holders)), self.title_boost)
-            found[f"{IDENTIFIED}: {name}"] = _where(ids, list(self._bearing(anchor, holders)), self.identified)
+            found[f" {name}"] = holders, self.boost
+            found[f"title: {name}"] = list(self._named(anchor, holders)), self.title_boost
+            found[f"{IDENTIFIED}: {name}"] = list(self._bearing(anchor, holders)), self.identified
         if asked:
-            found["whole title"] = _where(ids, self.store.catalog.titled(asked, ids), self.exact_title)
-        return {name: values for name, values in found.items() if np.isfinite(values).any()}
+            found["whole title"] = self.store.catalog.titled(asked, ids), self.exact_title
+        return {name: _where(ids, holders, factor) for name, (holders, factor) in found.items() if len(holders)}
 
     def _named(self, anchor: Clause, holders: Ids) -> Iterator[int]:
         """Yield those that hold the anchor in their title or headings."""

@@ -130,7 +130,7 @@ class Relevance:
 
     def features(self, query: Query, table: Candidates) -> Mapping[str, Scores]:
         """Return what each candidate has in common with the question; the cosine is NaN where there is no vector."""
-        joined, weights = partial(_joined, self.analyzer), weights_of(self.store, (*query.clauses, *query.required))
+        joined, weights = partial(_joined, self.analyzer), weights_of(self.store, query)
         titles = [joined(hit.title) for hit in table.passages]
         # Spaces around every term, and gaps between the fields: a clause is held where its terms stand side by side.
         texts = [

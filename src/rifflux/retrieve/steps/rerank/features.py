@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -89,10 +89,10 @@ class FeatureInput:
     now: float = 0.0
     half_life_days: float = 90.0
 
-    @cached_property
-    def terms(self) -> list[str]:
+    @property
+    def terms(self) -> Sequence[str]:
         """The question's terms in order; what it excludes is not among them."""
-        return self.resources.analyzer.terms(self.text)
+        return self.resources.terms(self.query)
 
     @property
     def text(self) -> str:
@@ -102,7 +102,7 @@ class FeatureInput:
     @cached_property
     def idf(self) -> Mapping[str, float]:
         """The rarity of each of the question's terms."""
-        return self.resources.idf(self.terms)
+        return self.resources.idf(self.query)
 
     @cached_property
     def titles(self) -> list[list[list[str]]]:

@@ -80,7 +80,7 @@ class MaxSim:
         if not isinstance(embedder, TokenEmbedder):
             raise NotApplied(f"{self.name} was left out: the embedder gives vectors of texts only, not of their tokens")
         text = query.semantic_text or query.text
-        idf = self.resources.idf(self.resources.analyzer.terms(text))
+        idf = self.resources.idf(query)
         asked, *passages = self._vectors(embedder, [text, *self._texts(table.passages, idf)])
         return max_sim(asked, self._token_weights(embedder, text, idf, len(asked)), passages)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.rarity import idf
-from rifflux.types import Ids, Vectors
+from rifflux.types import Ids, Query, Vectors
 
 __all__ = ["RerankSettings", "Resources"]
 
@@ -47,8 +47,15 @@ class Resources:
     features: Mapping[str, float] = field(default_factory=dict)
     models: Callable[[Hashable, Callable[[], Any]], Any] = field(default=lambda _, make: make(), repr=False)
 
-    def idf(self, terms: Iterable[str]) -> dict[str, float]:
-        """Return the idf of each term: above zero, highest for what no chunk holds."""
-        distinct = list(dict.fromkeys(terms))
-        known, chunks = self.frequencies(distinct), self.chunks()
+    def terms(self, query: Query) -> Sequence[str]:
+        """Return the terms of a question; those of its whole text where nothing of it is meant but limits."""
+        return query.terms if query.semantic_text else self.analyzer.terms(query.text)
+
+    def idf(self, query: Query) -> dict[str, float]:
+        """Return the idf of each term of a query: above zero, highest for what no chunk holds."""
+        distinct, statistics = list(dict.fromkeys(self.terms(query))), query.statistics
+        if statistics and statistics.frequencies.keys() >= set(distinct):
+            known, chunks = statistics.frequencies, statistics.chunks
+        else:
+            known, chunks = self.frequencies(distinct), self.chunks()
         return {term: idf(max(chunks, known.get(term, 0)), known.get(term, 0)) for term in distinct}

@@ -1,0 +1,92 @@
+"""A question is read once: checked, analyzed and classified, whatever is done with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rifflux
+from rifflux import Document, Index
+from rifflux.retrieve.query import reading
+from rifflux.session import searching
+from rifflux.works.retrieval import retriever
+from tests.support.statements import statements
+
+#: A hybrid search of a page of ten may run so many statements.
+MOST_STATEMENTS = 12
+TEXTS = [f"Entry {number} of the cache lives for {number} minutes, then the queue drops it." for number in range(60)]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    with rifflux.open(tmp_path / "index.db", model="hash:64") as index:
+        index.add(*(Document(f"d{number}", text, f"Entry {number}") for number, text in enumerate(TEXTS)))
+        yield index
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often a question is checked, analyzed and classified."""
+    counted: Counter[str] = Counter()
+
+    def counting(module: object, name: str) -> None:
+        work: Callable[..., Any] = getattr(module, name)
+
+        def counted_work(*given: Any, **named: Any) -> Any:
+            counted[name] += 1
+            return work(*given, **named)
+
+        monkeypatch.setattr(module, name, counted_work)
+
+    counting(reading, "understand")
+    for module in (reading, searching):
+        counting(module, "classify")
+    for module in (searching, retriever):
+        counting(module, "checked_search")
+    return counted
+
+
+ONCE = {"checked_search": 1, "understand": 1, "classify": 1}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"mode": "lexical"},
+        {"mode": "semantic"},
+        {"rerank": "features"},
+        {"fusion": "linear", "min_score": 0.1},
+        {"group": "document", "diversify": True, "collapse": True},
+    ],
+)
+def test_a_search_reads_its_question_once(index: Index, calls: Counter[str], options: dict[str, Any]) -> None:
+    index.search('what drops an "entry" of the cahce -queue kind:note', **options)
+    assert calls == ONCE
+
+
+def test_an_inquiry_reads_its_question_once(index: Index, calls: Counter[str]) -> None:
+    index.why("cache entries", "d7", rerank="features")
+    assert calls == ONCE
+
+
+@pytest.mark.parametrize("question", ["caches and queues", "compare caches with queues", "what to read before caches"])
+def test_a_retrieval_reads_its_question_once(index: Index, calls: Counter[str], question: str) -> None:
+    index.retrieve(question)
+    assert calls == ONCE
+
+
+def test_a_hybrid_search_runs_few_statements(tmp_path: Path, index: Index) -> None:
+    with statements() as run, rifflux.open(tmp_path / "index.db", create=False) as again:
+        again.search("cache entries of the queue")
+        again.search("how many minutes the queue lives")
+        run.clear()
+        found = again.search("minutes of the entry")
+        again.admin.view.sampler.latest()
+        assert len(found) == 10
+        assert found.trace.effective_mode == "hybrid"
+        assert len(run) <= MOST_STATEMENTS, "\n".join(run)
