@@ -1,6 +1,6 @@
 """Build the documentation: generate the reference from the code, then the site, and hold that it needs no other host.
 
-python scripts/docs.py               generate docs/reference/{cli,settings,columns,http,mcp}.md and build site/
+python scripts/docs.py               generate the generated pages of docs/reference and build site/
 python scripts/docs.py --reference   generate only
 """
 

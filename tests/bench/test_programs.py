@@ -148,7 +148,7 @@ def test_what_does_not_help_is_told_by_rule() -> None:
         (70.0, "", {}, True, "p50 is 70 ms, over 60"),
         (10.0, "503", {}, True, "requests failed"),
         (10.0, "", {"degraded": ["the merged order was kept"]}, True, "100 of 100 answers were degraded"),
-        (10.0, "", {"hits": {}}, True, "citations were followed in 0 of 100"),
+        (10.0, "", {"counts": {}}, True, "citations were followed in 0 of 100"),
         (10.0, "", {}, False, "works were scored in 0 of 100"),
     ],
 )
@@ -157,7 +157,7 @@ def test_a_load_that_measures_less_than_the_whole_fails(
 ) -> None:
     asking = retrieve.Asking(httpx.Client())
     answer = {
-        "diagnostics": {"latency_ms": {"score": 1.0}, "degraded": [], "hits": {"cited": 3}} | diagnostics,
+        "diagnostics": {"milliseconds": {"score": 1.0}, "degraded": [], "counts": {"cited": 3}} | diagnostics,
         "evidence_pack": {"tokens": 100},
         "reranked": [{"components": {"lexical": 0.5}}] if scored else [],
     }

@@ -15,8 +15,7 @@ import pytest
 import rifflux
 from rifflux import Document
 from rifflux.errors import ModelMismatch
-from rifflux.ingest.sync import Target
-from rifflux.ingest.walk.roots import folders, remember
+from rifflux.ingest.sync import Target, folders, remember
 from rifflux.store import FieldWeights, ModelInfo
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import busy

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import rifflux
-from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.ingest.chunking import Chunker
 from rifflux.session.profiles import profile
 from rifflux.types import Document, Query
 

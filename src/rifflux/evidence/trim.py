@@ -16,7 +16,7 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Of each work the passages that fit, by their places, whole or cut at the end; and how many tokens they have."""
+    """The passages of each document that fit, by their places, whole or cut at the end, and their number of tokens."""
 
     texts: Sequence[Mapping[int, str]]
     tokens: int
@@ -45,7 +45,7 @@ def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], in
 
 @dataclass
 class _Table:
-    """What fits so far of each work; `cut` passages of it are not whole, and whether something was left out."""
+    """The passages that fit so far; `cut` of them are not whole, `left` says that some were left out."""
 
     told: list[dict[int, str]]
     count: Callable[[str], int]
@@ -65,12 +65,12 @@ class _Table:
 
 
 def _quote(title: str, text: str) -> str:
-    """What is counted of a passage."""
+    """Return a passage as it is counted."""
     return f"{title}\n{text}"
 
 
 def _share(costs: Sequence[int], budget: int) -> tuple[int, int]:
-    """The most tokens that each of the first works may have, and of how many works that is true.
+    """Return the most tokens that each of the first works may have, and of how many works that is true.
 
     What a small one leaves over is the others'.
     """
@@ -91,7 +91,7 @@ def _share(costs: Sequence[int], budget: int) -> tuple[int, int]:
 
 
 def _cut(title: str, text: str, count: Callable[[str], int], most: int) -> str | None:
-    """As much of the beginning of a text as has at most `most` tokens with its title; None where nothing does."""
+    """Return the longest beginning of a text with at most `most` tokens, its title counted; None if there is none."""
     if count(_quote(title, text)) <= most:
         return text
     ends = [match.start() for match in _WORD_END.finditer(text)] or list(range(1, len(text)))

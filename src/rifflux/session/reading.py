@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.session.identified import identified
 from rifflux.session.session import IndexView
 from rifflux.types import Document, Hit
 
@@ -42,6 +41,8 @@ class Reader:
 
     def place_of(self, key: str) -> tuple[str, str]:
         """Return the collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
+        from rifflux.session.identified import identified
+
         found = self.view.store.catalog.find_documents(key) or identified(self.view.store, key)
         if not found:
             raise NotFound(f"no chunk or document {key!r}: take an id or path from the results of a search")

@@ -207,10 +207,6 @@ class Searcher:
     def classify(self, query: str) -> Understanding:
         """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
-        return self.classified(query)
-
-    def classified(self, query: str) -> Understanding:
-        """Classify a question that was checked."""
         return classify(query, self.analyzer, self.store.lexical.document_frequencies, self.store.counts()["chunks"])
 
     def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
@@ -222,8 +218,7 @@ class Searcher:
         name = choice or DEFAULT_RERANKER
         if not isinstance(name, str):
             return name
-        view = self.view
-        return view.kept(name, lambda: replace(reranker_of(name, view.resources), workers=view.session.workers))
+        return self.view.kept(name, lambda: reranker_of(name, self.view.resources))
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
         """Return the query with its vector, the channels that answer, what is missing, and what was left out."""

@@ -1,4 +1,4 @@
-"""The works of an index: importing, looking up, and what to do about likely duplicates."""
+"""The works of an index: importing them, looking them up, deciding on likely duplicates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _UNTOLD = "same work? what speaks for it and against it is not told: no license 
 
 @dataclass(frozen=True, slots=True)
 class WorkRecord:
-    """A work of the index, with the collection and key of its document, and what it is linked to, by first chunks."""
+    """A work of the index, with the collection and key of its document, and its links, by first chunks."""
 
     collection: str
     key: str
@@ -53,7 +53,7 @@ class WorkRecord:
 
 @dataclass(frozen=True, slots=True)
 class WorkSummary:
-    """A work in a list: its title and what names it. Of one that is `withheld`, nothing else is told."""
+    """A work in a list: its title and identifiers; nothing else if it is `withheld`."""
 
     title: str
     identifiers: tuple[str, ...]
@@ -62,7 +62,7 @@ class WorkSummary:
 
     @property
     def withheld(self) -> bool:
-        """Whether no license is recorded."""
+        """Return True if no license is recorded."""
         return self.license is None
 
 
@@ -191,7 +191,7 @@ class WorksCatalog:
     # Looking up
 
     def get(self, identifier: str) -> WorkRecord:
-        """The work of an identifier (`doi:10.1000/182`, `2101.00001`, `cacm:CACM-0100`) or of a source's own key.
+        """Return the work of an identifier (`doi:10.1000/182`, `2101.00001`, `cacm:CACM-0100`) or of a source's key.
 
         Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
         """
@@ -253,14 +253,14 @@ class WorksCatalog:
     # Likely duplicates
 
     def doubts(self) -> list[Doubt]:
-        """The pairs that may be one work and are two in the index: what a person should decide."""
+        """Return the pairs that may be one work and are two in the index: what a person should decide."""
         from rifflux.works.merging.doubts import Doubts
 
         found = self._told(Doubts.of(self._store).open.values())
         return sorted(found, key=lambda doubt: (doubt.one, doubt.other))
 
     def _told(self, doubts: Collection[Doubt]) -> Iterator[Doubt]:
-        """Those of two works that are there; the reason is not told of a work without a license record."""
+        """Yield those of two works that are there; the reason is not told of a work without a license record."""
         places = self._store.catalog.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
         documents = self._store.catalog.documents_at([place for found in places.values() for place in found])
         closed = {place for place, each in documents.items() if is_withheld(place[0], each.license)}
@@ -308,7 +308,7 @@ def _key(work: Work) -> str:
 
 
 def _within(folder: Path, failure: Failure) -> Failure:
-    """A failure that names the files of a folder without saying where that is."""
+    """Return a failure that names the files of a folder without saying where that is."""
     path, reason = (text.replace(f"{folder}{os.sep}", "") for text in (failure.path, failure.reason))
     return Failure(path, reason)
 

@@ -35,7 +35,7 @@ _MATH = re.compile(r"(\$[^$]*\$)")
 
 
 def cite_keys(works: Iterable[Work | Reference]) -> Iterator[str]:
-    """A key for each work to be cited by, `serre1955faisceaux`: family name, year, first long word; each unlike all."""
+    """Yield a key for each work, unlike all others: family name, year, first long word (`serre1955faisceaux`)."""
     seen: dict[str, int] = {}
     for work in works:
         family = plain(work.authors[0]).split()[-1:] if work.authors else []
@@ -46,7 +46,7 @@ def cite_keys(works: Iterable[Work | Reference]) -> Iterator[str]:
 
 
 def bibtex(work: Work, key: str) -> str:
-    """The work as a BibTeX entry."""
+    """Return the work as a BibTeX entry."""
     kind = _kinds(work)[0]
     names = {each.scheme: each.value for each in reversed(work.identifiers)}
     fields = {
@@ -69,7 +69,7 @@ def bibtex(work: Work, key: str) -> str:
 
 
 def csl(work: Work, key: str) -> dict[str, Any]:
-    """The work as an item of CSL-JSON."""
+    """Return the work as an item of CSL-JSON."""
     date = (work.date or f"{work.year:04}" if work.year else "")[:10]
     names = {each.scheme: each.value for each in reversed(work.identifiers)}
     item = {
@@ -95,7 +95,7 @@ STYLES: Mapping[str, Callable[[Work, str], Any]] = {"bibtex": bibtex, "csl": csl
 
 
 def style_of(name: str) -> Callable[[Work, str], Any]:
-    """How a work is written in `bibtex` (a text) or `csl` (an item of CSL-JSON). Raises `InvalidArgument`."""
+    """Return how a work is written in `bibtex` (a text) or `csl` (an item of CSL-JSON). Raises `InvalidArgument`."""
     if name not in STYLES:
         raise InvalidArgument(f"no format {name!r} of a bibliography: choose {' or '.join(STYLES)}")
     return STYLES[name]
@@ -108,7 +108,7 @@ def _kinds(work: Work) -> tuple[str, str]:
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """The family name and the rest of `Given Family`; what looks like an institution is all family."""
+    """Return the family name and the rest of `Given Family`; what looks like an institution is all family."""
     given, _, family = name.rpartition(" ")
     return family, given
 
@@ -119,7 +119,7 @@ def _family_first(name: str) -> str:
 
 
 def _braced(name: str, value: str) -> str:
-    """A value that stands in braces: special characters escaped outside of formulas, braces in pairs."""
+    """Return a value that stands in braces: special characters escaped outside of formulas, braces in pairs."""
     if name in ("doi", "eprint", "isbn", "year", "month"):
         return value
     pieces = (piece if piece.startswith("$") else _SPECIAL.sub(r"\\\g<0>", piece) for piece in _MATH.split(value))

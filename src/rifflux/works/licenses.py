@@ -20,7 +20,7 @@ _NONE = frozenset({"", "unknown", "none", "null", "n/a", "unspecified"})
 
 
 def license_of(text: str | None) -> str | None:
-    """The license that a source tells, as an SPDX identifier where that is known, else as it stands; None for none."""
+    """Return the license of a source, as an SPDX identifier if one is known, else as it stands; None for none."""
     text = " ".join((text or "").split())
     if text.lower() in _NONE:
         return None

@@ -72,7 +72,7 @@ class Work:
 
 
 def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
-    """The document that a work is stored as, under `key`; it is found by the titles of its `records`, too."""
+    """Return the document that a work is stored as, under `key`; it is found by the titles of its `records`, too."""
     text, parts = _composed(work)
     facts = {
         "authors": list(work.authors),
@@ -100,7 +100,7 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
 
 
 def work_of(document: Document) -> Work:
-    """The work that is stored as a document."""
+    """Return the work that is stored as a document."""
     passages = [_passage(document.text, part) for part in document.parts]
     abstract = next((each.text for each in passages if each.kind == ABSTRACT), "")
     facts = document.metadata
@@ -125,18 +125,18 @@ def work_of(document: Document) -> Work:
 
 
 def names_of(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
-    """The identifiers that name a work, without what its title is looked for by."""
+    """Return the identifiers that name a work, without what its title is looked for by."""
     return tuple(each for each in identifiers if each.scheme != TITLE)
 
 
 def primary_of(tags: Iterable[Tag]) -> Tag | None:
-    """The first code of a work whose tags come in the order that its source has, None without codes."""
+    """Return the first code of a work whose tags come in the order that its source has, None without codes."""
     coded = (tag for tag in tags if tag.scheme in _CODED)
     return min(coded, key=lambda tag: _CODED.index(tag.scheme), default=None)
 
 
 def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:
-    """The text of a work, and its parts."""
+    """Return the text of a work, and its parts."""
     pieces: list[str] = []
     parts: list[Part] = []
     start = 0
@@ -160,7 +160,7 @@ def _passage(text: str, part: Part) -> Passage:
 
 
 def _strongest(links: tuple[Link, ...]) -> list[Link]:
-    """Each link once, with its highest confidence."""
+    """Return each link once, with its highest confidence."""
     found: dict[tuple[str, str], Link] = {}
     for link in sorted(links, key=lambda each: each.confidence):
         found[link.key, link.kind] = link

@@ -1,4 +1,4 @@
-"""What an import of works did, and the pairs that a person should look at."""
+"""Reports of imports of works, and the pairs that a person should look at."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class WorksReport:
-    """What an import did.
+    """The outcome of an import.
 
     `added` works are new, `updated` ones were there and changed, `merged` of these with what another source told. In
     `failed` is what was not taken, in `noted` what was taken without a part that was wrong: an unknown tag scheme, a

@@ -29,7 +29,7 @@ _OTHERS = frozenset(
 
 
 def shows(record: Record) -> bool:
-    """Whether a record has the fields that only arXiv's have."""
+    """Return True if a record has the fields that only arXiv's have."""
     if "id" not in record or "categories" not in record:
         return False
     named = parse_identifier(str(record["id"]))
@@ -38,7 +38,7 @@ def shows(record: Record) -> bool:
 
 
 def entry(placed: Placed) -> Entry | Failure:
-    """The work of a record, or why it is none."""
+    """Return the work of a record, or why it is none."""
     place, record = placed
     notes = Notes()
     title = readable(_line(record.get("title")))
@@ -67,12 +67,12 @@ def _line(value: object) -> str:
 
 
 def _listed(authors: str) -> list[str]:
-    """The names of `A. One (MIT), B. Two and C. Three`."""
+    """Return the names of `A. One (MIT), B. Two and C. Three`."""
     return [each for each in _AUTHORS.split(_AFFILIATION.sub("", authors)) if each]
 
 
 def _dois(record: Record, notes: Notes) -> Iterator[Identifier]:
-    """The DOIs of the printed versions; the field may hold several."""
+    """Yield the DOIs of the printed versions; the field may hold several."""
     for doi in _line(record.get("doi")).split():
         yield from notes.identifier("doi", doi)
 
@@ -84,7 +84,7 @@ def _tags(record: Record, notes: Notes) -> Iterator[Tag]:
 
 
 def _first_version(record: Record) -> str | None:
-    """The day of the first version: `Mon, 2 Apr 2007 19:18:42 GMT`."""
+    """Return the day of the first version: `Mon, 2 Apr 2007 19:18:42 GMT`."""
     versions = record.get("versions")
     created = versions[0].get("created") if isinstance(versions, list) and versions else None
     try:

@@ -1,4 +1,4 @@
-"""What every importer takes and gives."""
+"""The sources that importers take, and the entries they give."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ Reader = Callable[[Source], Iterator[Entry | Failure]]
 
 
 class Notes(list[str]):
-    """What was wrong with parts of one work; each check gives what is left of the part."""
+    """The problems with parts of one work; each check returns the part without them."""
 
     def identifier(self, scheme: str, value: object) -> tuple[Identifier, ...]:
-        """The identifier, or none."""
+        """Return the identifier, or none."""
         try:
             return (identify(scheme, str(value)),) if value not in (None, "") else ()
         except InvalidArgument as error:
@@ -83,7 +83,7 @@ class Notes(list[str]):
             return ()
 
     def tags(self, scheme: str, values: object) -> tuple[Tag, ...]:
-        """The tags of a scheme; `values` is one or a list."""
+        """Return the tags of a scheme; `values` is one or a list."""
         found: list[Tag] = []
         for value in values if isinstance(values, list | tuple) else [values]:
             try:
@@ -93,7 +93,7 @@ class Notes(list[str]):
         return tuple(found)
 
     def year(self, value: object) -> int | None:
-        """A year that can be, from a number or a text that names one: `1955`, `c. 1900`, `May 2020`."""
+        """Return a year that can be, from a number or a text that names one: `1955`, `c. 1900`, `May 2020`."""
         if value in (None, ""):
             return None
         named = _YEAR.search(str(value))
@@ -104,7 +104,7 @@ class Notes(list[str]):
         return year if self._can_be(_moment(named[0]), value) else None
 
     def date(self, value: object) -> str | None:
-        """A date that can be, as ISO 8601; of one whose day or month cannot, what is left of it."""
+        """Return a date that can be, as ISO 8601; of one whose day or month cannot, what is left of it."""
         if value in (None, ""):
             return None
         text = str(value).strip()
@@ -116,7 +116,7 @@ class Notes(list[str]):
         return kept if kept and self._can_be(_moment(kept), value) else None
 
     def _can_be(self, moment: datetime | None, told: object) -> bool:
-        """Whether a year, told as such or as a day, has come or is about to."""
+        """Return True if a year, told as such or as a day, has come or is about to."""
         now = datetime.now(UTC)
         is_year = moment and (moment.month, moment.day) == (1, 1)
         if moment and EARLIEST_YEAR <= moment.year <= now.year + YEARS_AHEAD and (is_year or moment <= now + AHEAD):
@@ -140,12 +140,12 @@ def month_of(text: str) -> int:
 
 
 def codes(text: str) -> list[str]:
-    """The codes in a text of a subject classification: `14F05 (14A15 18G40)`, `Primary: 14F05; secondary: 14A15`."""
+    """Return the codes in a text of a subject classification: `14F05 (14A15)`, `Primary: 14F05; secondary: 14A15`."""
     return [code for code in _CODES.split(text) if code]
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a file. Raises `Unreadable` for one that is too large or cannot be read."""
+    """Return the bytes of a file. Raises `Unreadable` for one that is too large or cannot be read."""
     try:
         size = path.stat().st_size
         if size > LARGEST:
@@ -156,5 +156,5 @@ def content(path: Path) -> bytes:
 
 
 def local_link(source: str, key: str, kind: str = "cites") -> Link:
-    """A link to what a source calls `key`."""
+    """Return a link to what a source calls `key`."""
     return Link(f"{source}:{key}", kind)

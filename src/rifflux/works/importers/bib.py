@@ -57,7 +57,7 @@ class BibEntry:
 
 
 def entries(path: Path) -> Iterator[BibEntry | Failure]:
-    """The entries of a file, in order, then a failure for each that is not well-formed."""
+    """Yield the entries of a file, in order, then a failure for each that is not well-formed."""
     from bibtexparser.model import DuplicateFieldKeyBlock
 
     library = _parsed(path)
@@ -77,7 +77,7 @@ def entries(path: Path) -> Iterator[BibEntry | Failure]:
 
 
 def _parsed(path: Path) -> Library:
-    """The blocks of a file, their values as they stand there."""
+    """Return the blocks of a file, their values as they stand there."""
     text = decode(content(path))
     with needed("BibTeX"):
         import bibtexparser
@@ -125,7 +125,7 @@ def _set(entry: BibEntry, name: str, written: str, macros: Mapping[str, str]) ->
 
 
 def _joined(written: str, macros: Mapping[str, str]) -> tuple[str, str]:
-    """What a value stands for, `jams # " Journal"`, and what of it stands for nothing."""
+    """Resolve a value, `jams # " Journal"`, and return the pieces that stand for nothing with it."""
     value, wrong = [], []
     for piece in _pieces(written):
         end = _closed(piece)
@@ -140,7 +140,7 @@ def _joined(written: str, macros: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _pieces(written: str) -> list[str]:
-    """What stands between the `#` that are outside of braces and quotes."""
+    """Split a value at each `#` outside of braces and quotes."""
     pieces, start, depth, quoted = [], 0, 0, False
     for mark in _MARK.finditer(written):
         if mark[0] == "{":
@@ -156,7 +156,7 @@ def _pieces(written: str) -> list[str]:
 
 
 def _closed(piece: str) -> int:
-    """Where the text in braces or quotes ends that a piece begins with; 0 if it begins with none."""
+    """Return where the text in braces or quotes ends that a piece begins with; 0 if it begins with none."""
     if piece[:1] not in ("{", '"'):
         return 0
     depth = 0

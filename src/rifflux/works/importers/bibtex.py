@@ -29,7 +29,7 @@ Fields = Mapping[str, str]
 
 
 def read(source: Source) -> Iterator[Entry | Failure]:
-    """The works of a `.bib` file. An entry that is not well-formed is told with its line, and the rest goes on."""
+    """Yield the works of a `.bib` file, and a failure with its line for an entry that is not well-formed."""
     for each in entries(source.path):
         yield each if isinstance(each, Failure) else _entry(source, each)
 
@@ -60,14 +60,14 @@ def _entry(source: Source, entry: BibEntry) -> Entry | Failure:
 
 
 def _authors(text: str) -> tuple[str, ...]:
-    """The people of a field; braces keep the names of groups together: `{Barnes and Noble}`."""
+    """Return the people of a field; braces keep the names of groups together: `{Barnes and Noble}`."""
     from bibtexparser.middlewares.names import split_multiple_persons_names
 
     return tuple(map(readable, people([_one(each) for each in split_multiple_persons_names(text)])))
 
 
 def _one(name: str) -> str:
-    """A name; a comma inside of braces separates nothing."""
+    """Return a name; a comma inside of braces separates nothing."""
     return name[1:-1].replace(",", " ") if name.startswith("{") and name.endswith("}") and "{" not in name[1:] else name
 
 
@@ -76,7 +76,7 @@ def _split(text: str) -> list[str]:
 
 
 def _date(fields: Fields, notes: Notes) -> str | None:
-    """The date of BibLaTeX, or BibTeX's year and month."""
+    """Return the date of BibLaTeX, or BibTeX's year and month."""
     if given := fields.get("date"):
         return notes.date(given.partition("/")[0].rstrip("~?%"))
     year = notes.year(fields.get("year", "").strip("{}() "))

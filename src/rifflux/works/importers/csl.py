@@ -22,13 +22,13 @@ __all__ = ["entry", "shows"]
 
 
 def shows(record: Record) -> bool:
-    """Whether a record has the fields that only CSL-JSON's have."""
+    """Return True if a record has the fields that only CSL-JSON's have."""
     issued = record.get("issued")
     return "container-title" in record or (isinstance(issued, dict) and ("date-parts" in issued or "raw" in issued))
 
 
 def entry(placed: Placed) -> Entry | Failure:
-    """The work of an item, or why it is none."""
+    """Return the work of an item, or why it is none."""
     place, record = placed
     title = _text(record, "title")
     if not title:
@@ -53,7 +53,7 @@ def entry(placed: Placed) -> Entry | Failure:
 
 
 def _text(record: Record, name: str) -> str:
-    """A field as plain text; some programs give a list of one, and HTML for italics."""
+    """Return a field as plain text; some programs give a list of one, and HTML for italics."""
     value = record.get(name)
     if isinstance(value, list):
         value = value[0] if value else ""

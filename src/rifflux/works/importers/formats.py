@@ -1,4 +1,4 @@
-"""Which importer reads a file: a table by format, found by the file's suffix, or by the fields of its records."""
+"""Importers by format, found by the file's suffix, or by the fields of its records."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SHAPES: Mapping[str, Callable[[Record], bool]] = {"openalex": openalex.shows, "
 
 
 def read_works(source: Source, format: str | None = None) -> Iterator[Entry | Failure]:
-    """The works of a file, and a `Failure` for what could not be read; the file as a whole counts as one.
+    """Yield the works of a file, and a `Failure` for what could not be read; the file as a whole counts as one.
 
     `format` is a name of `FORMATS`; without one, it is found out. Raises `InvalidArgument` for an unknown format.
     """
@@ -56,7 +56,7 @@ def read_works(source: Source, format: str | None = None) -> Iterator[Entry | Fa
 
 
 def is_known(path: Path) -> bool:
-    """Whether an importer takes files of this name."""
+    """Return True if an importer takes files of this name."""
     return _suffix(path) in SUFFIXES
 
 

@@ -61,7 +61,7 @@ _KNOWN = frozenset(
 
 
 def work_entry(source: Source, placed: Placed) -> Entry | Failure:
-    """The work that a record describes, or why it does not."""
+    """Return the work that a record describes, or why it does not."""
     place, record = placed
     metadata = record.get("metadata") or {}
     if not isinstance(metadata, dict):
@@ -97,7 +97,7 @@ def work_entry(source: Source, placed: Placed) -> Entry | Failure:
 
 
 def _mark(text: str) -> str:
-    """What a text is known by that has no name."""
+    """Return the key of a text that has no name."""
     return f"text-{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
@@ -111,7 +111,7 @@ def _text(fields: Record, *names: str) -> str:
 
 
 def _values(value: object) -> list[object]:
-    """The items of a list, or of a text with commas or semicolons between them."""
+    """Return the items of a list, or of a text with commas or semicolons between them."""
     if isinstance(value, str):
         return [each.strip() for each in value.replace(";", ",").split(",") if each.strip()]
     return value if isinstance(value, list) else [] if value is None else [value]
@@ -179,7 +179,7 @@ def _citations(fields: Record, source: str, notes: Notes) -> Iterator[Link]:
 
 
 def _told(cited: Record) -> object:
-    """What an object says that it cites: a key, or an identifier under the name of its scheme."""
+    """Return the citation in an object: a key, or an identifier under the name of its scheme."""
     named = (f"{scheme}:{cited[name]}" for name, scheme in _IDENTIFIERS.items() if cited.get(name))
     return _first(cited, *_KEY) or next(named, "")
 

@@ -19,7 +19,7 @@ _PARTICLE = re.compile(
 
 
 def people(value: object) -> tuple[str, ...]:
-    """The names in a list of texts or objects, or in one text with `and` or semicolons between them."""
+    """Return the names in a list of texts or objects, or in one text with `and` or semicolons between them."""
     if isinstance(value, str):
         value = _AND.split(value)
     if not isinstance(value, list | tuple):
@@ -28,7 +28,7 @@ def people(value: object) -> tuple[str, ...]:
 
 
 def listed(text: str) -> list[str]:
-    """The names in a text with commas between them, or inside of them: `John Smith, Jane Doe` or `Smith, John`."""
+    """Return the names in a text with commas between or inside of them: `John Smith, Jane Doe` or `Smith, John`."""
     return [name for each in _AND.split(text) for name in _taken_apart([part.strip() for part in each.split(",")])]
 
 
@@ -45,7 +45,7 @@ def _taken_apart(parts: list[str]) -> Iterator[str]:
 
 
 def _is_whole(part: str) -> bool:
-    """Whether a part between commas is a name by itself: a given name and a family name."""
+    """Return True if a part between commas is a name by itself: a given name and a family name."""
     return len(part.split()) > 1 and not _INITIALS.fullmatch(part) and not _PARTICLE.match(part)
 
 

@@ -27,12 +27,12 @@ _IDS = {"openalex": "openalex", "doi": "doi", "pmid": "pmid"}
 
 
 def shows(record: Record) -> bool:
-    """Whether a record has the fields that only OpenAlex's have."""
+    """Return True if a record has the fields that only OpenAlex's have."""
     return "openalex.org" in str(record.get("id")) or "abstract_inverted_index" in record
 
 
 def entry(placed: Placed) -> Entry | Failure:
-    """The work of a record, or why it is none."""
+    """Return the work of a record, or why it is none."""
     place, record = placed
     notes = Notes()
     own = notes.identifier("openalex", record.get("id"))
@@ -68,7 +68,7 @@ def _mappings(record: Record, name: str) -> list[Record]:
 
 
 def _abstract(record: Record, notes: Notes) -> str:
-    """The abstract from its words with their positions."""
+    """Return the abstract from its words with their positions."""
     inverted = record.get("abstract_inverted_index")
     if not isinstance(inverted, dict):
         return ""
@@ -107,7 +107,7 @@ def _citations(record: Record, notes: Notes) -> Iterator[Link]:
 
 
 def _license(record: Record) -> str | None:
-    """The license of where the work can be read, the main place first."""
+    """Return the license of where the work can be read, the main place first."""
     for name in ("primary_location", "best_oa_location"):
         if license := license_of(_mapping(record.get(name)).get("license")):
             return license

@@ -30,7 +30,7 @@ SHORTEST_TITLE, LONGEST_TITLE, LONGEST_ABSTRACT = 8, 200, 3000
 
 
 def read(source: Source) -> Iterator[Entry | Failure]:
-    """The work of a PDF. Raises `Unreadable` for what is no PDF, is too large, or holds no text."""
+    """Yield the work of a PDF. Raises `Unreadable` for what is no PDF, is too large, or holds no text."""
     parsed = next(
         (each for each in read_file(File(source.path.name, content(source.path))) if isinstance(each, Parsed)), None
     )
@@ -54,7 +54,7 @@ def read(source: Source) -> Iterator[Entry | Failure]:
 
 
 def _pages(parsed: Parsed) -> Iterator[Passage]:
-    """The text of each page: what stands under one heading."""
+    """Yield the text of each page: what stands under one heading."""
     text = parsed.document.text
     spans: dict[tuple[str, ...], tuple[int, int]] = {}
     for block in parsed.blocks:
@@ -65,7 +65,7 @@ def _pages(parsed: Parsed) -> Iterator[Passage]:
 
 
 def _title(parsed: Parsed, first: str) -> str:
-    """The title of the file's properties, else the first line of the first page that can be one."""
+    """Return the title of the file's properties, else the first line of the first page that can be one."""
     title = parsed.document.title
     if title != readable_stem(parsed.document.key):
         return title

@@ -25,7 +25,7 @@ _SCRIPTS = {"msup": "^", "msub": "_", "msubsup": "_^", "mover": " ", "munder": "
 
 
 def readable(latex: str) -> str:
-    """The text with accents and symbols as characters and without commands; formulas stay as they are."""
+    """Return the text with accents and symbols as characters and without commands; formulas stay as they are."""
     if not set("\\{}~$-`'") & set(latex):
         return " ".join(latex.split())
     try:
@@ -36,7 +36,7 @@ def readable(latex: str) -> str:
 
 
 def unmarked(text: str) -> str:
-    """A text without HTML, JATS and MathML: `L<sup>2</sup> &amp; <i>p</i>-adic` is `L^2 & p-adic`."""
+    """Return a text without HTML, JATS and MathML: `L<sup>2</sup> &amp; <i>p</i>-adic` is `L^2 & p-adic`."""
     for _ in range(2):  # Some is escaped twice.
         if not set("<&") & set(text):
             break

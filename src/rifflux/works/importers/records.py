@@ -27,7 +27,7 @@ Placed = tuple[str, dict[str, Any]]
 
 
 def records(path: Path) -> Iterator[Placed | Failure]:
-    """The place and the object of each record: `works.jsonl:12` by line, `works.json:12` by number in the list.
+    """Yield the place and the object of each record: `works.jsonl:12` by line, `works.json:12` by number in the list.
 
     A file of lines is read line by line, one that is a single JSON value as a whole; what ends in `.gz` is compressed.
     What is no object gives a `Failure`. Raises `Unreadable` if the file is neither.
@@ -48,7 +48,7 @@ def _opened(path: Path) -> Iterator[IO[str]]:
 
 
 def _has_lines(path: Path) -> bool:
-    """Whether each line is a record: by the name, or if the first of several or half of them are objects."""
+    """Return True if each line is a record: by the name, or if the first of several or half of them are objects."""
     if any(suffix in LINES for suffix in path.suffixes):
         return True
     with _opened(path) as file:

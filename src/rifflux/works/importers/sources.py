@@ -23,7 +23,7 @@ _SAYS_NOTHING = {
 
 
 def name_source(store: Store, path: Path, wanted: str | None = None) -> str:
-    """The name of the source at `path`: the one it has, else `wanted`, else one after the path; kept from now on."""
+    """Return the name of the source at `path`: its own, else `wanted`, else one after the path; kept from now on."""
     path = path.expanduser().resolve()
     known: dict[str, str] = json.loads(store.registry.setting(_SETTING) or "{}")
     name = wanted or next((name for name, held in known.items() if held == str(path)), None)
@@ -42,7 +42,7 @@ def _spelt(path: Path) -> str:
 
 
 def _free(name: str, known: dict[str, str]) -> str:
-    """The name, numbered if it is a scheme's or that of a file that is still there; one that moved takes it along."""
+    """Return the name, numbered if it is a scheme's or that of a file that is still there; a moved file keeps it."""
     number, free = 1, name
     while free in SCHEMES or (free in known and Path(known[free]).exists()):
         number += 1

@@ -1,4 +1,4 @@
-"""The citations of an import, looked at as a whole: what leads nowhere, and what goes round in a circle."""
+"""The citations of an import, checked as a whole: those that lead nowhere, and circles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Citations:
     _named: dict[str, str] = field(default_factory=dict)
 
     def place(self, name: str) -> str:
-        """Where the work of a name stood that was added last."""
+        """Return where the work of a name stood that was added last."""
         return self._places[name]
 
     def add(self, place: str, name: str, work: Work) -> None:
@@ -38,7 +38,7 @@ class Citations:
             self._cited[name] = cited
 
     def dangling(self, store: Store) -> tuple[int, list[Failure]]:
-        """How many citations lead to no work of the index, and a failure for each that names a key of its own source.
+        """Count the citations that lead to no work here; give a failure for each that names a key of its own source.
 
         A work cites more than anybody has; but a key that its own source lacks is a slip.
         """
@@ -53,7 +53,7 @@ class Citations:
         ]
 
     def circles(self) -> Iterator[Failure]:
-        """A failure for each circle: works that cite each other, directly or through others, whatever file has them."""
+        """Yield a failure for each circle of works that cite each other, directly or through others."""
         cited = {name: [self._named.get(key, key) for key in keys] for name, keys in self._cited.items()}
         for circle in circles(cited):
             is_one_source = len({name.partition(":")[0] for name in circle}) == 1
@@ -63,7 +63,7 @@ class Citations:
 
 
 def circles(cited: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """The strongly connected components of more than one node, each in the order of the mapping.
+    """Return the strongly connected components of more than one node, each in the order of the mapping.
 
     Tarjan, "Depth-first search and linear graph algorithms", 1972; with a stack of its own, as chains are long.
     """

@@ -1,4 +1,4 @@
-"""The pairs of works that may be one, and what a person said about them; kept in the setting `doubts`."""
+"""The pairs of works that may be one, and the decisions on them; kept in the setting `doubts`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pair = tuple[str, str]
 
 @dataclass
 class Doubts:
-    """What is open and what was decided; `save` keeps it in the store."""
+    """The open pairs and the decided ones; `save` keeps them in the store."""
 
     store: Store
     open: dict[Pair, Doubt] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Doubts:
 
     @classmethod
     def of(cls, store: Store) -> Doubts:
-        """The doubts that a store holds."""
+        """Return the doubts that a store holds."""
         told = json.loads(store.registry.setting(_SETTING) or '{"open": [], "apart": []}')
         found = [Doubt(*each) for each in told["open"]]
         return cls(
@@ -34,7 +34,7 @@ class Doubts:
         )
 
     def are_apart(self, one: str, other: str) -> bool:
-        """Whether somebody said that they are two works."""
+        """Return True if somebody said that they are two works."""
         return _pair(one, other) in self.apart
 
     def add(self, doubts: Iterable[Doubt]) -> list[Doubt]:

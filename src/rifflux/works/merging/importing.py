@@ -92,7 +92,7 @@ class Bring:
         self.put(same[0] if same else (LICENSED + source, entry.key), {**records, name: work}, same)
 
     def _own(self, source: str, entry: Entry) -> Work:
-        """The work with the source's name among its identifiers, what it defines, and no citation of itself."""
+        """Return the work with the source's name among its identifiers, what it defines, and no citation of itself."""
         work = entry.work
         identifiers = (*work.identifiers, Identifier(source, entry.key))
         own = set(map(str, identifiers))
@@ -149,7 +149,7 @@ def _few(failures: list[Failure]) -> list[Failure]:
 
 
 def blocks_of_parts(document: Document) -> tuple[Block, ...]:
-    """The paragraphs of each part of a document, under the part's headings."""
+    """Return the paragraphs of each part of a document, under the part's headings."""
     return tuple(_blocks(document))
 
 

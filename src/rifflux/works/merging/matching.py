@@ -1,4 +1,4 @@
-"""Which stored works an incoming one is, or may be."""
+"""Finding the stored works that an incoming one is, or may be."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Matcher:
     doubts: Doubts
 
     def __call__(self, name: str, work: Work) -> tuple[list[Place], list[Doubt]]:
-        """The documents that are the work its source calls `name` (`source:key`), and the doubts about others.
+        """Return the documents that are the work its source calls `name` (`source:key`), and the doubts about others.
 
         Never two of which somebody said that they are two works, whatever a third record says of them.
         """
@@ -53,7 +53,7 @@ class Matcher:
         return list(same), doubtful
 
     def _candidates(self, name: str, work: Work) -> tuple[list[Place], list[Place]]:
-        """The documents that the source's name leads to, and others that share an identifier or have titles like it."""
+        """Return the documents that the source's name leads to, and others with a common identifier or like title."""
         strong = [str(each) for each in work.identifiers if each.scheme in STRONG]
         titles = [f"{TITLE}:{key}" for key in title_keys(work.title, work.authors)]
         found = self.store.catalog.identified([name, *titles, *strong])
@@ -71,7 +71,7 @@ def _few(places: list[Place]) -> list[Place]:
 
 
 def records_of(store: Store, place: Place) -> Mapping[str, Work]:
-    """What each source told of a stored work, by the name that the source has for it."""
+    """Return the records of a stored work, by the name that each source has for it."""
     if kept := store.catalog.records(*place):
         return {name: load(text) for name, text in kept.items()}
     document = store.catalog.document(*place)

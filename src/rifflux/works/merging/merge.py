@@ -17,7 +17,7 @@ __all__ = ["dump", "load", "merged"]
 
 
 def merged(records: Mapping[str, Work]) -> Work:
-    """The work that all records, by the name their source has for it, describe together.
+    """Return the work that all records, by the name their source has for it, describe together.
 
     Names, tags and citations are joined. The fullest title, list of authors and text win, the earliest date, and the
     venue and kind of the first source by name that has one. Where licenses differ, all of them hold.
@@ -51,7 +51,7 @@ def _size(work: Work) -> int:
 
 
 def _earliest(works: Sequence[Work]) -> str | None:
-    """The earliest year that is told, as exactly as it is told."""
+    """Return the earliest year that is told, as exactly as it is told."""
     dates = [work.date or f"{work.year:04}" for work in works if work.date or work.year]
     year = min((date[:4] for date in dates), default=None)
     return min((date for date in dates if date[:4] == year), key=lambda date: (-len(date), date), default=None)

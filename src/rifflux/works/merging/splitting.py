@@ -17,7 +17,7 @@ Records = Mapping[str, Work]
 
 
 def named_records(records: Records, told: str) -> list[str]:
-    """The names of the records that somebody calls `told`: that of one record, or an identifier that several have."""
+    """Return the names of the records called `told`: that of one record, or an identifier that several have."""
     if told in records:
         return [told]
     identifier = parse_identifier(told)

@@ -58,22 +58,20 @@ class CandidateGenerator:
 
     def __call__(self) -> Gathered:
         """Return the candidates, within the limits of the question and the filter."""
-        with self.clock("understand"):
-            asked = self.searcher.read(self.question.searched, self.filter, self.question.understanding)
         if self.question.asked.sides:
-            return self._of_sides(asked)
+            return self._of_sides(self.question.asked.sides)
         if self.question.about:
-            return self._like(asked, self.question.about)
-        found = self._gathered(asked)
+            return self._like(self.question.about)
+        found = self._gathered(self.question.query)
         return self._with(self.question.first, found) if self.question.first else found
 
     def settled(self, query: Query, table: Candidates) -> Candidates:
         """Return candidates by their scores for a query."""
         return settled(self._store, query, table, self.question.intent.weights)
 
-    def _gathered(self, asked: Query, without: tuple[str, str] | None = None) -> Gathered:
+    def _gathered(self, query: Query, without: tuple[str, str] | None = None) -> Gathered:
         """Return the candidates of one search, less a work."""
-        plan = self.searcher.ready(asked, POOL, self.clock)
+        plan = self.searcher.ready(query, POOL, self.clock)
         table, trace = plan.gather(POOL)
         if without:
             table = table.take([place for place, hit in enumerate(table.passages) if hit.place != without])
@@ -88,22 +86,28 @@ class CandidateGenerator:
             table = stacked(table, self.settled(found.query, more))
         return replace(found, table=table, named=named.hit.place)
 
-    def _of_sides(self, asked: Query) -> Gathered:
+    def _of_sides(self, sides: Sequence[str]) -> Gathered:
         """Return the candidates for either side of a comparison, merged."""
-        understanding, analyzer = self.question.understanding, self.searcher.analyzer
-        queries = [side_of(asked, side, understanding, analyzer) for side in self.question.asked.sides]
-        first, second = map(self._gathered, queries)
-        sides = [first.query, second.query]
-        return Gathered(_merged(first.table, second.table), _joined(sides), sides, _both(first.trace, second.trace))
+        query, analyzer = self.question.query, self.searcher.analyzer
+        first, second = (self._gathered(side_of(query, side, analyzer)) for side in sides)
+        queries = [first.query, second.query]
+        return Gathered(_merged(first.table, second.table), _joined(queries), queries, _both(first.trace, second.trace))
 
-    def _like(self, asked: Query, named: NamedWork) -> Gathered:
+    def _like(self, named: NamedWork) -> Gathered:
         """Return what is like a work, by its most telling words and its vector, without the work itself."""
         vector = self._store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
-        title = replace(asked, vector=vector, required=(), anchors=(), specificity=0.0)
+        title = replace(self._titled(named), vector=vector, required=(), anchors=(), specificity=0.0)
         telling = replace(title, clauses=self._telling(named), variants=(), beside=(), prefixes=())
         found = self._gathered(telling, named.hit.place)
         # How well a work answers is judged by what the other is called: none holds all of the other's words.
         return replace(found, sides=[replace(title, vector=found.query.vector, model=found.query.model)])
+
+    def _titled(self, named: NamedWork) -> Query:
+        """Return a work's title as a question, within the limits of the one that names it."""
+        title = "".join(char if char.isalnum() else " " for char in named.hit.title)
+        asked = self.question.query
+        with self.clock("understand"):
+            return self.searcher.read(f"{title} {asked.limits}", self.filter, asked.understanding)
 
     def rated(self, found: Gathered, table: Candidates) -> Candidates:
         """Return candidates with their relevance for the question; if it has two sides, for the one they answer.
@@ -145,14 +149,12 @@ def _merged(first: Candidates, second: Candidates) -> Candidates:
 
 
 def _joined(queries: Sequence[Query]) -> Query:
-    """Return the sides of a comparison as one query: what either asks for, and what both of them must satisfy."""
-    first, *others = queries
+    """Return the sides of a comparison as one query: what either asks for."""
     vectors = [query.vector for query in queries if query.vector is not None]
     units = [vector / (np.linalg.norm(vector) or 1.0) for vector in vectors]
     return replace(
-        first,
+        queries[0],
         clauses=tuple(dict.fromkeys(clause for query in queries for clause in query.clauses)),
-        required=tuple(clause for clause in first.required if all(clause in other.required for other in others)),
         vector=np.mean(units, axis=0, dtype=np.float32) if len(units) == len(queries) else None,
     )
 

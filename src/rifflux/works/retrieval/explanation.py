@@ -28,7 +28,8 @@ def explained(table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
             SCORED: {"values": {name: float(column[row]) for name, column in values.items()}},
             SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
         }
-        hits.append(closed_hit(hit.retold(hit.score, tuple(_with(why, details) for why in hit.why))))
+        why = tuple(_with(each, details) for each in hit.why)
+        hits.append(closed_hit(hit.retold(hit.score, why, hit.relevance, hit.quality)))
     return tuple(hits)
 
 

@@ -1,4 +1,4 @@
-"""What a question about research works is after, with the reason, and what follows from it.
+"""Intents of questions about research works, with the reason for each, and their consequences.
 
 An intent is a row of `INTENTS`: how the six components are weighed, which works are left out, which citations are
 followed how far, how evidence is packed, and what becomes of a work that the question names. Nothing else in the code
@@ -44,7 +44,7 @@ FIRST, ABOUT = "first", "about"
 
 @dataclass(frozen=True, slots=True)
 class ComponentWeights:
-    """How much each component of the score counts; only the proportions matter."""
+    """The weight of each component of the score; only the proportions matter."""
 
     lexical: float = 0.35
     semantic: float = 0.5
@@ -54,7 +54,7 @@ class ComponentWeights:
     authority: float = 0.1
 
     def shares(self) -> dict[str, float]:
-        """The weights divided by their sum."""
+        """Return the weights divided by their sum."""
         values = {each.name: float(getattr(self, each.name)) for each in fields(self)}
         total = sum(values.values())
         return {name: value / total for name, value in values.items()}
@@ -62,7 +62,7 @@ class ComponentWeights:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """Which works are left out, besides those that a filter leaves out: those of `not_kinds`, in lower case."""
+    """The works that are left out, besides those of a filter: those of `not_kinds`, in lower case."""
 
     not_kinds: tuple[str, ...] = ()
 
@@ -73,8 +73,10 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Expanding:
-    """Which citations are followed: in the directions of `follow`, from so many of the best candidates (`seeds`), and
-    so many `neighbours` become candidates."""
+    """The citations that are followed: in the directions of `follow`, from so many of the best candidates (`seeds`).
+
+    So many `neighbours` become candidates.
+    """
 
     follow: tuple[str, ...] = (OUT, IN)
     seeds: int = 10
@@ -83,8 +85,11 @@ class Expanding:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How evidence is chosen: at most so many passages of a work, works of an author and of a venue, at least so many
-    works where there are candidates, and whether the works shall be spread over subjects."""
+    """The limits that evidence is chosen by.
+
+    At most so many passages of a work, works of an author and of a venue, at least so many works where there are
+    candidates; `spread` takes works of several subjects.
+    """
 
     per_work: int = 2
     least_works: int = 4
@@ -101,7 +106,7 @@ class Packing:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a sort of question needs. `naming` is what becomes of a work that it names, empty where nothing does.
+    """The needs of a sort of question. `naming` says if a work that it names comes first or others like it do.
 
     Where the question is about such a work, `about` are the weights, if there are any.
     """
@@ -180,7 +185,7 @@ def asked_for(
     *,
     named: str = "",
 ) -> Asked:
-    """What a question is after: what `mode` says, else the first rule that holds. Raises `InvalidArgument`.
+    """Return the intent of a question: that of `mode`, else of the first rule that holds. Raises `InvalidArgument`.
 
     `text` is the question without its filters. `analyzer` knows the words that make a sentence; by default those of
     English. `named` says what the question is where it is the name of a work and nothing else.
@@ -196,7 +201,7 @@ def asked_for(
 
 
 def _rule(text: str, understanding: Understanding | None, analyzer: Analyzer, named: str) -> tuple[str, str]:
-    """The intent that a question's wording tells, and the reason."""
+    """Return the intent that a question's wording tells, and the reason."""
     if named:
         return "lookup", f"it is {named}"
     if comparison := comparison_in(text):
@@ -234,7 +239,7 @@ def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
 
 
 def _sides(text: str, intent: Intent, *, by_name: bool) -> tuple[tuple[str, ...], str]:
-    """The two sides of a comparison, and how that is told; none where the intent compares nothing."""
+    """Return the two sides of a comparison, and how that is told; none where the intent compares nothing."""
     if not intent.both_sides:
         return (), ""
     found = comparison_in(text, by_name=by_name)
@@ -246,7 +251,7 @@ def _sides(text: str, intent: Intent, *, by_name: bool) -> tuple[tuple[str, ...]
 def _broadened(
     text: str, intent: Intent, understanding: Understanding | None, analyzer: Analyzer
 ) -> tuple[Intent, str]:
-    """A broad question that names nothing wants evidence from several fields."""
+    """Return a broad question that names nothing wants evidence from several fields."""
     named = understanding and (understanding.identifiers or understanding.names)
     if intent.name not in (GENERIC, KEYWORDS) or intent.packing.spread or named or not is_broad(text, analyzer):
         return intent, ""
@@ -255,5 +260,5 @@ def _broadened(
 
 
 def described(asked: Asked) -> Mapping[str, object]:
-    """An intent as it is told: its name, the reason, its weights."""
+    """Return an intent as it is told: its name, the reason, its weights."""
     return {"intent": asked.intent.name, "reason": asked.reason, "weights": asked.intent.weights.shares()}

@@ -150,7 +150,7 @@ _SHORTEST_VALUE = 4
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What a question says that can be the name of a work; `words` are its words between blanks, folded.
+    """The words of a question that can name a work; `words` are its words between blanks, folded.
 
     `identifiers` are those it spells out or has as two words, as in `tag 06Z4`. `titles` are the whole question and
     what it quotes, plainly written; `subject` is what is left of it without words such as `theorem`, and without

@@ -28,7 +28,7 @@ from rifflux.works.retrieval.citations import CITED, Neighborhood, neighborhood
 from rifflux.works.retrieval.explanation import explained, with_nearness
 from rifflux.works.retrieval.intent import INTENTS, Asked, Intent
 from rifflux.works.retrieval.named import naming
-from rifflux.works.retrieval.question import Question, read
+from rifflux.works.retrieval.question import Question, meant
 from rifflux.works.retrieval.score import SCORED, WorkScore
 
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
@@ -100,7 +100,9 @@ class WorksRetriever:
         filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
         with self.searcher.store.memoized():
             with clock("search"):
-                question = read(self.searcher, query, mode, self.intents)
+                with clock("understand"):
+                    asked = self.searcher.read(query, filter)
+                question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
                 generator = CandidateGenerator(self.searcher, question, filter, clock)
                 found = generator()
             return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
@@ -140,13 +142,13 @@ class _Ranking:
         listed = self.generator.rated(self.found, ranked.head(top_k))
         names = self._store.catalog.identifiers_of(np.unique(candidates.ids))
         with self.clock("pack"):
-            citable = CitableWorks(naming(self.question.query), candidates, names, tags, self._store)
+            citable = CitableWorks(naming(self.question.text), candidates, names, tags, self._store)
             packer = self._packer(ranked, listed, top_k, budget, cite)
-            pack = packer(self.question.query, self._intent.name, citable(ranked.head(POOL)))
+            pack = packer(self.question.text, self._intent.name, citable(ranked.head(POOL)))
         self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, self._store)]
         sides = self.question.asked.sides
         return Retrieval(
-            self.question.query,
+            self.question.text,
             self.question.asked,
             explained(with_nearness(candidates), sides),
             explained(listed, sides),
@@ -191,7 +193,7 @@ class _Ranking:
             self.generator.filter.tags,
             named=self.question.first.hit.place if self.question.first else None,
             like=about.tags if about else (),
-            words=frozenset(searcher.analyzer.terms(about.hit.title if about else self.question.text)),
+            words=frozenset(searcher.analyzer.terms(about.hit.title if about else self.question.query.asked)),
             analyzer=searcher.analyzer,
         )
         told = "the merged order was kept, without scores"
@@ -235,7 +237,7 @@ class _Ranking:
             dropped={**trace.dropped, **({"kind": dropped} if dropped else {})},
             degraded=tuple(dict.fromkeys(self.degraded)),
             notes=tuple(self.notes),
-            understanding=self.question.understanding,
+            understanding=self.question.query.understanding,
         )
 
 

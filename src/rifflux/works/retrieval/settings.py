@@ -18,7 +18,7 @@ _LIMITS = tuple(each.name for each in fields(Packing) if each.name != "spread")
 
 
 def adjusted(changes: Mapping[str, Any], where: str = "intents") -> Mapping[str, Intent]:
-    """The intents with these changes, by intent and by setting; what is not named stays as it is.
+    """Return the intents with these changes, by intent and by setting; what is not named stays as it is.
 
     A setting is a component of the score with its weight (only proportions matter), `not_kinds` (kinds of works that
     are left out), `follow` (any of `out`, `in`), `seeds`, `neighbours`, `per_work`, `least_works`, `per_author`,
@@ -52,7 +52,7 @@ def _changed(intent: Intent, changes: Any, where: str) -> Intent:
 
 
 def _but(part: Part, told: Mapping[str, Any]) -> Part:
-    """A part of an intent with what is told of its settings."""
+    """Return a part of an intent with what is told of its settings."""
     return replace(part, **{each.name: told[each.name] for each in fields(part) if each.name in told})
 
 

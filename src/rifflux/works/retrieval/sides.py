@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from rifflux.text.analyzer import Analyzer, fold
-from rifflux.types import Query, Understanding
+from rifflux.types import Query
 
 __all__ = ["Comparison", "comparison_in", "side_of"]
 
@@ -55,7 +55,7 @@ class Comparison:
 
 
 def comparison_in(text: str, *, by_name: bool = False) -> Comparison | None:
-    """The comparison that a text makes, or None where two different sides cannot be told.
+    """Return the comparison that a text makes, or None where two different sides cannot be told.
 
     What only the second side says it is compared for holds for both: `A vs B for problem P` is A for P, and B for P.
     `by_name` says that a comparison was asked for, so that `A and B` is one too.
@@ -80,12 +80,13 @@ def _sides(found: re.Match[str]) -> tuple[str, str] | None:
     return f"{one} {both}".strip(), f"{other} {both}".strip()
 
 
-def side_of(query: Query, text: str, understanding: Understanding, analyzer: Analyzer) -> Query:
-    """Return the part of a question, read for both sides of a comparison, that one side asks."""
+def side_of(query: Query, text: str, analyzer: Analyzer) -> Query:
+    """Return the part of a question that one side of its comparison asks; limits hold for both."""
     terms = analyzer.terms(text)
     held, folded = frozenset(terms), fold(text).split()
     anchors = tuple(each for each in query.anchors if held.issuperset(each))
-    names = [name for name in understanding.names if held.issuperset(analyzer.of_word(name))]
+    names = query.understanding.names if query.understanding else ()
+    named = [name for name in names if held.issuperset(analyzer.of_word(name))]
     others = [term for term in terms if not any(term in anchor for anchor in anchors)]
     variants = {
         variant: beside
@@ -95,12 +96,14 @@ def side_of(query: Query, text: str, understanding: Understanding, analyzer: Ana
     return replace(
         query,
         text=text,
-        clauses=tuple(dict.fromkeys([*((term,) for term in terms), *filter(held.issuperset, query.clauses)])),
-        required=tuple(filter(held.issuperset, query.required)),
+        asked=text,
+        terms=tuple(terms),
+        clauses=tuple(dict.fromkeys((term,) for term in terms)),
+        required=(),
         prefixes=tuple(each for each in query.prefixes if any(word.startswith(each) for word in (*terms, *folded))),
         variants=tuple(variants),
         beside=tuple(variants.values()),
         anchors=anchors,
-        specificity=(len(anchors) + len(names)) / max(1, len(anchors) + len(others)),
+        specificity=(len(anchors) + len(named)) / max(1, len(anchors) + len(others)),
         semantic_text=" ".join(text.replace('"', " ").split()),
     )

@@ -1,4 +1,4 @@
-"""What the wording of a question tells of what it is after: rules that can be read, tried one after the other.
+"""Rules that read the intent of a question from its wording, tried one after the other.
 
 Words that ask are also terms of mathematics: a canonical divisor is no canonical paper, a comparison theorem compares
 nothing here, related rates are no related works. So a word tells something only next to what is spoken of in that way.
@@ -102,7 +102,7 @@ _BROAD = 2
 
 
 def worded(text: str) -> tuple[str, str] | None:
-    """The intent that the wording tells, and the words that do."""
+    """Return the intent that the wording tells, and the words that do."""
     for name, rule in _RULES:
         if found := rule.search(text):
             return name, found[0].strip()
@@ -110,7 +110,7 @@ def worded(text: str) -> tuple[str, str] | None:
 
 
 def names_one(text: str, analyzer: Analyzer) -> str:
-    """The named result or object that a question asks for, and hardly anything else; empty where there is none."""
+    """Return the named result or object that a question asks for, and hardly anything else; empty if none."""
     for name in named_results(text):
         first = re.split(r"[\s'’-]", name, maxsplit=1)[0]
         capital = text.lstrip().startswith(name) and _DESCRIBES.match(first) and not re.match(r"\w+[-'’]", name)
@@ -122,30 +122,30 @@ def names_one(text: str, analyzer: Analyzer) -> str:
 
 
 def _begins(text: str, name: str, analyzer: Analyzer) -> bool:
-    """Whether nothing that means something stands before a name."""
+    """Return True if nothing that means something stands before a name."""
     before = _content(text.partition(name)[0], analyzer)
     return all(word.lower() in _ASIDE for word in before)
 
 
 def is_bare(text: str, analyzer: Analyzer) -> bool:
-    """Whether a question is words without a sentence."""
+    """Return True if a question is words without a sentence."""
     words = _WORD.findall(text)
     return bool(words) and all(map(analyzer.of_word, words))
 
 
 def is_broad(text: str, analyzer: Analyzer) -> bool:
-    """Whether a question is one or two plain words."""
+    """Return True if a question is one or two plain words."""
     plain = all(char.isalpha() or char in " -?.'’" for char in text.strip())
     return plain and 0 < len(_content(text, analyzer)) <= _BROAD
 
 
 def foundational(text: str) -> str:
-    """The words that ask for what others are built on; empty where there are none."""
+    """Return the words that ask for what others are built on; empty where there are none."""
     return _first(_FOUNDATIONAL, text)
 
 
 def recent(text: str) -> str:
-    """The words that ask for what is new; empty where there are none."""
+    """Return the words that ask for what is new; empty where there are none."""
     return _first(_RECENT, text)
 
 
@@ -155,5 +155,5 @@ def _first(rule: re.Pattern[str], text: str) -> str:
 
 
 def _content(text: str, analyzer: Analyzer) -> list[str]:
-    """The words that mean something."""
+    """Return the words that mean something."""
     return [word for word in _WORD.findall(text) if analyzer.of_word(word)]

@@ -1,4 +1,4 @@
-"""The LaTeX files of a folder: what they define, and which are only parts of others."""
+"""The LaTeX files of a folder: their labels, and those that are only parts of others."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class _Folder:
 
 
 def labels_of(folder: Path) -> Mapping[Path, frozenset[str]]:
-    """The labels that each `.tex` file of a folder defines."""
+    """Return the labels that each `.tex` file of a folder defines."""
     return _folder(folder).labels
 
 
 def is_part(path: Path) -> bool:
-    """Whether a document of the file's folder, or of one above it, inputs the file, directly or through others."""
+    """Return True if a document of the file's folder, or of one above, inputs the file, directly or through others."""
     part = path.resolve()
     for folder in [*part.parents][: MOST_LEVELS + 1]:
         found = _folder(folder)
@@ -45,14 +45,14 @@ def is_part(path: Path) -> bool:
 
 
 def packages(preamble: str, folder: Path) -> str:
-    """The text of the packages and of the class that a preamble uses, as far as they lie in the document's folder."""
+    """Return the text of the packages and the class of a preamble, as far as they lie in the document's folder."""
     names = [name.strip() for match in _PACKAGES.finditer(preamble) for name in match[1].split(",")]
     files = [folder / f"{Path(name).name}.{kind}" for name in dict.fromkeys(names) for kind in ("cls", "sty")]
     return "".join(without_comments(path.read_text("utf-8", "replace")) for path in files if path.is_file())
 
 
 def _reached(document: Path, root: Path, found: _Folder) -> set[Path]:
-    """The files that a document consists of, besides itself."""
+    """Return the files that a document consists of, besides itself."""
     reached: set[Path] = set()
     waiting = [document]
     while waiting:

@@ -45,7 +45,7 @@ _BEGIN, _END = re.compile(r"\\begin\s*\{document\}"), re.compile(r"\\end\s*\{doc
 
 
 def read(source: Source) -> Iterator[Entry | Failure]:
-    """The work of a LaTeX document; none for a file that another document inputs."""
+    """Yield the work of a LaTeX document; none for a file that another document inputs."""
     whole = manuscript(source.path)
     begin = _BEGIN.search(whole.text)
     if begin is None and not source.alone and is_part(source.path):
@@ -62,7 +62,7 @@ def read(source: Source) -> Iterator[Entry | Failure]:
 
 
 class _Paper:
-    """What a document says of itself outside of its passages."""
+    """The facts of a document outside of its passages."""
 
     def __init__(self, source: Source, whole: Manuscript, preamble: str, body: str, macros: Macros) -> None:
         self.source = source
@@ -74,7 +74,7 @@ class _Paper:
         self._own_labels = frozenset(_LABEL.findall(body))
 
     def entry(self, outline: Outline, passages: list[Passage]) -> Entry | Failure:
-        """The work, with all that did not balance; a failure for a file that says nothing."""
+        """Return the work, with all that did not balance; a failure for a file that says nothing."""
         source, expand = self.source, self.macros.expand
         title = readable(expand(_without_notes(self._said("title"))))
         if not (title or outline.abstract or passages):
@@ -101,7 +101,7 @@ class _Paper:
         return Entry(str(source.path), key, work, tuple(notes))
 
     def _said(self, command: str) -> str:
-        """The argument of a command, or nothing."""
+        """Return the argument of a command, or nothing."""
         match = re.search(rf"\\{command}\s*(?:\[[^\[\]]*\]\s*)?(?=\{{)", self.head)
         found = argument(self.head, match.end()) if match else None
         return found[0] if found else ""
@@ -111,7 +111,7 @@ class _Paper:
         return [text for each in re.split(r"[,;]|\\sep|\\and", words) if (text := readable(each).strip(" .:"))]
 
     def _authors(self) -> Iterator[str]:
-        """The names of each `\\author`, without thanks and affiliations."""
+        """Yield the names of each `\\author`, without thanks and affiliations."""
         for match in re.finditer(r"\\author\s*(?:\[[^\[\]]*\]\s*)?(?=\{)", self.head):
             found = argument(self.head, match.end())
             text = _RAISED.sub("", _without_notes(found[0] if found else "", _OF_NAMES))
@@ -127,7 +127,7 @@ class _Paper:
         self._tell(notes, "\\ref", "refers to no label of the document or its folder", lost)
 
     def _home(self, label: str, outline: Outline) -> str:
-        """The name of a label: of this document, or of another of the folder, whose name may stand in front of it."""
+        """Return the name of a label of this document, or of another of the folder, whose name may stand in front."""
         if label in outline.labels or label in self._own_labels:
             return f"{self.source.name}:{label}"
         for path, labels in labels_of(self.source.path.parent).items():
@@ -155,7 +155,7 @@ class _Paper:
             notes.append(f"{self.whole.place(self.start + offset)}: {command}{{{first}}} {what}{more}")
 
     def _entries(self) -> dict[str, str]:
-        """The name of each entry of the document's `.bib` files, the first file first."""
+        """Return the name of each entry of the document's `.bib` files, the first file first."""
         entries: dict[str, str] = {}
         for name in () if self.source.alone else _named_in(_BIBLIOGRAPHY, self.head):
             path = self.source.path.parent / (name if name.endswith(".bib") else f"{name}.bib")
@@ -166,7 +166,7 @@ class _Paper:
         return entries
 
     def _items(self) -> dict[str, list[str]]:
-        """The identifiers that each `\\bibitem` mentions, here or in the `.bbl`; one without any keeps its own key."""
+        """Return the identifiers that each `\\bibitem` mentions, here or in the `.bbl`; else its own key."""
         beside = self.source.path.with_suffix(".bbl")
         text = self.body + (f"\n{decode(content(beside))}" if beside.is_file() and not self.source.alone else "")
         items: dict[str, list[str]] = {}
@@ -183,7 +183,7 @@ class _Paper:
 
 
 def _without_notes(text: str, notes: re.Pattern[str] = _NOTES) -> str:
-    """A title or name without the footnotes on it."""
+    """Return a title or name without the footnotes on it."""
     pieces, start = [], 0
     for note in notes.finditer(text):
         if note.start() >= start:
@@ -195,7 +195,7 @@ def _without_notes(text: str, notes: re.Pattern[str] = _NOTES) -> str:
 
 
 def _named_in(pattern: re.Pattern[str], text: str) -> dict[str, int]:
-    """The names in the arguments of a command, which may hold several, each with where it stands first."""
+    """Return the names in the arguments of a command, which may hold several, each with where it stands first."""
     found: dict[str, int] = {}
     for match in pattern.finditer(text):
         for name in match[1].split(","):

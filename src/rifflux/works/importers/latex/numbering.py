@@ -63,15 +63,15 @@ class Numbering:
             self._counts[inner] = 0
 
     def add(self, counter: str, by: int) -> None:
-        """What `\\addtocounter` does."""
+        """Do as `\\addtocounter` does."""
         self.set_to(counter, self._counts.get(counter, 0) + by)
 
     def set_to(self, counter: str, value: int) -> None:
-        """What `\\setcounter` does."""
+        """Do as `\\setcounter` does."""
         self._counts[counter] = value
 
     def number(self, counter: str) -> str:
-        """How the counter is shown now: `2.1`, `A.3`."""
+        """Return how the counter is shown now: `2.1`, `A.3`."""
         text = self._said(rf"\the{counter}", _DEPTH)
         return readable(text) if "\\" in text else text
 
@@ -114,7 +114,7 @@ def _styled(number: int, style: str) -> str:
 
 
 def numbering(preamble: str, body: str = "") -> Numbering:
-    """The counters and statements that a document declares, besides the usual names.
+    """Return the counters and statements that a document declares, besides the usual names.
 
     How counters are shown is read from the preamble alone: what a body says of that, it says from there on.
     """
@@ -125,7 +125,7 @@ def numbering(preamble: str, body: str = "") -> Numbering:
     aliases = {match[1]: match[2] for match in _ALIAS.finditer(source)}
 
     def counter(name: str) -> str:
-        """The counter of a name, which may be that of an environment or another name of a counter."""
+        """Return the counter of a name, which may be that of an environment or another name of a counter."""
         name = aliases.get(name.strip(), name.strip())
         known = found.theorems.get(name)
         return known.counter if known and known.counter else name
@@ -156,7 +156,7 @@ def _new_theorems(source: str) -> Iterator[_Declaration]:
 
 
 def _declared(source: str) -> Iterator[_Declaration]:
-    """What `\\declaretheorem[name=Satz, numberwithin=section]{satz}` declares."""
+    """Read `\\declaretheorem[name=Satz, numberwithin=section]{satz}`."""
     for match in _DECLARE.finditer(source):
         settings = {
             key.strip(): value.strip("{} ") for key, value in _SETTING.findall(f"{match[1] or ''},{match[3] or ''}")

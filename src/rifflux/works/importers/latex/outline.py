@@ -78,7 +78,7 @@ class Outline:
     _last_abstract: int = -1
 
     def passages(self) -> list[Passage]:
-        """The passages of the body, in order."""
+        """Return the passages of the body, in order."""
         self._last_abstract = self.body.rfind(r"\end{abstract}")
         for mark in _MARK.finditer(self.body):
             if self._open and self._open[-1].name in _VERBATIM and mark["name"] != self._open[-1].name:
@@ -129,7 +129,7 @@ class Outline:
             self._open.append(_Open(name, mark.start(), mark.end()))
 
     def _may_begin(self, mark: re.Match[str]) -> bool:
-        """Whether a statement is one here: not in another one, nor in an abstract, unless that was never closed."""
+        """Return True if a statement counts: not in another one, nor in an abstract, unless that is never closed."""
         if any(each.name == ABSTRACT for each in self._open):
             if self._last_abstract > mark.start():
                 return False
@@ -189,7 +189,7 @@ class Outline:
     # Headings
 
     def _kind(self, name: str) -> str:
-        """What a statement is, in one word: environments are called `thm` and shown as `Main Theorem`."""
+        """Return the kind of a statement in one word: environments are called `thm` and shown as `Main Theorem`."""
         if name == PROOF:
             return PROOF
         words = self.numbers.theorems[name].shown.lower().split() or [name]
@@ -208,14 +208,14 @@ class Outline:
         return f"{self._last} ({option})" if option else self._last
 
     def _option(self, text: str) -> str:
-        """What brackets say of a statement, without citations, its references as marks."""
+        """Return the text in a statement's brackets, without citations, its references as marks."""
         marked = _REFERRED.sub(
             lambda found: f"\u27e6{'n' if found['bare'] else 'k'}{found['label']}\u27e7", _CITED.sub("", text)
         )
         return readable(marked).rstrip(" .,")
 
     def _referred(self, heading: str) -> str:
-        """A heading with the numbers of what it refers to."""
+        """Return a heading with the numbers of what it refers to."""
         if "\u27e6" not in heading:
             return heading
         told = _WAITING.sub(lambda mark: self._names.get(mark[2], ("", ""))[mark[1] == "k"], heading)
@@ -243,7 +243,7 @@ class Outline:
         self._last = ""
 
     def _count(self, mark: re.Match[str]) -> None:
-        """An appendix begins, or a counter is set."""
+        """Return an appendix begins, or a counter is set."""
         if mark["appendix"]:
             self.numbers.appendix()
         elif mark["count"] == "setcounter":
@@ -292,7 +292,7 @@ class Outline:
 
 
 def _rows(text: str) -> Iterator[str]:
-    """The lines of an environment that aligns them; those of a matrix inside are none."""
+    """Yield the lines of an environment that aligns them; those of a matrix inside are none."""
     depth = start = 0
     for mark in _INNER.finditer(text):
         if mark["row"] and depth == 0:

@@ -1,4 +1,4 @@
-"""What a definition defines: the words that its author set apart in it."""
+"""The terms of a definition: the words that its author set apart in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STRESSED = frozenset(
 
 
 def defined_terms(text: str) -> Iterator[str]:
-    """The terms that a definition sets apart, `{\\it flat}` or `\\emph{flat}`, in plain words, each once."""
+    """Yield the terms that a definition sets apart, `{\\it flat}` or `\\emph{flat}`, in plain words, each once."""
     seen = set()
     for match in _SET_APART.finditer(text):
         term = " ".join(one_notation(match[1] or match[2]).split()).strip(" .,;:")

@@ -48,7 +48,7 @@ class Manuscript:
         self.text += text
 
     def place(self, offset: int) -> str:
-        """Where a character of the text stands: `paper.tex:12`."""
+        """Return where a character of the text stands: `paper.tex:12`."""
         number = bisect_right(self._starts, offset) - 1
         path, line = self._origins[max(number, 0)]
         lines = bisect_left(self._breaks, offset) - bisect_left(self._breaks, self._starts[max(number, 0)])
@@ -83,12 +83,12 @@ def _read(path: Path, root: Path, whole: Manuscript, above: tuple[Path, ...]) ->
 
 
 def without_comments(text: str) -> str:
-    """The text without what `%` hides."""
+    """Return the text without what `%` hides."""
     return _COMMENT.sub(r"\1", text)
 
 
 def _alive(text: str) -> str:
-    """The text without what `\\iffalse` and `comment` hide; its lines stay where they are."""
+    """Return the text without what `\\iffalse` and `comment` hide; its lines stay where they are."""
     pieces, start = [], 0
     for hidden in _HIDING.finditer(text):
         if hidden.start() < start:
@@ -107,7 +107,7 @@ def _end_of_comment(text: str, start: int) -> int | None:
 
 
 def _live_again(text: str, start: int) -> int | None:
-    """Where what is hidden from `start` on ends; None if nothing ends it."""
+    """Return where what is hidden from `start` on ends; None if nothing ends it."""
     depth = 1
     for mark in _CONDITION.finditer(text, start):
         depth += 1 if mark[1].startswith("if") else -(mark[1] == "fi" or depth == 1)
@@ -117,7 +117,7 @@ def _live_again(text: str, start: int) -> int | None:
 
 
 def target(name: str, path: Path, root: Path) -> Path | None:
-    """The file that an input names, if it is one of the document's own."""
+    """Return the file that an input names, if it is one of the document's own."""
     for candidate in (path.parent / name, path.parent / f"{name}.tex", root / name, root / f"{name}.tex"):
         found = candidate.resolve()
         if found.is_file() and found.is_relative_to(root):
@@ -126,7 +126,7 @@ def target(name: str, path: Path, root: Path) -> Path | None:
 
 
 def argument(text: str, start: int) -> tuple[str, int] | None:
-    """What stands in the braces that open at or after `start` (blanks between), and where they end."""
+    """Return the text in the braces that open at or after `start` (blanks between), and their end."""
     start = _after_blanks(text, start)
     end = _pairs(text).get(start)
     return (text[start + 1 : end], end + 1) if end is not None else None
@@ -140,7 +140,7 @@ def _after_blanks(text: str, start: int) -> int:
 
 @lru_cache(maxsize=8)
 def _pairs(text: str) -> Mapping[int, int]:
-    """Where the braces that are closed open, and where they close; once a text, whatever it asks for."""
+    """Return where the braces that are closed open, and where they close; once a text, whatever it asks for."""
     pairs: dict[int, int] = {}
     waiting: list[int] = []
     for brace in _BRACE.finditer(text):
@@ -152,7 +152,7 @@ def _pairs(text: str) -> Mapping[int, int]:
 
 
 def bracketed(text: str, start: int) -> tuple[str, int] | None:
-    """What stands in the brackets that open at or after `start` (blanks between), and where they end."""
+    """Return the text in the brackets that open at or after `start` (blanks between), and their end."""
     start = _after_blanks(text, start)
     if text[start : start + 1] != "[":
         return None
@@ -183,7 +183,7 @@ class Macros:
     known: Mapping[str, tuple[int, str]]
 
     def expand(self, text: str) -> str:
-        """The text with its macros replaced by what they stand for, as far as that is simple."""
+        """Return the text with its macros replaced by what they stand for, as far as that is simple."""
         if not self.known:
             return text
         pattern = re.compile(r"\\(" + "|".join(sorted(map(re.escape, self.known), reverse=True)) + r")(?![A-Za-z])")
@@ -207,7 +207,7 @@ class Macros:
         return "".join([*pieces, text[start:]])
 
     def _filled(self, text: str, match: re.Match[str]) -> tuple[str, int] | None:
-        """What a use of a macro stands for, and where the use ends; None if its arguments are not in braces."""
+        """Expand a use of a macro, and return its end; None if its arguments are not in braces."""
         count, meaning = self.known[match[1]]
         end = match.end()
         for number in range(1, count + 1):
@@ -222,7 +222,7 @@ class Macros:
 
 
 def macros_of(preamble: str) -> Macros:
-    """The macros that a preamble defines. Those with an optional argument, or that use themselves, are left alone."""
+    """Return the macros that a preamble defines, but for those with an optional argument or that use themselves."""
     known: dict[str, tuple[int, str]] = {}
     for match in _DEFINED.finditer(preamble):
         name = match[1] or match[4]
