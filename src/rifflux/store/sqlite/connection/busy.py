@@ -57,7 +57,7 @@ class BusyHandler:
 class WalCheckpointer:
     """Moves the log into the database after a commit, as SQLite does by itself; readers cannot keep it growing.
 
-    A log starts anew only in a moment when nobody reads from it. With many readers there may be none, so from
+    A log starts again only in a moment when nobody reads from it. With many readers there may be none, so from
     `WAIT_FROM` pages on it is waited for.
     """
 
@@ -65,7 +65,7 @@ class WalCheckpointer:
         self._wait_from = WAIT_FROM
 
     def __call__(self, connection: apsw.Connection, name: str, pages: int) -> int:
-        """Called by SQLite after each commit with the number of pages in the log."""
+        """Follow a commit, after which SQLite calls it with the number of pages in the log."""
         if pages >= self._wait_from:
             self._wait(connection, name, pages)
         elif pages >= MOVE_FROM:
@@ -82,7 +82,7 @@ class WalCheckpointer:
 
 
 def _move(connection: apsw.Connection, name: str, mode: int) -> bool:
-    """Whether the log could be moved; the commit stands either way, and the next one tries again."""
+    """Move the log; False if it could not be. The commit stands either way, and the next one tries again."""
     try:
         connection.wal_checkpoint(name, mode)
     except apsw.Error:

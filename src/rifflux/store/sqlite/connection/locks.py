@@ -1,7 +1,7 @@
-"""Locks between processes that die with their owner: the operating system's, on a file beside the index.
+"""Locks between processes that die with their owner: the operating system's, on a file next to the index.
 
 The file says who holds it. It stays where it is, empty of meaning while nobody does: one that is removed could be held
-twice, by who still has the old one open and by who made it anew.
+twice, by who still has the old one open and by who made it again.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _FAR = 1 << 20
 def held(path: Path, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
     """Hold a lock file; it is free again when its owner ends, however.
 
-    If somebody else holds it, `waiting` is told who (`process 4711`) and it is waited for; without `waiting`, the block
-    gets False at once.
+    If somebody else holds it, `waiting` is called with who (`process 4711`) and it is waited for; without `waiting`,
+    the block gets False at once.
     """
     with _open(path) as file:
         mine = _lock(file)

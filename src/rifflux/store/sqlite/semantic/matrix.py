@@ -37,7 +37,7 @@ class Allowed:
     excluded: Ids | None = None
 
     def mask(self, documents: Ids, chunks: Ids) -> NDArray[np.bool_]:
-        """Which of some chunks, each with its document, are allowed."""
+        """Return which of some chunks, each with its document, are allowed."""
         allowed = np.ones(len(chunks), np.bool_)
         if self.documents is not None:
             allowed &= _held(self.documents, documents)
@@ -49,7 +49,7 @@ class Allowed:
 
 
 def _held(wanted: Ids, rows: Ids) -> NDArray[np.bool_]:
-    """Which rows are among the wanted ones; row numbers are small, so a table tells fastest."""
+    """Return which rows are among the wanted ones; row numbers are small, so a table is fastest."""
     if not len(wanted) or not len(rows):
         return np.zeros(len(rows), np.bool_)
     table = np.zeros(int(max(wanted.max(), rows.max())) + 1, np.bool_)
@@ -73,24 +73,25 @@ class Matrix:
 
     @classmethod
     def read(cls, connection: apsw.Connection, owner: int, dimension: int) -> Matrix:
-        """All of an owner's vectors of the active model. They are stored at unit length, so a product is a cosine."""
+        """Read all of an owner's vectors of the active model. They are of unit length, so a product is a cosine."""
         return cls.of(connection.execute(_ALL, {"owner": owner}).fetchall(), dimension)
 
     @classmethod
     def of(cls, rows: list[Any], dimension: int) -> Matrix:
-        """Rows of chunk, id, document and the vector's bytes."""
-        chunks, ids, documents = (np.array([row[column] for row in rows], np.int64) for column in range(3))
-        data = b"".join(row[3] for row in rows)
-        return cls(chunks, ids, documents, np.frombuffer(data, np.float32).reshape(len(rows), dimension))
+        """Make a matrix of rows of chunk, id, document and the vector's bytes."""
+        *numbers, data = zip(*rows, strict=True) if rows else ((), (), (), ())
+        vectors = np.frombuffer(b"".join(data), np.float32).reshape(len(rows), dimension)
+        chunks, ids, documents = np.array(numbers, np.int64)
+        return cls(chunks, ids, documents, vectors)
 
     def where(self, mask: NDArray[np.bool_]) -> Matrix:
-        """The rows of a mask."""
+        """Return the rows of a mask."""
         if mask.all():
             return self
         return Matrix(self.chunks[mask], self.ids[mask], self.documents[mask], self.vectors[mask])
 
     def and_those(self, other: Matrix) -> Matrix:
-        """These rows and those of another matrix."""
+        """Join these rows with those of another matrix."""
         return Matrix(
             np.concatenate([self.chunks, other.chunks]),
             np.concatenate([self.ids, other.ids]),
@@ -99,7 +100,7 @@ class Matrix:
         )
 
     def nearest(self, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
-        """The `limit` rows of highest cosine with a vector of unit length, among those that are allowed."""
+        """Rank the `limit` rows of highest cosine with a vector of unit length, among those that are allowed."""
         ids, vectors = self.ids, self.vectors
         if allowed is not None:
             mask = allowed.mask(self.documents, self.chunks)
@@ -108,7 +109,7 @@ class Matrix:
 
 
 def scanned(connection: apsw.Connection, owner: int, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
-    """The nearest of an owner's vectors, read from the tables without keeping them."""
+    """Rank the nearest of an owner's vectors, read from the tables without keeping them."""
     found = Ranking.empty()
     for rows in _blocks(connection, owner):
         some = Matrix.of(rows, len(vector)).nearest(vector, limit, allowed)

@@ -1,4 +1,4 @@
-"""The semantic role in SQLite: chunks named by the packed vectors beside the file, or by its rows."""
+"""The semantic role in SQLite: chunks named by the packed vectors next to the file, or by its rows."""
 
 from __future__ import annotations
 
@@ -86,21 +86,21 @@ class SqliteSemantic:
     view: View
     #: Packed vectors; None for an index in memory.
     index: VectorIndex | None
-    counted: GenerationCache[int]
+    counted: GenerationCache[tuple[int]]
     matrices: GenerationCache[Matrix]
     #: Rows of documents that pass a filter, since a filter is mostly used again.
     allowed: GenerationCache[Ids]
 
     @property
     def generations(self) -> SqliteGenerations:
-        """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
+        """Return the models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
         if self.view.owner:
             raise OutOfScope("the models are the whole index's: ask who looks after it")
         return SqliteGenerations(self.view)
 
     def embedded(self) -> int:
         """Count the chunks that have a vector of the model in use."""
-        return self.view.kept(self.counted, _embedded)
+        return int(self.view.kept(self.counted, EMBEDDED)[0])
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
         """Store vectors for chunks that still have the given hash; returns how many did."""
@@ -119,30 +119,29 @@ class SqliteSemantic:
 
     def use_model(self, model: ModelInfo) -> None:
         """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
-        known = self.model() or self._first_model(model)
+        known = self.model()
+        if known is None:
+            with self.view.writing() as (connection, _):
+                # Another process may have been faster.
+                known = self.model()
+                if known is None:
+                    connection.execute(
+                        PUT_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec)
+                    )
+                    return
         if known.fingerprint != model.fingerprint:
             raise ModelMismatch(
                 f"the index holds vectors of {known.name} ({known.spec}), not of {model.name}: open it with "
                 f"model={known.spec!r}, or make a new index for {model.name}"
             )
 
-    def _first_model(self, model: ModelInfo) -> ModelInfo:
-        """Record a model unless another process was faster; returns the one that is recorded then."""
-        with self.view.writing() as (connection, _):
-            known = self.model()
-            if known is None:
-                connection.execute(
-                    PUT_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec)
-                )
-            return known or model
-
     def model(self) -> ModelInfo | None:
-        """The model whose vectors are stored, or None while there are none."""
+        """Return the model whose vectors are stored, or None while there are none."""
         row = self.view.row(ACTIVE_MODEL)
         return ModelInfo(*row) if row else None
 
     def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
-        """The chunks without a vector, in batches by row number; safe to write to the store meanwhile."""
+        """Yield the chunks without a vector, in batches by row number."""
         after = 0
         while True:
             rows = self.view.rows(PENDING, {"after": after, "batch": batch, "model": model})
@@ -155,12 +154,12 @@ class SqliteSemantic:
             ]
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
-        """Vectors already stored for the same embedded text."""
+        """Return vectors already stored for the same embedded text."""
         rows = self.view.rows(VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes)), "model": model})
         return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        """The vector of each chunk, by its id; chunks without one are left out. Packed ones are rounded."""
+        """Return the vector of each chunk, by its id. Packed ones are rounded."""
         if exact:
             return self._stored_vectors(ids)
         with self.view.reading() as (connection, owner):
@@ -170,7 +169,7 @@ class SqliteSemantic:
         return {**known, **self._stored_vectors(np.array(missing, np.int64))} if missing else known
 
     def _stored_vectors(self, ids: Ids) -> Mapping[int, Vectors]:
-        """The vector of each chunk, by its id; chunks without one are left out."""
+        """Return the vector of each chunk, by its id, as the tables have it."""
         rows = self.view.rows(VECTORS_OF, {"ids": json.dumps(ids.tolist())})
         return {id: np.frombuffer(data, np.float32) for id, data in rows}
 
@@ -220,7 +219,7 @@ class SqliteSemantic:
             raise ModelMismatch(f"the question was embedded by another model than {known[0]}: embed it again")
 
     def _allowed(self, query: Query) -> Allowed | None:
-        """What the filter and the query's required and excluded words leave, or None for all."""
+        """Return what the filter and the query's required and excluded words leave, or None for all."""
         if not (query.required or query.excluded or query.filter):
             return None
         terms = Terms(self.view.number)
@@ -233,7 +232,7 @@ class SqliteSemantic:
         )
 
     def _documents(self, filter: Filter) -> Ids:
-        """The rows of the documents that a filter lets through; remembered, since a filter is mostly used again."""
+        """Return the rows of the documents that a filter lets through."""
         condition, bound = where(filter)
         statement = PASSING_DOCUMENTS.format(condition=condition)
         with self.view.reading() as (connection, owner):
@@ -247,7 +246,7 @@ class SqliteSemantic:
         return np.fromstring(listed, np.int64, sep=",") if listed else np.empty(0, np.int64)
 
     def cosines_of(self, query: Query, ids: Ids) -> Scores:
-        """The cosine of some chunks with a query's vector, by the tables."""
+        """Return the cosine of some chunks with a query's vector, by the tables."""
         cosines = np.full(len(ids), np.nan)
         length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
         vectors = self._stored_vectors(ids) if length else {}
@@ -256,7 +255,3 @@ class SqliteSemantic:
             stacked = np.array([vectors[int(ids[place])] for place in held], np.float64)
             cosines[held] = np.vecdot(stacked, np.asarray(query.vector, np.float64) / length)
         return cosines
-
-
-def _embedded(connection: apsw.Connection, owner: int) -> int:
-    return int(connection.execute(EMBEDDED, {"owner": owner}).get)
