@@ -22,8 +22,7 @@ from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.word_index import WordIndex, WordIndexes
 from rifflux.store.sqlite.registry.registry import SqliteRegistry
-from rifflux.store.sqlite.semantic.matrix import Matrix
-from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
+from rifflux.store.sqlite.semantic.semantic import Matrix, SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
 from rifflux.store.store import PART
 from rifflux.types import Ids, Progress

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import starmap
 from typing import Any, TypeVar
 
 import numpy as np
@@ -221,7 +222,7 @@ class SqliteCatalog:
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
         """Return the documents that those of some chunks link to, or are linked from."""
         statement = graph.LINKED_TO if incoming else graph.LINKED_FROM
-        return [Edge(*row) for row in self.view.rows(statement, {"ids": json.dumps(ids.tolist())})]
+        return [*starmap(Edge, self.view.rows(statement, {"ids": json.dumps(ids.tolist())}))]
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
         """Count the documents that link to that of each chunk."""
@@ -257,24 +258,15 @@ def _file(owner: int, root: str, path: str) -> dict[str, Any]:
 
 def _document(key: str, *row: Any) -> Document:
     """Return a document of a row of `DOCUMENTS_AT`."""
-    text, title, kind, created, updated, metadata, license, links, identifiers, tags, parts = row
-    return Document(
-        key,
-        text,
-        title,
-        kind,
-        created,
-        updated,
-        json.loads(metadata),
-        _each(Link, links),
-        license,
-        _each(Identifier, identifiers),
-        _each(Tag, tags),
-        tuple(
-            Part(kind, (start, end), tuple(json.loads(headings)), label)
-            for kind, start, end, headings, label in json.loads(parts)
-        ),
-    )
+    *said, metadata, license, links, identifiers, tags, parts = row
+    text, title, kind, created, updated = said
+    names = _each(Identifier, identifiers), _each(Tag, tags), _each(_part, parts)
+    facts = json.loads(metadata)
+    return Document(key, text, title, kind, created, updated, facts, _each(Link, links), license, *names)
+
+
+def _part(kind: str, start: int, end: int, headings: str, label: str) -> Part:
+    return Part(kind, (start, end), tuple(json.loads(headings)), label)
 
 
 def _outline(key: str, title: str, facts: str, license: str | None, names: str) -> Document:
@@ -283,7 +275,7 @@ def _outline(key: str, title: str, facts: str, license: str | None, names: str) 
 
 
 def _each(noun: Callable[..., Value], rows: str) -> tuple[Value, ...]:
-    return tuple(noun(*row) for row in json.loads(rows))
+    return tuple(starmap(noun, json.loads(rows)))
 
 
 def _whole(row: Sequence[Any]) -> Document:
@@ -292,38 +284,10 @@ def _whole(row: Sequence[Any]) -> Document:
 
 
 def _hit(row: Sequence[Any], score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
-    (
-        uid,
-        key,
-        path,
-        title,
-        headings,
-        position,
-        text,
-        start,
-        end,
-        kind,
-        created,
-        updated,
-        metadata,
-        license,
-        collection,
-    ) = row
-    return Hit(
-        chunk_id=f"{uid:016x}",
-        document=key,
-        path=path,
-        title=title,
-        heading_path=" > ".join(_decoded(headings)[0]) if headings != "[]" else "",
-        chunk_index=position,
-        content=text,
-        span=(start, end),
-        score=score,
-        why=why,
-        kind=kind,
-        created_at=created,
-        updated_at=updated,
-        metadata=_decoded(metadata)[0] if metadata != "{}" else {},
-        license=license,
-        collection=collection,
-    )
+    """Return a hit of a row of `HYDRATE`, whose columns are those of `Hit` in their order."""
+    uid, key, path, title, headings, position, text, start, end, kind, *facts = row
+    created, updated, metadata, license, collection = facts
+    heading_path = " > ".join(_decoded(headings)[0]) if headings != "[]" else ""
+    known = _decoded(metadata)[0] if metadata != "{}" else {}
+    origin = created, updated, known, license, collection
+    return Hit(f"{uid:016x}", key, path, title, heading_path, position, text, (start, end), score, why, kind, *origin)

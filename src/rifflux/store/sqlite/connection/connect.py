@@ -13,7 +13,7 @@ import apsw
 
 from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, RiffluxError, UnusableIndex
 from rifflux.store.sqlite.connection.bm25 import bm25
-from rifflux.store.sqlite.connection.busy import BusyHandler, WalCheckpointer, retry_while_busy
+from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
 __all__ = ["MEMORY", "connect", "frozen", "raise_ours", "translated"]

@@ -16,8 +16,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import apsw
 
-from rifflux.store.sqlite.connection.busy import ASIDE, LONG
 from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
+from rifflux.store.sqlite.connection.locks import ASIDE, LONG
 from rifflux.store.sqlite.connection.readers import Readers
 
 __all__ = ["Current", "DerivedFiles", "Engine", "GenerationCache", "View", "current", "transaction", "unmoved"]

@@ -5,22 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.errors import ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, State
 from rifflux.store.sqlite.connection.derived import unmoved
 from rifflux.store.sqlite.connection.engine import GenerationCache, View
-from rifflux.store.sqlite.query import Terms, where
+from rifflux.store.sqlite.query import Terms, best, where
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
-from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, scanned
-from rifflux.store.sqlite.semantic.vector_index import LEAST, VectorIndex
 from rifflux.types import Filter, Ids, Query, Ranking, Scores, Vectors
 
-__all__ = ["SqliteSemantic"]
+if TYPE_CHECKING:
+    from rifflux.store.sqlite.semantic.vector_index import VectorIndex
+
+__all__ = ["Allowed", "Matrix", "SqliteSemantic", "scanned"]
+
+#: Rows read at a time where all are only looked at once.
+BLOCK = 4096
 
 HOLDING_ALL = "select rowid from {table} where {table} match :terms"
 
@@ -77,6 +83,110 @@ select iif(
 ACTIVE_MODEL = "select name, backend, dimension, fingerprint, spec from model where state = 'active'"
 
 PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, state) values (?, ?, ?, ?, ?, 'active')"
+
+
+VECTORS = """
+select vector.chunk, chunk.uid, chunk.document, vector.data
+from vector join model on model.id = vector.model and model.state = 'active' join chunk on chunk.id = vector.chunk
+where vector.owner = :owner"""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The row numbers of documents that pass a filter, and of chunks that hold what they must, and must not.
+
+    None where nothing is asked.
+    """
+
+    documents: Ids | None = None
+    required: Ids | None = None
+    excluded: Ids | None = None
+
+    def mask(self, documents: Ids, chunks: Ids) -> NDArray[np.bool_]:
+        """Return which of some chunks, each with its document, are allowed."""
+        allowed = np.ones(len(chunks), np.bool_)
+        if self.documents is not None:
+            allowed &= _held(self.documents, documents)
+        if self.required is not None:
+            allowed &= _held(self.required, chunks)
+        if self.excluded is not None:
+            allowed &= ~_held(self.excluded, chunks)
+        return allowed
+
+
+def _held(wanted: Ids, rows: Ids) -> NDArray[np.bool_]:
+    """Return which rows are among the wanted ones; row numbers are small, so a table is fastest."""
+    if not len(wanted) or not len(rows):
+        return np.zeros(len(rows), np.bool_)
+    table = np.zeros(int(max(wanted.max(), rows.max())) + 1, np.bool_)
+    table[wanted] = True
+    return table.take(rows, mode="clip")
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Unit vectors by row, with their chunk's row number and id, and its document's row number."""
+
+    chunks: Ids
+    ids: Ids
+    documents: Ids
+    vectors: Vectors
+
+    @property
+    def nbytes(self) -> int:
+        """Return what the vectors take in memory."""
+        return self.vectors.nbytes
+
+    @classmethod
+    def read(cls, connection: apsw.Connection, owner: int, dimension: int) -> Matrix:
+        """Read all of an owner's vectors of the active model. They are of unit length, so a product is a cosine."""
+        return cls.of(connection.execute(VECTORS, {"owner": owner}).fetchall(), dimension)
+
+    @classmethod
+    def of(cls, rows: list[Any], dimension: int) -> Matrix:
+        """Make a matrix of rows of chunk, id, document and the vector's bytes."""
+        *numbers, data = zip(*rows, strict=True) if rows else ((), (), (), ())
+        vectors = np.frombuffer(b"".join(data), np.float32).reshape(len(rows), dimension)
+        chunks, ids, documents = np.array(numbers, np.int64)
+        return cls(chunks, ids, documents, vectors)
+
+    def where(self, mask: NDArray[np.bool_]) -> Matrix:
+        """Return the rows of a mask."""
+        if mask.all():
+            return self
+        return Matrix(self.chunks[mask], self.ids[mask], self.documents[mask], self.vectors[mask])
+
+    def and_those(self, other: Matrix) -> Matrix:
+        """Join these rows with those of another matrix."""
+        return Matrix(
+            np.concatenate([self.chunks, other.chunks]),
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.documents, other.documents]),
+            np.concatenate([self.vectors, other.vectors]),
+        )
+
+    def nearest(self, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
+        """Rank the `limit` rows of highest cosine with a vector of unit length, among those that are allowed."""
+        ids, vectors = self.ids, self.vectors
+        if allowed is not None:
+            mask = allowed.mask(self.documents, self.chunks)
+            ids, vectors = ids[mask], vectors[mask]
+        return best(ids, (vectors @ vector).astype(np.float64), limit)
+
+
+def scanned(connection: apsw.Connection, owner: int, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
+    """Rank the nearest of an owner's vectors, read from the tables without keeping them."""
+    found = Ranking.empty()
+    for rows in _blocks(connection, owner):
+        some = Matrix.of(rows, len(vector)).nearest(vector, limit, allowed)
+        found = best(np.concatenate([found.ids, some.ids]), np.concatenate([found.scores, some.scores]), limit)
+    return found
+
+
+def _blocks(connection: apsw.Connection, owner: int) -> Iterator[list[Any]]:
+    rows = connection.execute(VECTORS, {"owner": owner})
+    while block := list(islice(rows, BLOCK)):
+        yield block
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +259,8 @@ class SqliteSemantic:
                 return
             after = rows[-1][0]
             yield [
-                Pending(uid, hash, title, tuple(json.loads(heads)), text, embedded)
-                for _, uid, hash, title, heads, text, embedded in rows
+                Pending(id, hash, title, tuple(json.loads(heads)), text, whole)
+                for _, id, hash, title, heads, text, whole in rows
             ]
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
@@ -198,7 +308,7 @@ class SqliteSemantic:
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
         index, state = self.index, self.view.generation(connection)
-        if index and index.suggest(connection) and self.embedded() >= LEAST:
+        if index and index.suggest(connection, self.embedded):
             with unmoved(connection):
                 self._check_model(connection, query)
                 return scanned(connection, owner, vector, limit, allowed)

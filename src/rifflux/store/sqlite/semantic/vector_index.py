@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,9 @@ from rifflux.store.sqlite.connection.derived import (
     unmoved,
 )
 from rifflux.store.sqlite.query import best
-from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
 from rifflux.store.sqlite.semantic.packed import FORMAT, GRAPH, NAME, Packed, write
 from rifflux.store.sqlite.semantic.scan import nearest_rows
+from rifflux.store.sqlite.semantic.semantic import Allowed, Matrix
 from rifflux.types import Ids, Ranking, Vectors
 
 if TYPE_CHECKING:
@@ -216,12 +216,12 @@ class VectorIndex:
                 self._builder.suggest()
             return None
 
-    def suggest(self, connection: apsw.Connection) -> bool:
+    def suggest(self, connection: apsw.Connection, embedded: Callable[[], int]) -> bool:
         """Have vectors packed soon, which a search could do with, if there are enough; returns whether there are."""
-        wanted = self._builder is not None and _is_worth_it(connection)
-        if self._builder and wanted:
-            self._builder.suggest()
-        return wanted
+        if self._builder is None or not _is_worth_it(connection):
+            return False
+        self._builder.suggest()
+        return embedded() >= LEAST
 
     def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
         """Have what is packed, of all owners, follow what was just committed, once that pays."""
