@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.base import Embedder
+from rifflux.models.embedder import Embedder
 from rifflux.retrieve.channels import SEMANTIC
 from rifflux.retrieve.coverage import weights_of
 from rifflux.retrieve.table import RELEVANCE, Candidates

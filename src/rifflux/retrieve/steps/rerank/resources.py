@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rifflux.models.base import Embedder
+from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.rarity import idf
