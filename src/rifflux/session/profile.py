@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.channels import Channel, channels
@@ -15,6 +15,9 @@ from rifflux.session.visible import Visibility
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Query
+
+if TYPE_CHECKING:
+    from rifflux.evidence.pack import Packer
 
 __all__ = ["Profile", "wide_pool"]
 
@@ -42,7 +45,8 @@ class Profile:
     page gets its own. With `exact`, scores by words are SQLite's own to the last digit, however large the index is.
     `features` are weights of the reranker of that name by component, `intents` what is changed of how works are
     retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default. `visible` closes what
-    licenses withhold. `command` is what brings such content in on the command line, vectors and all.
+    licenses withhold, `packer` packs evidence of what was found, for content that is cited. `command` is what brings
+    such content in on the command line, vectors and all.
     """
 
     name: str
@@ -64,6 +68,7 @@ class Profile:
     features: Mapping[str, float] = field(default_factory=dict)
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     visible: Visibility = field(default_factory=Visibility)
+    packer: Packer | None = None
     command: str = "rifflux index"
 
     @property
