@@ -12,7 +12,6 @@ from scripts.reference import PAGES
 
 from tests.docs.pages import ROOT
 
-
 pytestmark = pytest.mark.slow
 
 
