@@ -278,7 +278,7 @@ class Conversations:
         from rifflux.conversations.writing import MessageWriter
 
         view = self._view
-        turns = Turns(view.analyzer, view.profile.chunker, view.embedder.count_tokens, self._store.owner)
+        turns = Turns(view.profile.analyzer, view.profile.chunker, view.embedder.count_tokens, self._store.owner)
         return MessageWriter(self._store, turns)
 
     def _wanted(self, embed: bool | None) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rifflux.evidence.pack import EvidencePack
-from rifflux.evidence.reference import Citing, Reference
+from rifflux.evidence.pack import Citing, EvidencePack, Reference
 from rifflux.evidence.verify import verify as verify_pack
 from rifflux.store import Store
 from rifflux.types import Document

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rifflux.errors import InvalidArgument
-from rifflux.evidence.reference import Reference
+from rifflux.evidence.pack import Reference
 from rifflux.text.titles import plain
 from rifflux.works.model import Work
 

@@ -25,11 +25,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.base import Embedder
 from rifflux.retrieve.channels import SEMANTIC
 from rifflux.retrieve.coverage import weights_of
 from rifflux.retrieve.table import RELEVANCE, Candidates
@@ -37,6 +37,9 @@ from rifflux.retrieve.weigh import weighed
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Query, Results, Scores
+
+if TYPE_CHECKING:
+    from rifflux.models import Embedder
 
 __all__ = [
     "FEATURES",

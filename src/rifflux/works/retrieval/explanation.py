@@ -9,7 +9,7 @@ import numpy as np
 
 from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.table import SCORE, Candidates
-from rifflux.session.visible import closed_hit
+from rifflux.session.profile import closed_hit
 from rifflux.types import Hit, Why
 from rifflux.works.retrieval.candidates import SIDE, SIDES
 from rifflux.works.retrieval.citations import CITED

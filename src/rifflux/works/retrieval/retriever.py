@@ -224,7 +224,7 @@ class _Ranking:
             more = self.generator.rated(self.found, ranked.take(others))[RELEVANCE].tolist() if len(others) else []
             return max([*(known[id] for id in ids if id in known), *more], default=0.0)
 
-        count = self.retriever.searcher.embedder.count_tokens
+        count = self.retriever.searcher.view.embedder.count_tokens
         return Packer(self._intent.packing.limits, CITING, count, relevance, budget, top_k, cite, tuple(self.degraded))
 
     def _trace(self, dropped: int, counts: Mapping[str, int]) -> Trace:
