@@ -61,5 +61,5 @@ class StoreEvidence:
 
     @property
     def specificity(self) -> float:
-        """The share of the question's words that name one thing, in [0, 1]."""
+        """Return the share of the question's words that name one thing, in [0, 1]."""
         return self.query.specificity

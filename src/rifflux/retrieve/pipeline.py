@@ -184,20 +184,20 @@ class Plan:
         return self.pipeline.found(self.query, top_k, self.trace, self.clock)
 
     def _more(self, trace: Trace, read: int) -> bool:
-        """Whether there are candidates that were not read: fused, or further down in a channel."""
+        """Return True if there are candidates that were not read: fused, or further down in a channel."""
         channels = (trace.counts[name] for name in self.pipeline.channels)
         reach = self.query.sufficient(self.query.limit)
         return trace.counts["fused"] > read or any(count >= reach for count in channels)
 
     def wider(self, top_k: int) -> Plan:
-        """The plan for a longer page: its pool, and how far its channels are read."""
+        """Return the plan for a longer page, with its pool and the depth of its channels."""
         pool = self.pool_of(top_k)
         pipeline = replace(self.pipeline, pool=pool)
         return replace(self, pipeline=pipeline, query=reaching(self.query, pipeline.fuse, pool), clock=Stopwatch())
 
 
 def reaching(query: Query, fuse: Fuse | None, pool: int) -> Query:
-    """The question with how far its channels are read for a pool of candidates."""
+    """Return the question with the depth of its channels for a pool of candidates."""
     if fuse is None:
         return replace(query, limit=pool, enough=pool)
     return replace(query, limit=fuse.depth(pool), enough=fuse.enough(pool))

@@ -61,7 +61,7 @@ class _Trial:
 
     @property
     def id(self) -> int:
-        """The chunk."""
+        """Return the chunk's id."""
         return int(self.row.ids[0])
 
     def unblocked(self, obstacles: Sequence[Obstacle]) -> Iterator[Change]:
@@ -122,7 +122,7 @@ class _Trial:
 
     @cached_property
     def _far(self) -> Mapping[str, Ranking]:
-        """The rankings of the channels for the longest page."""
+        """Return the rankings of the channels for the longest page."""
         query = self.plan.wider(LONGEST_PAGE).query
         if query.limit <= self.plan.query.limit:
             return self.candidates.rankings

@@ -70,22 +70,22 @@ class Inquiry:
 
     @cached_property
     def ids(self) -> Ids:
-        """The chunks in question."""
+        """Return the ids of the chunks in question."""
         return np.fromiter((int(hit.chunk_id, 16) for hit in self.asked), np.int64, len(self.asked))
 
     @cached_property
     def obstacles(self) -> Sequence[Obstacle]:
-        """What keeps some of them out."""
+        """Return the parts of the query that keep some of them out."""
         return list(obstacles(self.plan.query, self.store, self.asked[0], self.ids, self.typed))
 
     @cached_property
     def candidates(self) -> Candidates:
-        """All candidates of the search, before any passage was read."""
+        """Return all candidates of the search, before any passage was read."""
         return self.plan.pipeline.candidates(self.plan.query, self.plan.clock)
 
     @cached_property
     def _steps(self) -> Sequence[tuple[str, Candidates]]:
-        """The table after each step by its name; the one that they began with comes first, under no name."""
+        """Return the table after each step by its name; the one before all steps comes first, under no name."""
         pipeline, query = self.plan.pipeline, self.plan.query
         if not pipeline.steps:
             return ()
@@ -108,7 +108,7 @@ class Inquiry:
 
     @cached_property
     def order(self) -> Ids:
-        """The ids of all candidates that were not dropped, best first, after every step."""
+        """Return the ids of all candidates that were not dropped, best first, after every step."""
         ids = self.candidates.ids
         if not self._steps:
             return ids
@@ -130,7 +130,7 @@ class Inquiry:
 
     @property
     def trace(self) -> Trace:
-        """The search's trace as far as it went."""
+        """Return the search's trace as far as it went."""
         trace = self.plan.trace
         degraded = (*trace.degraded, *map(": ".join, self.left_out.items()))
         trace = replace(trace, reranker=None) if RERANK in self.left_out else trace
@@ -250,7 +250,7 @@ class Inquiry:
 
     @property
     def _first(self) -> str:
-        """The stage that ordered the candidates first: the fusion, or the only channel."""
+        """Return the stage that ordered the candidates first: the fusion, or the only channel."""
         fuse = self.plan.pipeline.fuse
         return fuse.name if fuse else next(iter(self.candidates.rankings))
 
@@ -267,7 +267,7 @@ class Inquiry:
         return "; ".join([f"below the pool of {pool}{where} ({told})", *others])
 
     def _nothing(self, channel: str) -> str:
-        """Why a channel does not rank a chunk at all."""
+        """Return why a channel does not rank a chunk at all."""
         if channel == SEMANTIC:
             return "semantic: not embedded yet" if self.plan.query.vector is not None else "semantic: no query vector"
         asked = [shown(clause, self.typed) for clause in _clauses(self.plan.query)] + list(self.plan.query.prefixes)

@@ -26,7 +26,7 @@ class Evidence(Protocol):
 
     @property
     def specificity(self) -> float:
-        """The share of the question's words that name one thing, in [0, 1]."""
+        """Return the share of the question's words that name one thing, in [0, 1]."""
         ...
 
 
@@ -57,12 +57,12 @@ class Fuse(Protocol):
 
     @property
     def name(self) -> str:
-        """The name users choose it by."""
+        """Return the name users choose it by."""
         ...
 
     @property
     def anchored(self) -> bool:
-        """Whether its scores may be multiplied for anchors; where ranks alone decide they may not."""
+        """Return True if anchors may multiply its scores; where ranks alone decide they may not."""
         ...
 
     def depth(self, pool: int) -> int:

@@ -13,12 +13,12 @@ __all__ = ["dump_fusion", "load_fusion"]
 
 
 def dump_fusion(fusion: Fuse) -> str:
-    """A fusion as a JSON object: its name, and its knobs as they are on it."""
+    """Return a fusion as a JSON object: its name and its knobs."""
     return json.dumps(asdict(cast(Any, fusion)), sort_keys=True)
 
 
 def load_fusion(text: str) -> Fuse:
-    """The fusion that `dump_fusion` wrote. Raises `InvalidArgument` for one that this version does not know."""
+    """Return the fusion that `dump_fusion` wrote. Raises `InvalidArgument` for one that this version does not know."""
     try:
         knobs = json.loads(text)
         return FUSIONS[knobs["name"]](**knobs)

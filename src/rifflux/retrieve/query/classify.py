@@ -51,7 +51,7 @@ def classify(text: str, analyzer: Analyzer, frequencies: Frequencies, documents:
 
 
 def _codes(text: str, analyzer: Analyzer) -> tuple[list[str], str]:
-    """The identifiers in a text, each once, and what is left of it without them."""
+    """Return the identifiers in a text, each once, and the text without them."""
     codes = []
     for find in (numbered_results, labelled) if analyzer.mathematics == "notation" else (labelled,):
         for written, code in list(find(text)):
@@ -68,7 +68,7 @@ def _words(text: str) -> list[str]:
 def _names(
     words: Sequence[str], analyzer: Analyzer, frequencies: Frequencies, documents: int, *, alone: bool
 ) -> list[str]:
-    """The words that are rare in this index and written as names inside the question, or are all of it."""
+    """Return the words that are rare in this index and written as names inside the question, or are all of it."""
     single = alone and len(words) == 1
     candidates = [word for place, word in enumerate(words) if single or (place and word[0].isupper())]
     if not candidates:

@@ -105,7 +105,7 @@ def spellings(query: Query, analyzer: Analyzer, frequencies: Frequencies, vocabu
 
 
 def _words(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, str]]:
-    """The terms that may be misspelt, and the words they come from: what holds a digit or humps is a name."""
+    """Yield the terms that may be misspelt with the words they come from: what holds a digit or humps is a name."""
     asked = set(query.clauses)
     for word in (part for token in tokens(query.semantic_text) for part in token.split("-")):
         terms = analyzer.of_word(word)
@@ -124,7 +124,7 @@ def _near(term: str, vocabulary: Vocabulary) -> list[str]:
 
 
 def _within(term: str, known: Iterable[str], most: int) -> list[str]:
-    """The terms that are nearest, if that is at most so many letters."""
+    """Return the terms that are nearest, if that is at most so many letters."""
     letters = set(term)
     # A letter that is changed makes a difference of two between the sets of letters, which are compared much sooner.
     alike = (each for each in known if len(letters.symmetric_difference(each)) <= 2 * most and each.isalpha())
@@ -157,7 +157,7 @@ def distance(one: str, other: str, most: int) -> int:
 
 
 def _differing(one: str, other: str) -> tuple[str, str]:
-    """Both without what they begin and end with alike, which their distance does not depend on."""
+    """Return both without their common beginning and end, which their distance does not depend on."""
     start = 0
     while start < min(len(one), len(other)) and one[start] == other[start]:
         start += 1
@@ -184,7 +184,7 @@ def synonyms(query: Query, known: Synonyms) -> Iterator[Variant]:
 
 
 def known_synonyms(path: str | Path | None, analyzer: Analyzer) -> Synonyms | None:
-    """The synonyms of a file, and those that come with the way the analyzer reads mathematics."""
+    """Return the synonyms of a file, and those that come with the way the analyzer reads mathematics."""
     shipped = LEXICONS.get(analyzer.mathematics)
     paths = [
         *([Path(rifflux.text.__file__).with_name("lexicon") / shipped] if shipped else []),
@@ -216,7 +216,7 @@ def read_synonyms(path: str | Path, analyzer: Analyzer) -> Synonyms:
 
 
 def _rules(line: str, place: str, analyzer: Analyzer) -> Iterator[tuple[Clause, Variant]]:
-    """What a line says: the terms of a phrase, and what stands for it."""
+    """Yield the rules of a line: the terms of a phrase, and a variant of it."""
     sides = [_members(side, place, analyzer) for side in line.split("=>")]
     if len(sides) > 2 or (len(sides) == 1 and len(sides[0]) < 2):
         raise InvalidArgument(f"{place}: {line!r} is no line of synonyms: {_FORMAT}")

@@ -37,7 +37,7 @@ def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Claus
 
 
 def _runs(text: str, analyzer: Analyzer) -> Iterator[list[tuple[str, Clause]]]:
-    """The longest runs of tokens without an ordinary word, each token with its terms."""
+    """Yield the longest runs of tokens without an ordinary word, each token with its terms."""
     run: list[tuple[str, Clause]] = []
     for token in analyzer.tokens(text):
         if _is_word(token):
@@ -49,7 +49,7 @@ def _runs(text: str, analyzer: Analyzer) -> Iterator[list[tuple[str, Clause]]]:
 
 
 def _is_word(token: str) -> bool:
-    """Whether a token belongs to the sentence around the formulas."""
+    """Return True if a token belongs to the sentence around the formulas."""
     letters = token.replace("-", "").replace("'", "")
     if not letters.isalpha() or len(letters) == 1 or token in symbol_names() or token.lower() in _NAMES:
         return False

@@ -86,12 +86,12 @@ def _halves(text: str, reading: _Reading) -> tuple[str, str]:
 
 
 def _comparable(text: str) -> str:
-    """A text without halves of surrogate pairs, as a broken terminal may send: nothing can store or compare them."""
+    """Replace halves of surrogate pairs, as a broken terminal may send: nothing can store or compare them."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clause, ...]:
-    """Every word by itself, those of the phrases too, and the phrases whole; each once."""
+    """Return every word by itself, those of the phrases too, and the phrases whole; each once."""
     singles = [(word,) for word in (*words, *(word for phrase in phrases for word in phrase))]
     return tuple(dict.fromkeys([*singles, *phrases]))
 
@@ -127,7 +127,7 @@ def _clauses(phrases: list[str], analyzer: Analyzer) -> tuple[Clause, ...]:
 
 
 def _prefixes(prefixes: list[str], analyzer: Analyzer) -> Iterator[str]:
-    """The prefix as typed and as a stem: stored terms are stems, so `configuration*` must find `configur`."""
+    """Yield each prefix as typed and as a stem: stored terms are stems, so `configuration*` must find `configur`."""
     for prefix in prefixes:
         yield fold(prefix)
         yield from analyzer.terms(prefix)[:1]
@@ -150,7 +150,7 @@ def _narrowed(filter: Filter, facets: dict[str, list[str]]) -> Filter:
 
 
 def _readings(value: str) -> Iterator[str | int | float]:
-    """A facet's value as it was typed, and as the number that it may be stored as."""
+    """Yield a facet's value as it was typed, and as the number that it may be stored as."""
     yield value
     if _WHOLE.match(value):
         yield int(value)

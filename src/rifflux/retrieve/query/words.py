@@ -11,11 +11,11 @@ __all__ = ["as_typed", "shown"]
 
 
 def as_typed(text: str, analyzer: Analyzer) -> Mapping[str, str]:
-    """The words of a text by the term that each becomes; those that become several are names, and are left out."""
+    """Return the words of a text by the term that each becomes; names, which become several, are left out."""
     words = ((analyzer.of_word(word), word) for token in tokens(text) for word in token.split("-"))
     return {terms[0]: word for terms, word in words if len(terms) == 1}
 
 
 def shown(clause: Clause, typed: Mapping[str, str]) -> str:
-    """A clause in the words that were typed."""
+    """Return a clause in the words that were typed."""
     return " ".join(typed.get(term, term) for term in clause)

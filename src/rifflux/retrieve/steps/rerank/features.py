@@ -91,39 +91,39 @@ class FeatureInput:
 
     @property
     def terms(self) -> Sequence[str]:
-        """The question's terms in order; what it excludes is not among them."""
+        """Return the question's terms in order, without those it excludes."""
         return self.resources.terms(self.query)
 
     @property
     def text(self) -> str:
-        """The question without operators."""
+        """Return the question without operators."""
         return self.query.semantic_text or self.query.text
 
     @cached_property
     def idf(self) -> Mapping[str, float]:
-        """The rarity of each of the question's terms."""
+        """Return the rarity of each of the question's terms."""
         return self.resources.idf(self.query)
 
     @cached_property
     def titles(self) -> list[list[list[str]]]:
-        """For each hit the terms of its title and of its breadcrumb."""
+        """Return for each hit the terms of its title and of its breadcrumb."""
         terms = self.resources.analyzer.terms
         return [[terms(hit.title), terms(hit.heading_path)] for hit in self.table.passages]
 
     @cached_property
     def fields(self) -> list[list[list[str]]]:
-        """For each hit the terms of its title, breadcrumb and text."""
+        """Return for each hit the terms of its title, breadcrumb and text."""
         bodies = (self.resources.analyzer.terms(hit.content) for hit in self.table.passages)
         return [[*titles, body] for titles, body in zip(self.titles, bodies, strict=True)]
 
     @cached_property
     def held(self) -> list[set[str]]:
-        """For each hit all terms that it holds."""
+        """Return for each hit all terms that it holds."""
         return [set().union(*fields) for fields in self.fields]
 
     @cached_property
     def trust(self) -> Scores:
-        """How much each of the first few hits is taken to be an answer."""
+        """Return the weights of the first few hits as answers."""
         return trust(self.table[SCORE], BEST)
 
 

@@ -25,7 +25,7 @@ def trust(scores: Scores, best: int) -> Scores:
 
 
 def near_the_best(vectors: Vectors, weights: Scores) -> Scores:
-    """The weighted mean cosine of each row with the first `len(weights)` rows, itself left out; 0 without others."""
+    """Return the weighted mean cosine of each row with the first `len(weights)` others; 0 without others."""
     cosines = vectors @ vectors[: len(weights)].T
     counted = np.tile(weights, (len(vectors), 1))
     np.fill_diagonal(counted, 0.0)
@@ -34,7 +34,7 @@ def near_the_best(vectors: Vectors, weights: Scores) -> Scores:
 
 
 def words_of_the_best(texts: Sequence[Sequence[str]], weights: Scores, asked: Collection[str], words: int) -> Scores:
-    """How much of the relevance model of the other good candidates each text holds; in [0, 1].
+    """Return the share of the relevance model of the other good candidates that each text holds; in [0, 1].
 
     The model is the mean of the term distributions of the first `len(weights)` texts, by weight, without the terms that
     were `asked`; its likeliest `words` terms count. Lavrenko and Croft, "Relevance-Based Language Models", SIGIR 2001.
@@ -50,7 +50,7 @@ def words_of_the_best(texts: Sequence[Sequence[str]], weights: Scores, asked: Co
 
 
 def _shares(text: Sequence[str], weight: float, asked: Collection[str]) -> dict[str, float]:
-    """What a text adds to the model: its terms by how often each occurs in it."""
+    """Return a text's part of the model: its terms by how often each occurs in it."""
     unit = weight / max(1, len(text))
     return {term: count * unit for term, count in Counter(text).items() if term not in asked}
 
@@ -65,5 +65,5 @@ def _likeliest(model: Mapping[str, float], words: int) -> dict[str, float]:
 
 
 def _held(terms: Collection[str], model: Mapping[str, float]) -> float:
-    """The share of the model that is in the terms."""
+    """Return the share of the model that is in the terms."""
     return sum(value for term, value in model.items() if term in terms) / (sum(model.values()) or 1.0)

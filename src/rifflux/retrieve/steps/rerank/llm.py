@@ -77,7 +77,7 @@ class Llm:
 
 
 def parse_order(answer: str, count: int) -> list[int]:
-    """The places, from 0, in the order that an answer gives to passages numbered from 1 to `count`.
+    """Return the places, from 0, in the order that an answer gives to passages numbered from 1 to `count`.
 
     Reads the last list in square brackets that names a passage, else all numbers in the text. Each place comes once, at
     its first mention; numbers that are no passage's are left out.

@@ -29,11 +29,11 @@ class TokenEmbedder(Protocol):
     """An embedder that also gives the vectors of single tokens."""
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """The unit vectors of each text's tokens, (tokens, dimension) each."""
+        """Return the unit vectors of each text's tokens, (tokens, dimension) each."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens the text has."""
+        """Return the number of tokens of the text."""
         ...
 
 
@@ -85,7 +85,7 @@ class MaxSim:
         return max_sim(asked, self._token_weights(embedder, text, idf, len(asked)), passages)
 
     def _texts(self, hits: Sequence[Hit], idf: Mapping[str, float]) -> list[str]:
-        """What is read of each hit: the start of its title, and the window that says most about the question."""
+        """Return the part of each hit to read: the start of its title, and the window nearest to the question."""
         window = Windows(idf, self.resources.analyzer.terms, self.window)
         titles = (" ".join((hit.title or hit.heading_path).split()[: self.title_words]) for hit in hits)
         return [
@@ -94,7 +94,7 @@ class MaxSim:
         ]
 
     def _vectors(self, embedder: TokenEmbedder, texts: Sequence[str]) -> list[Vectors]:
-        """The token vectors of the texts, from memory where they are known."""
+        """Return the token vectors of the texts, from memory where they are known."""
         known = self._memory.known(texts)
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
@@ -105,7 +105,7 @@ class MaxSim:
         return [known[text].astype(np.float32) for text in texts]
 
     def _token_weights(self, embedder: TokenEmbedder, text: str, idf: Mapping[str, float], tokens: int) -> Scores:
-        """The weight of each token of the question: the idf of the word it is a part of; all alike when in doubt."""
+        """Return the weight of each token of the question: the idf of its word; all alike when in doubt."""
         words = text.split()
         rarest = [
             max((idf[term] for term in self.resources.analyzer.terms(word) if term in idf), default=0.0)
@@ -117,7 +117,7 @@ class MaxSim:
 
 
 def max_sim(asked: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Scores:
-    """The weighted mean, over the rows of `asked`, of the greatest dot product with a row of each passage.
+    """Return the weighted mean, over the rows of `asked`, of the greatest dot product with a row of each passage.
 
     Zero for a passage without rows, and for a question without any.
     """
@@ -140,7 +140,7 @@ class _Memory:
         self._lock = threading.Lock()
 
     def known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
-        """The texts that are remembered, with their vectors."""
+        """Return the texts that are remembered, with their vectors."""
         with self._lock:
             return {text: self._vectors[text] for text in texts if text in self._vectors}
 

@@ -23,7 +23,7 @@ DEFAULT_RERANKER = "features"
 
 
 def reranker_of(choice: str | Rerank, resources: Resources) -> Rerank:
-    """The reranker of a name with its defaults; a reranker is returned as it is.
+    """Return the reranker of a name with its defaults; a reranker is returned as it is.
 
     Raises `InvalidArgument` for an unknown name, and for one whose model or endpoint is not set.
     """

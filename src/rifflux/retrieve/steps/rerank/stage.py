@@ -39,7 +39,7 @@ class Scorer(Protocol):
 
     @property
     def name(self) -> str:
-        """The name users choose it by."""
+        """Return the name users choose it by."""
         ...
 
     def __call__(self, query: Query, table: Candidates) -> Scored:
@@ -72,7 +72,7 @@ class Rerank:
 
     @property
     def name(self) -> str:
-        """The stage that its columns belong to."""
+        """Return the stage that its columns belong to."""
         return f"rerank:{self.scorer.name}"
 
     def __call__(self, query: Query, table: Candidates) -> Candidates:

@@ -27,7 +27,7 @@ class Windows:
     _terms: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __call__(self, text: str) -> str:
-        """The best window of a text; all of it if it is no longer than that."""
+        """Return the best window of a text; all of it if it is no longer than that."""
         words = list(_WORD.finditer(text))
         if len(words) <= self.size:
             return text.strip()
@@ -38,13 +38,13 @@ class Windows:
         return text[words[start].start() : words[start + self.size - 1].end()]
 
     def _of(self, word: str) -> frozenset[str]:
-        """The question's terms in a word; words repeat, so they are remembered."""
+        """Return the question's terms in a word; words repeat, so they are remembered."""
         if word not in self._terms:
             self._terms[word] = frozenset(self.analyze(word)) & self.weights.keys()
         return self._terms[word]
 
     def _start(self, found: list[tuple[int, frozenset[str]]]) -> int:
-        """Where the best window starts, given the places of the words that have a weight."""
+        """Return the start of the best window, given the places of the words that have a weight."""
         best, start = 0.0, 0
         for first, (place, _) in enumerate(found):
             inside = [each for each in found[first:] if each[0] < place + self.size]
