@@ -26,7 +26,7 @@ from rifflux.conversations.model import (
     message_of,
 )
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.retrieve.channels import LEXICAL
+from rifflux.retrieve.table import LEXICAL
 from rifflux.session.arguments import HYBRID
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher

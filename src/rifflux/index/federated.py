@@ -13,9 +13,8 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.models.base import Embedder
 from rifflux.models.guarded import AskedOnce
-from rifflux.retrieve.channels import SEMANTIC
 from rifflux.retrieve.fuse import ReciprocalRank
-from rifflux.retrieve.table import SCORE, joined
+from rifflux.retrieve.table import SCORE, SEMANTIC, joined
 from rifflux.session.arguments import HYBRID, checked_filter, checked_search
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rifflux.errors import OutOfScope
 from rifflux.index.admin import Admin
 from rifflux.index.delegation import delegated
-from rifflux.retrieve.channels import LEXICAL
+from rifflux.retrieve.table import LEXICAL
 from rifflux.session.feedback import Feedback
 from rifflux.session.kept import Kept
 from rifflux.session.profile import Profile

@@ -84,11 +84,11 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
             )
     facets, fusion = store.registry.setting("facets"), store.registry.setting("fusion")
     if fusion and not explicit:
-        from rifflux.retrieve.fuse.stored import load_fusion
+        from rifflux.retrieve.fuse.fusions import load_fusion
 
         profile = replace(profile, fusion=load_fusion(fusion))
     if (weights := store.registry.setting("features")) and not explicit:
-        from rifflux.retrieve.steps.rerank.stored import load_weights
+        from rifflux.retrieve.steps.rerank.features import load_weights
 
         profile = replace(profile, features=load_weights(weights))
     profile = replace(profile, language=known["language"], mathematics=known["mathematics"])

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rifflux.ingest.chunking.chunker import Chunker
-from rifflux.retrieve.channels import Channel, channels
 from rifflux.retrieve.fuse import Adaptive, Fuse
-from rifflux.retrieve.pipeline import reaching
+from rifflux.retrieve.pipeline import Channel, channels, reaching
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.session.visible import Visibility
 from rifflux.store import FieldWeights, Store

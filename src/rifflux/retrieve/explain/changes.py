@@ -14,11 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.explain.obstacles import Obstacle
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.pipeline import Plan, Stopwatch
-from rifflux.retrieve.table import SCORE, Candidates
+from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates
 from rifflux.types import Change, Ids, QueryTerm, Ranking
 
 __all__ = ["changes"]

@@ -13,21 +13,49 @@ from itertools import pairwise
 
 import numpy as np
 
-from rifflux.retrieve.channels import SEMANTIC, Place, Whole
-from rifflux.retrieve.coverage import chunks_of, frequencies_of
 from rifflux.retrieve.explain.changes import changes
 from rifflux.retrieve.explain.obstacles import Obstacle, obstacles
-from rifflux.retrieve.explain.trail import page, stages
-from rifflux.retrieve.pipeline import RERANK, Plan, counted
-from rifflux.retrieve.query.words import shown
+from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
+from rifflux.retrieve.pipeline import RERANK, Channel, Plan, counted
+from rifflux.retrieve.query.reading import shown
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
-from rifflux.retrieve.table import RANK, SCORE, Candidates, placed
+from rifflux.retrieve.table import RANK, SCORE, SEMANTIC, Candidates, page, placed, stages
 from rifflux.store import Store
 from rifflux.text.numbers import ordinal
 from rifflux.text.rarity import idf
-from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Trace, Verdict
+from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Ranking, Trace, Verdict
 
-__all__ = ["Inquiry", "deep"]
+__all__ = ["Inquiry", "Place", "Whole", "deep"]
+
+#: A chunk's id, rank and score in a channel.
+Place = tuple[int, int, float]
+
+
+class Whole:
+    """A channel that also finds the place of any chunk, however far down.
+
+    It ranks all that it can only when a place is asked for, and once for a question.
+    """
+
+    def __init__(self, channel: Channel, chunks: int) -> None:
+        self._channel = channel
+        self._chunks = chunks
+        self._last: tuple[Query, Ranking] | None = None
+
+    def __call__(self, query: Query) -> Ranking:
+        """Return the ranking of the channel."""
+        return self._channel(query)
+
+    def place(self, query: Query, ids: Ids) -> Place | None:
+        """Return the place of the best of some chunks among all; None where none of them is ranked."""
+        if self._last is None or self._last[0] is not query:
+            self._last = query, self._channel(replace(query, limit=max(self._chunks, query.limit), enough=0))
+        ranking = self._last[1]
+        places = np.flatnonzero(np.isin(ranking.ids, ids))
+        if not len(places):
+            return None
+        best = int(places[0])
+        return int(ranking.ids[best]), best + 1, float(ranking.scores[best])
 
 
 def deep(plan: Plan, chunks: int) -> Plan:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rifflux.retrieve.query.words import shown
+from rifflux.retrieve.query.reading import shown
 from rifflux.store import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 

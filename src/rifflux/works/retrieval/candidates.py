@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
@@ -106,8 +107,10 @@ class CandidateGenerator:
         """Return a work's title as a question, within the limits of the one that names it."""
         title = "".join(char if char.isalnum() else " " for char in named.hit.title)
         asked = self.question.query
-        with self.clock("understand"):
-            return self.searcher.read(f"{title} {asked.limits}", self.filter, asked.understanding)
+        start = perf_counter()
+        query = self.searcher.read(f"{title} {asked.limits}", self.filter, asked.understanding)
+        self.clock.add("understand", start)
+        return query
 
     def rated(self, found: Gathered, table: Candidates) -> Candidates:
         """Return candidates with their relevance for the question; if it has two sides, for the one they answer.

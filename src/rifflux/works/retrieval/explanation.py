@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rifflux.retrieve.explain.trail import page
-from rifflux.retrieve.table import SCORE, Candidates
+from rifflux.retrieve.table import SCORE, Candidates, page
 from rifflux.session.visible import closed_hit
 from rifflux.types import Hit, Why
 from rifflux.works.retrieval.candidates import SIDE, SIDES

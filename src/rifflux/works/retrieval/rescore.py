@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.table import LIFT, Candidates
+from rifflux.retrieve.table import LEXICAL, LIFT, SEMANTIC, Candidates
 from rifflux.store import Store
 from rifflux.types import Ids, Query, Scores
 from rifflux.works.retrieval.intent import ComponentWeights

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
@@ -99,12 +100,13 @@ class WorksRetriever:
             style_of(str(cite))
         filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
         with self.searcher.store.memoized():
-            with clock("search"):
-                with clock("understand"):
-                    asked = self.searcher.read(query, filter)
-                question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
-                generator = CandidateGenerator(self.searcher, question, filter, clock)
-                found = generator()
+            start = perf_counter()
+            asked = self.searcher.read(query, filter)
+            clock.add("understand", start)
+            question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
+            generator = CandidateGenerator(self.searcher, question, filter, clock)
+            found = generator()
+            clock.add("search", start)
             return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
 
 
@@ -131,20 +133,23 @@ class _Ranking:
     def __call__(self, top_k: int, budget: int, cite: str) -> Retrieval:
         """Return at most `top_k` works, and evidence within a budget of tokens."""
         kept = self._without_kinds(self.found.table)
-        with self.clock("citations"):
-            around = self._around(_one_per_work(kept))
-            more = around.new(kept, self._intent.expansion.neighbours)
-            candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        start = perf_counter()
+        around = self._around(_one_per_work(kept))
+        more = around.new(kept, self._intent.expansion.neighbours)
+        candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        self.clock.add("citations", start)
         works = _one_per_work(candidates)
         tags = self._store.catalog.tags_of(works.ids)
-        with self.clock("rerank"):
-            ranked = self._ranked(works, tags)
+        start = perf_counter()
+        ranked = self._ranked(works, tags)
+        self.clock.add("rerank", start)
         listed = self.generator.rated(self.found, ranked.head(top_k))
         names = self._store.catalog.identifiers_of(np.unique(candidates.ids))
-        with self.clock("pack"):
-            citable = CitableWorks(naming(self.question.text), candidates, names, tags, self._store)
-            packer = self._packer(ranked, listed, top_k, budget, cite)
-            pack = packer(self.question.text, self._intent.name, citable(ranked.head(POOL)))
+        start = perf_counter()
+        citable = CitableWorks(naming(self.question.text), candidates, names, tags, self._store)
+        packer = self._packer(ranked, listed, top_k, budget, cite)
+        pack = packer(self.question.text, self._intent.name, citable(ranked.head(POOL)))
+        self.clock.add("pack", start)
         self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, self._store)]
         sides = self.question.asked.sides
         return Retrieval(

@@ -14,8 +14,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.models.chat import ChatModel
 from rifflux.models.guarded import Guard
 from rifflux.retrieve.pipeline import NotApplied
-from rifflux.retrieve.steps.rerank.resources import Resources
-from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
+from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Hit, Query
 
