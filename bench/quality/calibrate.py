@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 import rifflux
 from rifflux.evaluate import Collection, Question, read_beir
 from rifflux.index import Index
+from rifflux.models.embedder import BUNDLED
 from rifflux.models.onnx import OnnxEmbedder
-from rifflux.models.registry import BUNDLED
 from rifflux.retrieve.steps.calibrate import STORED, WORDS, Calibration, Relevance
 from rifflux.retrieve.steps.rerank import Rerank, Scored
 from rifflux.retrieve.table import HIGH, MEDIUM, Candidates

@@ -39,8 +39,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.ingest.walk.find import Finder, Found, Skipped
     from rifflux.memories import Memories, Memory, Saved
     from rifflux.models import Embedder, load_embedder
+    from rifflux.models.embedder import KnownModel, known_models
     from rifflux.models.guarded import Guard
-    from rifflux.models.registry import KnownModel, known_models
     from rifflux.models.workers import Workers
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RerankSettings
     from rifflux.session.maintenance import Copied, Repaired, Switched
@@ -174,7 +174,7 @@ _ELSEWHERE = {
     "memories": "Memories Memory Saved",
     "models": "Embedder load_embedder",
     "models.guarded": "Guard",
-    "models.registry": "KnownModel known_models",
+    "models.embedder": "KnownModel known_models",
     "models.workers": "Workers",
     "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
     "session.maintenance": "Copied Repaired Switched",

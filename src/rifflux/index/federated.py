@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.models.base import Embedder
+from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import AskedOnce
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.table import SCORE, SEMANTIC, joined

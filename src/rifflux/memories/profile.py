@@ -1,6 +1,6 @@
 """Memories: short statements that an agent or application keeps about its user."""
 
-from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.session.profile import Profile
 

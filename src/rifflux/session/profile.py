@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.pipeline import Channel, channels, reaching
 from rifflux.retrieve.steps.diversity import Diversity

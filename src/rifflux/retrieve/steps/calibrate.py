@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.base import Embedder
+from rifflux.models.embedder import Embedder
 from rifflux.retrieve.fuse.base import weighed, weights_of
 from rifflux.retrieve.table import RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store

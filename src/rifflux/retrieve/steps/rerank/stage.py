@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.models.base import Embedder
+from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import NotApplied
