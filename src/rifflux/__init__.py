@@ -69,10 +69,10 @@ if _typing.TYPE_CHECKING:
     )
     from rifflux.works import Work
     from rifflux.works.catalog import WorkRecord, WorksCatalog, WorkSummary
-    from rifflux.works.citing import verify
+    from rifflux.works.export import verify
     from rifflux.works.report import WorksReport
+    from rifflux.works.retrieval.intent import adjusted as adjusted_intents
     from rifflux.works.retrieval.retriever import Retrieval
-    from rifflux.works.retrieval.settings import adjusted as adjusted_intents
 
 __all__ = [  # noqa: RUF022
     "Analyzer",
@@ -184,10 +184,10 @@ _ELSEWHERE = {
     "text.analyzer": "Analyzer",
     "works": "Work",
     "works.catalog": "WorkRecord WorksCatalog WorkSummary",
-    "works.citing": "verify",
+    "works.export": "verify",
     "works.report": "WorksReport",
     "works.retrieval.retriever": "Retrieval",
-    "works.retrieval.settings": "adjusted:adjusted_intents",
+    "works.retrieval.intent": "adjusted:adjusted_intents",
 }
 
 

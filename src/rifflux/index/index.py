@@ -165,8 +165,8 @@ class Index:
 
     def _retriever(self) -> WorksRetriever:
         from rifflux.works.profile import RETRIEVAL
+        from rifflux.works.retrieval.intent import adjusted
         from rifflux.works.retrieval.retriever import WorksRetriever
-        from rifflux.works.retrieval.settings import adjusted
 
         view = self._view
         # Its words were analyzed so, whatever suits works best.

@@ -42,13 +42,13 @@ def open_index(
     the index holds, else the bundled one. `threads` limits the processor threads that embedding takes.
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
-    `rifflux.works.retrieval.settings`).
+    `rifflux.works.retrieval.intent`).
     `neighbours="hnsw"` searches very many vectors along a graph (see `store/sqlite/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)
     if intents:
-        from rifflux.works.retrieval.settings import adjusted
+        from rifflux.works.retrieval.intent import adjusted
 
         adjusted(intents)  # what is wrong with them is told before anything is opened
         chosen = replace(chosen, intents=intents)

@@ -40,7 +40,7 @@ class Profile:
     and the user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
     page gets its own. With `exact`, scores by words are SQLite's own to the last digit, however large the index is.
     `features` are weights of the reranker of that name by component, `intents` what is changed of how works are
-    retrieved (see `rifflux.works.retrieval.settings`); what is not named has its default. `visible` closes what
+    retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default. `visible` closes what
     licenses withhold. `command` is what brings such content in on the command line, vectors and all.
     """
 

@@ -1,6 +1,6 @@
 """Fusions: by ranks alone, or (1 - w) · lexical + w · semantic with both brought to [0, 1] first.
 
-The weighted ones differ in how scores are scaled and where the weight comes from. Raw BM25 and cosine are never averaged.
+They differ in the scale of scores and in where the weight comes from. Raw BM25 and cosine are never averaged.
 """
 
 from __future__ import annotations
