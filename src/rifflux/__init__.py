@@ -40,8 +40,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.ingest.walk.find import Finder, Found, Skipped
     from rifflux.memories import Memories, Memory, Saved
     from rifflux.models import Embedder, load_embedder
+    from rifflux.models.embedder import KnownModel, known_models
     from rifflux.models.guarded import Guard
-    from rifflux.models.registry import KnownModel, known_models
     from rifflux.models.workers import Workers
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RerankSettings
     from rifflux.session.maintenance import Copied, Repaired, Switched
@@ -70,10 +70,10 @@ if _typing.TYPE_CHECKING:
     )
     from rifflux.works import Work
     from rifflux.works.catalog import WorkRecord, WorksCatalog, WorkSummary
-    from rifflux.works.citing import verify
+    from rifflux.works.export import verify
     from rifflux.works.report import WorksReport
+    from rifflux.works.retrieval.intent import adjusted as adjusted_intents
     from rifflux.works.retrieval.retriever import Retrieval
-    from rifflux.works.retrieval.settings import adjusted as adjusted_intents
 
 __all__ = [  # noqa: RUF022
     "Analyzer",
@@ -176,7 +176,7 @@ _ELSEWHERE = {
     "memories": "Memories Memory Saved",
     "models": "Embedder load_embedder",
     "models.guarded": "Guard",
-    "models.registry": "KnownModel known_models",
+    "models.embedder": "KnownModel known_models",
     "models.workers": "Workers",
     "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
     "session.maintenance": "Copied Repaired Switched",
@@ -186,10 +186,10 @@ _ELSEWHERE = {
     "text.analyzer": "Analyzer",
     "works": "Work",
     "works.catalog": "WorkRecord WorksCatalog WorkSummary",
-    "works.citing": "verify",
+    "works.export": "verify",
     "works.report": "WorksReport",
     "works.retrieval.retriever": "Retrieval",
-    "works.retrieval.settings": "adjusted:adjusted_intents",
+    "works.retrieval.intent": "adjusted:adjusted_intents",
 }
 
 

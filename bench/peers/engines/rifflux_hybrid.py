@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import rifflux
-from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.ingest.chunking import Chunker
 from rifflux.session.profile import profile
 from rifflux.types import Document, Query
 
@@ -51,7 +51,7 @@ class Engine:
     def _give(self, vectors):
         self.index._use_model()
         store = self.index.admin.store
-        rows = store.view.engine.rows(_CHUNKS)
+        rows = store.view.rows(_CHUNKS)
         self.places = {id: int(key) for id, _, key in rows}
         for start in range(0, len(rows), BATCH):
             ids, hashes, keys = zip(*rows[start : start + BATCH], strict=True)

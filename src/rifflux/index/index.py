@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from rifflux.errors import InvalidArgument, OutOfScope
-from rifflux.retrieve.channels import LEXICAL
 from rifflux.retrieve.query.expand import known_synonyms
+from rifflux.retrieve.table import LEXICAL
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.session.reading import Feedback, Reader
@@ -194,8 +194,8 @@ class Index:
 
     def _retriever(self) -> WorksRetriever:
         from rifflux.works.profile import RETRIEVAL
+        from rifflux.works.retrieval.intent import adjusted
         from rifflux.works.retrieval.retriever import WorksRetriever
-        from rifflux.works.retrieval.settings import adjusted
 
         view = self._view
         # Its words were analyzed so, whatever suits works best.
@@ -240,13 +240,13 @@ def open_index(
     the index holds, else the bundled one. `threads` limits the processor threads that embedding takes.
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
-    `rifflux.works.retrieval.settings`).
+    `rifflux.works.retrieval.intent`).
     `neighbours="hnsw"` searches very many vectors along a graph (see `store/sqlite/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)
     if intents:
-        from rifflux.works.retrieval.settings import adjusted
+        from rifflux.works.retrieval.intent import adjusted
 
         adjusted(intents)  # what is wrong with them is told before anything is opened
         chosen = replace(chosen, intents=intents)
@@ -282,11 +282,11 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
             )
     facets, fusion = store.registry.setting("facets"), store.registry.setting("fusion")
     if fusion and not explicit:
-        from rifflux.retrieve.fuse.stored import load_fusion
+        from rifflux.retrieve.fuse.fusions import load_fusion
 
         profile = replace(profile, fusion=load_fusion(fusion))
     if (weights := store.registry.setting("features")) and not explicit:
-        from rifflux.retrieve.steps.rerank.stored import load_weights
+        from rifflux.retrieve.steps.rerank.features import load_weights
 
         profile = replace(profile, features=load_weights(weights))
     profile = replace(profile, language=known["language"], mathematics=known["mathematics"])

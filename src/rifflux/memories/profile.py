@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features
-from rifflux.retrieve.steps.rerank.resources import Resources
-from rifflux.retrieve.steps.rerank.stage import Scored
+from rifflux.retrieve.steps.rerank.stage import Resources, Scored
 from rifflux.retrieve.table import Candidates
-from rifflux.retrieve.weigh import Weights
 from rifflux.session.profile import Profile
 from rifflux.types import Hit, Query
 

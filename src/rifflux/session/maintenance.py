@@ -105,7 +105,7 @@ class Maintenance:
 
     def _rebuild(self, documents: Sequence[tuple[str, str, str]]) -> list[str]:
         """Cut documents that lack chunks anew; they came from no file, so their text is all there is of them."""
-        from rifflux.ingest.chunking.chunker import blocks_of
+        from rifflux.ingest.chunking import blocks_of
 
         for owner, collection, key in documents:
             view = self._store.of(owner)
@@ -155,8 +155,8 @@ class Maintenance:
         interruption leaves is taken up by the next call, or dropped by `abort_switch`. Raises `InvalidArgument` while
         the index is being switched to a third model.
         """
-        from rifflux.ingest.claims import SWITCH, Turns
         from rifflux.ingest.embed import embed_pending
+        from rifflux.ingest.sync import SWITCH, Turns
         from rifflux.models import load_embedder
 
         start = time.perf_counter()

@@ -9,10 +9,9 @@ from importlib import import_module
 from typing import Any
 
 from rifflux.errors import InvalidArgument
-from rifflux.ingest.chunking.chunker import Chunker
-from rifflux.retrieve.channels import Channel, channels
+from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
-from rifflux.retrieve.pipeline import reaching
+from rifflux.retrieve.pipeline import Channel, channels, reaching
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
@@ -82,7 +81,7 @@ class Profile:
     and the user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
     page gets its own. With `exact`, scores by words are SQLite's own to the last digit, however large the index is.
     `features` are weights of the reranker of that name by component, `intents` what is changed of how works are
-    retrieved (see `rifflux.works.retrieval.settings`); what is not named has its default. `visible` closes what
+    retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default. `visible` closes what
     licenses withhold. `command` is what brings such content in on the command line, vectors and all.
     """
 

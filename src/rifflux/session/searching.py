@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import ModelError, ModelMismatch
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.coverage import StoreEvidence, chunks_of
 from rifflux.retrieve.fuse import Fuse, fusion_of
+from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
 from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Step, Stopwatch
-from rifflux.retrieve.query.classify import classify
-from rifflux.retrieve.query.reading import QueryReader
+from rifflux.retrieve.query.reading import QueryReader, classify
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Relevance, at_least
 from rifflux.retrieve.steps.diversity import Diversity
-from rifflux.retrieve.table import Candidates
+from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates
 from rifflux.session.arguments import (
     HYBRID,
     HYBRID_RERANK,
@@ -117,8 +116,9 @@ class Searcher:
         self, text: str, filter: Filter | Mapping[str, Any] | None, clock: Stopwatch, deadline: float | None = None
     ) -> Query:
         wanted = checked_filter(filter)
-        with clock("understand"):
-            query = self.read(text, wanted)
+        start = perf_counter()
+        query = self.read(text, wanted)
+        clock.add("understand", start)
         return query if deadline is None else replace(query, deadline=deadline)
 
     def read(self, text: str, filter: Filter | None = None, understanding: Understanding | None = None) -> Query:
@@ -223,14 +223,16 @@ class Searcher:
             degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run '{self.profile.command}'")
         if query.vector is not None:
             return query, degraded
+        start = perf_counter()
         try:
-            with clock("embed"):
-                vector, model = self._embed(query.semantic_text)
-                query = replace(query, vector=vector, model=model)
+            vector, model = self._embed(query.semantic_text)
+            query = replace(query, vector=vector, model=model)
         except ModelMismatch:
             raise
         except ModelError as error:
             return query, [*degraded, f"no query vector: {error}"]
+        finally:
+            clock.add("embed", start)
         return query, degraded if query.vector is not None else [*degraded, "no query vector: the embedder gave none"]
 
     def _embed(self, text: str) -> tuple[Vectors | None, str]:
@@ -260,7 +262,7 @@ class Searcher:
         chunk. The rest is as in `search`. Raises `NotFound` for an unknown document.
         """
         from rifflux.retrieve.explain.inquiry import Inquiry, deep
-        from rifflux.retrieve.query.words import as_typed
+        from rifflux.retrieve.query.reading import as_typed
 
         checked_search(query, top_k, None)
         way = self._way(mode, fusion, rerank, self.profile.diversity)

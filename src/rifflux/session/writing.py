@@ -19,8 +19,7 @@ from rifflux.store import DocumentChange, Placed, Store
 from rifflux.types import Document, Failure, IndexReport, Progress
 
 if TYPE_CHECKING:
-    from rifflux.ingest.claims import Turns
-    from rifflux.ingest.sync import Tally, Target
+    from rifflux.ingest.sync import Tally, Target, Turns
     from rifflux.ingest.walk.find import Finder
 
 __all__ = ["DOCUMENTS", "Writer"]
@@ -86,8 +85,7 @@ class Writer:
         return self._add(targets, (), Run(embed=False, finder=finder), Tally())
 
     def _add(self, todo: Sequence[Target], documents: Sequence[Document], how: Run, tally: Tally) -> IndexReport:
-        from rifflux.ingest.claims import Turns
-        from rifflux.ingest.walk.roots import absorb
+        from rifflux.ingest.sync import Turns, absorb
 
         start = time.perf_counter()
         if how.embed:
@@ -124,10 +122,8 @@ class Writer:
 
     def _read(self, todo: Sequence[Target], how: Run, tally: Tally, turns: Turns) -> None:
         """Bring roots up to date, when it is this process's turn."""
-        from rifflux.ingest.claims import READ
-        from rifflux.ingest.parallel.pool import Runner
-        from rifflux.ingest.sync import Sync
-        from rifflux.ingest.walk.roots import remember
+        from rifflux.ingest.parallel.job import Runner
+        from rifflux.ingest.sync import READ, Sync, remember
         from rifflux.models.cores import available_cores
 
         assert how.finder
@@ -145,7 +141,7 @@ class Writer:
 
         While another process does that, this one waits for it, or without `wait` leaves it to the other.
         """
-        from rifflux.ingest.claims import Turns
+        from rifflux.ingest.sync import Turns
 
         self._use_model()
         turns = Turns(self._store)
@@ -173,7 +169,7 @@ class Writer:
 
         What is gone as a whole, such as a disk that is not mounted, is reported as failed and stays in the index.
         """
-        from rifflux.ingest.walk.roots import sources
+        from rifflux.ingest.sync import sources
 
         known = sources(self._store)
         gone = [path for path in known if not Path(path).exists()]
@@ -186,8 +182,7 @@ class Writer:
 
     def _targets(self, paths: Iterable[Path], how: Run, tally: Tally) -> list[Target]:
         """What to sync. A path that the index knows and that is gone is forgotten. Raises `NotFound` for others."""
-        from rifflux.ingest.sync import targets
-        from rifflux.ingest.walk.roots import folders, forget
+        from rifflux.ingest.sync import folders, forget, targets
 
         assert how.finder
         paths = [path.expanduser() for path in paths]
@@ -229,8 +224,7 @@ class Writer:
         self, collection: str, documents: Sequence[Document], processes: int | None
     ) -> Iterator[DocumentChange]:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
-        from rifflux.ingest.parallel.job import Given, do
-        from rifflux.ingest.parallel.pool import Runner
+        from rifflux.ingest.parallel.job import Given, Runner, do
         from rifflux.models.cores import available_cores
 
         prepare, jobs = self.view.preparer, [Given(collection, document) for document in documents]
@@ -245,8 +239,8 @@ class Writer:
         self, changes: Iterable[DocumentChange], turns: Turns, progress: Progress | None, *, wait: bool
     ) -> int:
         """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
-        from rifflux.ingest.claims import EMBED
         from rifflux.ingest.embed import embed_changes, embed_pending
+        from rifflux.ingest.sync import EMBED
 
         with turns(EMBED) if wait else self._store.registry.claim(EMBED) as mine:
             if mine:
