@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
@@ -15,12 +15,11 @@ from rifflux.errors import RiffluxError
 from rifflux.evidence.choose import Citable
 from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Late, Workers
-from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.pipeline import Stopwatch
-from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates
+from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
+from rifflux.session.profile import closed_hit
 from rifflux.session.searching import Searcher
-from rifflux.session.visible import closed_hit
 from rifflux.store import Store
 from rifflux.text.titles import person
 from rifflux.types import Document, Hit, Identifier, Tag, Trace, Why
@@ -109,12 +108,13 @@ class WorksRetriever:
             style_of(str(cite))
         filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
         with self.searcher.store.memoized():
-            with clock("search"):
-                with clock("understand"):
-                    asked = self.searcher.read(query, filter)
-                question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
-                generator = CandidateGenerator(self.searcher, question, filter, clock)
-                found = generator()
+            start = perf_counter()
+            asked = self.searcher.read(query, filter)
+            clock.add("understand", start)
+            question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
+            generator = CandidateGenerator(self.searcher, question, filter, clock)
+            found = generator()
+            clock.add("search", start)
             return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
 
 
@@ -141,20 +141,23 @@ class _Ranking:
     def __call__(self, top_k: int, budget: int, cite: str) -> Retrieval:
         """Return at most `top_k` works, and evidence within a budget of tokens."""
         kept = self._without_kinds(self.found.table)
-        with self.clock("citations"):
-            around = self._around(_one_per_work(kept))
-            more = around.new(kept, self._intent.neighbours)
-            candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        start = perf_counter()
+        around = self._around(_one_per_work(kept))
+        more = around.new(kept, self._intent.neighbours)
+        candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        self.clock.add("citations", start)
         works = _one_per_work(candidates)
         tags = self._store.catalog.tags_of(works.ids)
-        with self.clock("rerank"):
-            ranked = self._ranked(works, tags)
+        start = perf_counter()
+        ranked = self._ranked(works, tags)
+        self.clock.add("rerank", start)
         listed = self.generator.rated(self.found, ranked.head(top_k))
         names = self._store.catalog.identifiers_of(np.unique(candidates.ids))
-        with self.clock("pack"):
-            citable = CitableWorks(naming(self.question.text), candidates, names, tags, self._store)
-            packer = self._packer(ranked, listed, top_k, budget, cite)
-            pack = packer(self.question.text, self._intent.name, citable(ranked.head(POOL)))
+        start = perf_counter()
+        citable = CitableWorks(naming(self.question.text), candidates, names, tags, self._store)
+        packer = self._packer(ranked, listed, top_k, budget, cite)
+        pack = packer(self.question.text, self._intent.name, citable(ranked.head(POOL)))
+        self.clock.add("pack", start)
         self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, self._store)]
         sides = self.question.asked.sides
         return Retrieval(
@@ -216,7 +219,7 @@ class _Ranking:
     def _within(self, milliseconds: float, name: str, work: Callable[[], T], otherwise: str) -> T | None:
         """Return the result of some work; None if it fails or is late, and `degraded` says so."""
         try:
-            return self.retriever.workers(work, time.perf_counter() + milliseconds / 1000, name)
+            return self.retriever.workers(work, perf_counter() + milliseconds / 1000, name)
         except (Late, RiffluxError) as error:
             reason = str(error)
         except Exception as error:  # words of an error that was not foreseen may hold anything
@@ -234,7 +237,7 @@ class _Ranking:
             more = self.generator.rated(self.found, ranked.take(others))[RELEVANCE].tolist() if len(others) else []
             return max([*(known[id] for id in ids if id in known), *more], default=0.0)
 
-        count = self.retriever.searcher.embedder.count_tokens
+        count = self.retriever.searcher.view.embedder.count_tokens
         return Packer(self._intent.limits, CITING, count, relevance, budget, top_k, cite, tuple(self.degraded))
 
     def _trace(self, dropped: int, counts: Mapping[str, int]) -> Trace:
