@@ -34,7 +34,7 @@ from rifflux.evaluate import read_beir
 from rifflux.evaluate.collection import Collection
 from rifflux.evaluate.measures import Bootstrap, measured
 from rifflux.index import Index
-from rifflux.retrieve.weigh import Weights
+from rifflux.retrieve.fuse.base import Weights
 from rifflux.types import Hit, Scores
 from rifflux.works.retrieval.intent import GENERIC, INTENTS
 from rifflux.works.retrieval.retriever import RetrievalSettings

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from rifflux.evidence.pack import EvidencePack, Item, digest
-from rifflux.evidence.reference import Citing, Reference
+from rifflux.evidence.pack import Citing, EvidencePack, Item, Reference, digest
 from rifflux.store import Store
 from rifflux.types import Document, is_withheld
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from rifflux.errors import InvalidArgument
-from rifflux.evidence.pack import EvidencePack
-from rifflux.evidence.reference import Citing, Reference
+from rifflux.evidence.pack import Citing, EvidencePack, Reference
 from rifflux.evidence.verify import verify as verify_pack
-from rifflux.session.visible import closed_document
+from rifflux.session.profile import closed_document
 from rifflux.store import Store
 from rifflux.text.titles import plain
 from rifflux.types import Document

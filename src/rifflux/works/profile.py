@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rifflux.evidence.pack import Packer
-from rifflux.retrieve.channels import LEXICAL, Channel, channels
 from rifflux.retrieve.fuse import Fuse
-from rifflux.retrieve.pipeline import reaching
+from rifflux.retrieve.pipeline import Channel, channels, reaching
+from rifflux.retrieve.table import LEXICAL
 from rifflux.session.profile import Profile
 from rifflux.store import FieldWeights, Store
 from rifflux.types import Query, Ranking

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.pipeline import Stopwatch
-from rifflux.retrieve.table import LIFT, RANK, RELEVANCE, SCORE, Candidates, declare, joined, stacked
-from rifflux.retrieve.weigh import Weights
+from rifflux.retrieve.table import LEXICAL, LIFT, RANK, RELEVANCE, SCORE, SEMANTIC, Candidates, declare, joined, stacked
 from rifflux.session.searching import Searcher
 from rifflux.store import Store
 from rifflux.text.rarity import idf
@@ -117,8 +117,10 @@ class CandidateGenerator:
         """Return a work's title as a question, within the limits of the one that names it."""
         title = "".join(char if char.isalnum() else " " for char in named.hit.title)
         asked = self.question.query
-        with self.clock("understand"):
-            return self.searcher.read(f"{title} {asked.limits}", self.filter, asked.understanding)
+        start = perf_counter()
+        query = self.searcher.read(f"{title} {asked.limits}", self.filter, asked.understanding)
+        self.clock.add("understand", start)
+        return query
 
     def rated(self, found: Gathered, table: Candidates) -> Candidates:
         """Return candidates with their relevance for the question; if it has two sides, for the one they answer.

@@ -14,7 +14,7 @@ from typing import Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.choose import Limits
-from rifflux.retrieve.weigh import Weights
+from rifflux.retrieve.fuse.base import Weights
 from rifflux.types import Hit
 
 __all__ = ["ABOUT", "FIRST", "GENERIC", "IN", "INTENTS", "KEYWORDS", "MODES", "OUT", "WEIGHTS", "Intent", "adjusted"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
@@ -15,13 +15,11 @@ from rifflux.errors import RiffluxError
 from rifflux.evidence.choose import Citable
 from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Late, Workers
-from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.pipeline import Stopwatch
-from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates
+from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
-from rifflux.session.profile import Profile
+from rifflux.session.profile import Profile, Visibility
 from rifflux.session.searching import Searcher
-from rifflux.session.visible import Visibility
 from rifflux.store import Store
 from rifflux.text.titles import person
 from rifflux.types import Document, Hit, Identifier, Tag, Trace
@@ -115,12 +113,13 @@ class WorksRetriever:
             style_of(str(cite))
         filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
         with self.searcher.store.memoized():
-            with clock("search"):
-                with clock("understand"):
-                    asked = self.searcher.read(query, filter)
-                question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
-                generator = CandidateGenerator(self.searcher, question, filter, clock)
-                found = generator()
+            start = perf_counter()
+            asked = self.searcher.read(query, filter)
+            clock.add("understand", start)
+            question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
+            generator = CandidateGenerator(self.searcher, question, filter, clock)
+            found = generator()
+            clock.add("search", start)
             packer = replace(self.searcher.profile.packer or Packer(CITING), budget=budget, style=cite)
             return _Ranking(self, question, generator, found, clock)(top_k, packer)
 
@@ -149,20 +148,23 @@ class _Ranking:
         """Return at most `top_k` works, and their evidence."""
         question, store = self.question, self._store
         kept = self._without_kinds(self.found.table)
-        with self.clock("citations"):
-            around = self._around(_one_per_work(kept))
-            more = around.new(kept, question.intent.neighbours)
-            candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        start = perf_counter()
+        around = self._around(_one_per_work(kept))
+        more = around.new(kept, question.intent.neighbours)
+        candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        self.clock.add("citations", start)
         works = _one_per_work(candidates)
         tags = store.catalog.tags_of(works.ids)
-        with self.clock("rerank"):
-            ranked = self._ranked(works, tags)
+        start = perf_counter()
+        ranked = self._ranked(works, tags)
+        self.clock.add("rerank", start)
         listed = self.generator.rated(self.found, ranked.head(top_k))
         names = store.catalog.identifiers_of(np.unique(candidates.ids))
-        with self.clock("pack"):
-            works_to_cite = self._citable(ranked.head(POOL), candidates, names, tags)
-            packer = replace(packer, limits=question.intent.limits, listed=top_k, notes=tuple(self.degraded))
-            pack = self._pack(packer, works_to_cite, ranked, listed)
+        start = perf_counter()
+        citable = self._citable(ranked.head(POOL), candidates, names, tags)
+        packer = replace(packer, limits=question.intent.limits, listed=top_k, notes=tuple(self.degraded))
+        pack = self._pack(packer, citable, ranked, listed)
+        self.clock.add("pack", start)
         self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, store)]
         return Retrieval(
             question.text,
@@ -223,7 +225,7 @@ class _Ranking:
     def _within(self, milliseconds: float, name: str, work: Callable[[], T], otherwise: str) -> T | None:
         """Return the result of some work; None if it fails or is late, and `degraded` says so."""
         try:
-            return self.retriever.workers(work, time.perf_counter() + milliseconds / 1000, name)
+            return self.retriever.workers(work, perf_counter() + milliseconds / 1000, name)
         except (Late, RiffluxError) as error:
             reason = str(error)
         except Exception as error:  # words of an error that was not foreseen may hold anything
@@ -261,7 +263,7 @@ class _Ranking:
             more = self.generator.rated(self.found, ranked.take(others))[RELEVANCE].tolist() if len(others) else []
             return max([*(known[id] for id in ids if id in known), *more], default=0.0)
 
-        question, count = self.question, self.retriever.searcher.embedder.count_tokens
+        question, count = self.question, self.retriever.searcher.view.embedder.count_tokens
         return packer(question.text, question.intent.name, works, count, relevance)
 
     def _explained(self, table: Candidates) -> tuple[Hit, ...]:

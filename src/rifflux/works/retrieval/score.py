@@ -26,9 +26,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.table import LIFT, RANK, SCORE, Candidates, declare
-from rifflux.retrieve.weigh import Weights, weighed
+from rifflux.retrieve.fuse.base import Weights, weighed
+from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, SEMANTIC, Candidates, declare
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.text.schemes import WORDED
