@@ -6,8 +6,8 @@ from fastapi import APIRouter
 
 from rifflux import __version__
 from rifflux.surfaces.http.auth import Asked
+from rifflux.surfaces.shared.nouns import version_json
 from rifflux.surfaces.shared.shapes import Shape
-from rifflux.surfaces.shared.version import version_json
 
 __all__ = ["router"]
 
@@ -31,7 +31,7 @@ class VersionOut(Shape):
 @router.get("/health", summary="Whether the service can answer", responses={})
 def health(service: Asked) -> Health:
     """Needs no token, and tells nothing of what is indexed."""
-    service.index.admin.store.registry.setting("generation")
+    service.index.admin.registry.setting("generation")
     return Health(status="ok", version=__version__)
 
 

@@ -15,8 +15,7 @@ import uvicorn
 from rifflux.service.usage import read_prices
 from rifflux.surfaces.http.counters import SHARED
 from rifflux.surfaces.http.service import Service, ServiceSettings
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured
+from rifflux.surfaces.shared.config import load, open_configured
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

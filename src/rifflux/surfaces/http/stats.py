@@ -24,4 +24,4 @@ class Stats(Shape):
 @router.get("/stats", summary="How much of yours is indexed")
 def stats(service: Asked, caller: User) -> Stats:
     """Counts of what belongs to the caller."""
-    return Stats(**service.of(caller).admin.store.counts())
+    return Stats(**service.of(caller).admin.counts())

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter
 from pydantic import Field, StringConstraints
 
-from rifflux import InvalidArgument
+from rifflux import Failure, InvalidArgument
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Name, Request
 from rifflux.surfaces.shared.nouns import work_json
-from rifflux.surfaces.shared.shapes import FailureShape, Shape
+from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
 
@@ -77,8 +77,8 @@ class ImportOut(Shape):
     embedded_chunks: int
     sources: list[str]
     doubts: list[DoubtOut]
-    failed: list[FailureShape]
-    noted: list[FailureShape]
+    failed: list[Failure]
+    noted: list[Failure]
     seconds: float
 
 

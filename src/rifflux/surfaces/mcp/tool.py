@@ -13,9 +13,17 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import ValidationError
 
 from rifflux import RiffluxError
+from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.surfaces.shared.renamed import normalized
 
-__all__ = ["tool"]
+__all__ = ["Tools", "tool"]
+
+
+class Tools:
+    """Tools over a workspace. An agent reads the docstring of each method."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
 
 
 class _Tool(Tool):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Unpack
 
 import rifflux
 from rifflux import Finder, Found, Index, InvalidArgument, NotFound, OutsideRoots, SearchService, Skipped
-
-if TYPE_CHECKING:
-    from rifflux import Embedder, RerankSettings
+from rifflux.surfaces.shared.config import Opening
 
 __all__ = ["OpenIndex", "Workspace"]
 
@@ -34,18 +32,13 @@ class OpenIndex:
         """The contract's search over this index."""
         return SearchService(self.index)
 
-    @property
-    def embedding_model(self) -> str:
-        """The label of the model whose vectors the index holds, or will hold."""
-        known = self.index.admin.store.semantic.model()
-        return known.name if known else self.index.admin.embedder.name
-
 
 class Workspace:
     """Opens indexes and checks paths for one server. A context manager; safe to share between threads.
 
     `db` is the configured index, wherever it lies. Any other index, and every path to be indexed, must lie
-    inside `roots` once its symbolic links are followed; relative ones start at the working directory.
+    inside `roots` once its symbolic links are followed; relative ones start at the working directory. `options` are
+    those of `rifflux.open`.
     """
 
     def __init__(
@@ -53,21 +46,13 @@ class Workspace:
         db: Path,
         *,
         roots: Sequence[Path],
-        model: str | Embedder | None = None,
-        threads: int | None = None,
         finder: Finder | None = None,
-        rerankers: RerankSettings | None = None,
-        synonyms: str | Path | None = None,
-        intents: Mapping[str, Mapping[str, Any]] | None = None,
+        **options: Unpack[Opening],
     ) -> None:
         self._finder = finder or Finder()
-        self._rerankers = rerankers
-        self._synonyms = synonyms
-        self._intents = intents
+        self._options = options
         self.db = db.expanduser().resolve()
         self.roots = tuple(root.expanduser().resolve() for root in roots)
-        self._model = model
-        self._threads = threads
         self._open: dict[Path, OpenIndex] = {}
         self._lock = threading.Lock()
 
@@ -104,17 +89,10 @@ class Workspace:
         if not create and _identity(path) is None:
             cure = "call reindex to make it" if own else "leave db_path out for the configured index"
             raise NotFound(f"there is no index at {path}: {cure}")
-        model = self._model if own else None  # another index is read by the model that its vectors are of
-        index = rifflux.open(
-            path,
-            create=create,
-            model=model,
-            threads=self._threads,
-            rerankers=self._rerankers,
-            synonyms=self._synonyms,
-            intents=self._intents,
-        )
-        return OpenIndex(index, _identity(path))
+        options = self._options.copy()
+        if not own:
+            options["model"] = None  # another index is read by the model that its vectors are of
+        return OpenIndex(rifflux.open(path, create=create, **options), _identity(path))
 
     def _index_path(self, db_path: str | None) -> Path:
         if not db_path:
