@@ -16,7 +16,7 @@ from pydantic import Field
 
 from rifflux.surfaces.http.auth import Admin, Asked
 from rifflux.surfaces.http.counters import BOUNDS, LIMIT_P50_S, LIMIT_P95_S, Counters
-from rifflux.surfaces.http.online import OnlineRow, online_rows
+from rifflux.surfaces.http.operation import OnlineRow, online_rows
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]

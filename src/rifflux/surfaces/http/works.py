@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import Field, StringConstraints
 
-from rifflux import Failure, InvalidArgument
+from rifflux import InvalidArgument, WorksReport
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Name, Request
 from rifflux.surfaces.shared.nouns import work_json
@@ -54,32 +53,6 @@ class WorksIn(Request):
         if self.records and self.format != "jsonl":
             raise InvalidArgument(f"records have the fields of jsonl: send a list in {self.format} as content")
         return self.content or "\n".join(map(json.dumps, self.records))
-
-
-class DoubtOut(Shape):
-    """Two works that may be one; `rifflux works review` decides."""
-
-    one: str
-    other: str
-    reason: str
-
-
-class ImportOut(Shape):
-    """What became of the works. `failed` were not taken, `noted` without the part that was wrong."""
-
-    added: int
-    updated: int
-    merged: int
-    unchanged: int
-    dangling: int = Field(description="Citations of works that are not there")
-    unlicensed: int = Field(description="Works of which only title and identifiers will be told")
-    chunks: int
-    embedded_chunks: int
-    sources: list[str]
-    doubts: list[DoubtOut]
-    failed: list[Failure]
-    noted: list[Failure]
-    seconds: float
 
 
 class LinkedOut(Shape):
@@ -127,25 +100,23 @@ class ExportOut(Shape):
 
 
 @router.post("", summary="Bring works")
-def bring(told: WorksIn, service: Asked, caller: User) -> ImportOut:
-    """Works that are there already are brought up to date, and duplicates merged; they are the caller's alone.
+def bring(told: WorksIn, service: Asked, caller: User) -> WorksReport:
+    """Import works. Known ones are brought up to date, and duplicates merged; they are the caller's alone.
 
     What takes longer than a request may is finished all the same: sent again, it is unchanged.
     """
-    report = service.of(caller).works.import_text(
-        told.text(), source=told.source, format=told.format, license=told.license
-    )
-    return ImportOut.of(asdict(report))
+    works = service.of(caller).works
+    return works.import_text(told.text(), source=told.source, format=told.format, license=told.license)
 
 
 @router.post("/export", summary="Works as a bibliography")
 def export(asked: ExportIn, service: Asked, caller: User) -> ExportOut:
-    """In the order that was asked for."""
+    """Write a bibliography in the given order."""
     written = service.of(caller).works.export(*asked.works, format=asked.format)
     return ExportOut(format=asked.format, bibliography=json.loads(written) if asked.format == "csl" else written)
 
 
 @router.get("/{identifier:path}", summary="A work, what it cites and what cites it")
 def work(identifier: str, service: Asked, caller: User) -> WorkOut:
-    """By a DOI, an arXiv or OpenAlex identifier, or source:key."""
+    """Look up a work by a DOI, an arXiv or OpenAlex identifier, or source:key."""
     return WorkOut.of(work_json(service.of(caller).works.get(identifier)))

@@ -10,8 +10,9 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
