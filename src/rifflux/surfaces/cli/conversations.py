@@ -38,9 +38,7 @@ rifflux conversations import ./slack-export chats.jsonl --user ann --project wor
 def import_(
     paths: Annotated[list[Path], typer.Argument(help="Files, or folders of exports.")],
     user: User,
-    format: Annotated[
-        str | None, typer.Option(help="jsonl, openai, slack or messages.  [default: told by looking]")
-    ] = None,
+    format: Annotated[str | None, typer.Option(help="jsonl, openai, slack or messages.  [default: detected]")] = None,
     project: Annotated[str | None, typer.Option(help="The project that all of them belong to.")] = None,
     embed: Annotated[
         bool | None, typer.Option("--embed/--no-embed", help="Make vectors now.  [default: as hybrid_search is set]")

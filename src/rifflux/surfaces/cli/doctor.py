@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @app.command(epilog="Example: rifflux doctor --repair")
 def doctor(
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be made anew.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what can be rebuilt.")] = False,
     build: Annotated[bool, typer.Option("--build", help="First build what makes a large index fast.")] = False,
     db: Db = None,
     json: Json = False,

@@ -108,7 +108,7 @@ def _on_folders(
 
 
 def _cache(folder: Path | None, settings: Settings) -> Cache:
-    """The cache in a folder; without one, where this user's programs keep what can be made again."""
+    """Return the cache in a folder; without one, in the folder of the user's caches."""
     from rifflux.evaluate import Cache
 
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())

@@ -47,7 +47,7 @@ def retrieve(
 ) -> None:
     """Find research works by words, meaning and citations, and pack evidence to cite.
 
-    Of works without a license record only the title and the identifiers are told.
+    Of works without a license record only the title and the identifiers are shown.
     """
     with opened(user, db=db, synonyms=synonyms) as index:
         found = index.retrieve(

@@ -21,7 +21,7 @@ def verify(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Check every passage of an evidence pack against its hash and its work, and what is told of the work.
+    """Check every passage of an evidence pack against its hash and its work, and the facts of the work.
 
     Exit status 1 if something is not as it was.
     """

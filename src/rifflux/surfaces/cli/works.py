@@ -42,7 +42,7 @@ def import_(
     ] = None,
     license: Annotated[
         str | None,
-        typer.Option(help="Of works whose source tells none; without one, only title and identifiers are shown."),
+        typer.Option(help="For works whose source states none; without one, only title and identifiers are shown."),
     ] = None,
     embed: Embed = True,
     user: User = "",
@@ -72,7 +72,7 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
         line += f", {report.embedded_chunks:,} chunks embedded"
     line += f" in {report.seconds:.1f} s"
     if report.sources:
-        line += "; keys are told as " + show.named([f"{name}:KEY" for name in report.sources], MOST_NAMED, "; ")
+        line += "; keys are " + show.named([f"{name}:KEY" for name in report.sources], MOST_NAMED, "; ")
     show.outcome(line, asdict(report), as_json=as_json)
     if as_json:
         return
@@ -89,7 +89,7 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
 
 @works.command("list", epilog="Example: rifflux works list --without-license")
 def list_(
-    source: Annotated[str | None, typer.Option(help="Only those that this source told of.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only works of this source.")] = None,
     without_license: Annotated[
         bool, typer.Option("--without-license", help="Only those of which nothing but title and identifiers is shown.")
     ] = False,
@@ -97,7 +97,7 @@ def list_(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """List the works, and under which license each is: of those without one, only title and identifiers are told."""
+    """List the works, and under which license each is: without one, only title and identifiers are shown."""
     with opened(user, db=db) as index:
         found = index.works.all(source=source, without_license=without_license)
     rows = [listed_work_json(each) for each in found]

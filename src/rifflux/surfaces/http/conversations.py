@@ -122,9 +122,9 @@ Mine = Annotated[Conversations, Depends(conversations_of)]
 
 
 @router.post("/conversations", status_code=201, summary="Begin a conversation")
-def begin(told: ConversationIn, mine: Mine) -> Conversation:
+def begin(given: ConversationIn, mine: Mine) -> Conversation:
     """Add a conversation. An id in use is refused."""
-    return mine.add(**told.model_dump())
+    return mine.add(**given.model_dump())
 
 
 @router.get("/conversations", summary="List conversations by their date")
@@ -139,8 +139,8 @@ def search(asked: SearchMessagesIn, service: Asked, mine: Mine) -> SearchMessage
     same = asked.model_dump(exclude={"since", "until", "neighbors", "grouped", "explain"})
     found = mine.search(**same, date_from=asked.since, date_to=asked.until, neighbours=asked.neighbors)
     service.counters.searched(found.trace)
-    told = found_messages_json(found, grouped=asked.grouped, explain=asked.explain)
-    return SearchMessagesOut.model_validate(told | {"diagnostics": Diagnostics.of(trace_json(found.trace))})
+    given = found_messages_json(found, grouped=asked.grouped, explain=asked.explain)
+    return SearchMessagesOut.model_validate(given | {"diagnostics": Diagnostics.of(trace_json(found.trace))})
 
 
 @router.get("/conversations/{id}", summary="A conversation")
@@ -150,9 +150,9 @@ def conversation(id: str, mine: Mine) -> Conversation:
 
 
 @router.patch("/conversations/{id}", summary="Rename, move or archive a conversation")
-def edit(id: str, told: ConversationEdit, mine: Mine) -> Conversation:
+def edit(id: str, given: ConversationEdit, mine: Mine) -> Conversation:
     """Change the given fields; the others stay."""
-    return mine.edit(id, **told.model_dump())
+    return mine.edit(id, **given.model_dump())
 
 
 @router.delete("/conversations/{id}", status_code=204, summary="Delete a conversation with all its messages")
@@ -168,15 +168,15 @@ def messages(id: str, mine: Mine) -> Sequence[Message]:
 
 
 @router.post("/conversations/{id}/messages", status_code=201, summary="Add a message to a conversation")
-def add(id: str, told: MessageIn, mine: Mine) -> Message:
+def add(id: str, given: MessageIn, mine: Mine) -> Message:
     """Add a message. Once it is answered, the message is kept, whatever happens to the service."""
-    return mine.add_message(id, **told.model_dump())
+    return mine.add_message(id, **given.model_dump())
 
 
 @router.post("/messages", status_code=201, summary="Add a message")
-def add_message(told: NewMessage, mine: Mine) -> Message:
+def add_message(given: NewMessage, mine: Mine) -> Message:
     """Add a message, as below its conversation."""
-    return mine.add_message(**told.model_dump())
+    return mine.add_message(**given.model_dump())
 
 
 @router.get("/conversations/{id}/messages/{message}", summary="A message")
@@ -186,9 +186,9 @@ def message(id: str, message: str, mine: Mine) -> Message:
 
 
 @router.patch("/conversations/{id}/messages/{message}", summary="Change a message")
-def edit_message(id: str, message: str, told: MessageEdit, mine: Mine) -> Message:
+def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> Message:
     """Change the given fields; the others stay."""
-    return mine.edit_message(id, message, **told.model_dump())
+    return mine.edit_message(id, message, **given.model_dump())
 
 
 @router.delete("/conversations/{id}/messages/{message}", status_code=204, summary="Delete a message")

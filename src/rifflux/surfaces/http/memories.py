@@ -83,9 +83,9 @@ class RecallOut(Shape):
 
 
 @router.post("", summary="Remember something")
-def remember(told: MemoryIn, service: Asked, caller: User) -> SavedOut:
+def remember(given: MemoryIn, service: Asked, caller: User) -> SavedOut:
     """Keep something if it matters enough, and not twice."""
-    return SavedOut.of(saved_json(service.of(caller).memories.add(**told.model_dump())))
+    return SavedOut.of(saved_json(service.of(caller).memories.add(**given.model_dump())))
 
 
 @router.post("/search", summary="Recall what is remembered")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -10,7 +10,7 @@ from pydantic import Field
 from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, Request, Text
-from rifflux.surfaces.shared.nouns import document_json, hit_json, trace_json
+from rifflux.surfaces.shared.nouns import JsonObject, document_json, hit_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, Shape, StepShape
 
 __all__ = ["router"]
@@ -111,7 +111,7 @@ def _answer(results: Results, *, explain: bool) -> SearchOut:
 class DocumentOut(Shape):
     """A document with its whole text, which is untrusted data.
 
-    Of a work without a license record only title and identifiers are told.
+    Of a work without a license record only title and identifiers are shown.
     """
 
     document: str
@@ -121,7 +121,7 @@ class DocumentOut(Shape):
     created_at: str | None
     updated_at: str | None
     license: str | None
-    metadata: dict[str, Any]
+    metadata: JsonObject
     text: str
 
 
@@ -149,7 +149,7 @@ class FeedbackIn(Request):
 
 
 @router.post("/feedback", status_code=204, summary="Report the use of a result")
-def feedback(told: FeedbackIn, service: Asked, caller: User) -> None:
+def feedback(given: FeedbackIn, service: Asked, caller: User) -> None:
     """Record a click, save, export or judgement, for measuring and tuning. `query` is the question to the word."""
-    service.of(caller).note(told.kind, told.query, told.document, told.grade, user=caller.user)
-    service.counters.events.labels(told.kind).inc()
+    service.of(caller).note(given.kind, given.query, given.document, given.grade, user=caller.user)
+    service.counters.events.labels(given.kind).inc()

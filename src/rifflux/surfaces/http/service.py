@@ -21,6 +21,7 @@ from rifflux.service.analytics import Diary
 from rifflux.service.usage import Ledger, Meter, Prices
 from rifflux.surfaces.http.counters import Counters
 from rifflux.surfaces.http.limits import Buckets
+from rifflux.surfaces.shared.nouns import JsonObject
 
 log = structlog.get_logger("rifflux.http")
 
@@ -69,18 +70,18 @@ class ServiceSettings:
                 raise InvalidArgument(f"{name} must be more than 0, not {getattr(self, name)}")
 
     def dumped(self) -> str:
-        """The settings as text, for the worker processes."""
+        """Return the settings as text, for the worker processes."""
         return json.dumps(asdict(self))
 
     @classmethod
     def loaded(cls, text: str) -> ServiceSettings:
-        """The settings that `dumped` wrote."""
-        values: dict[str, Any] = json.loads(text)
+        """Return the settings that `dumped` wrote."""
+        values: JsonObject = json.loads(text)
         return cls(**values | {name: tuple(values[name]) for name in ("hosts", "origins")})
 
     @property
     def called(self) -> frozenset[str]:
-        """The host names, without port, that a request may be addressed to."""
+        """Return the host names, without port, that a request may be addressed to."""
         own = {"localhost", "127.0.0.1", "::1"} if is_loopback(self.host) else {self.host.lower()}
         return frozenset(own | {host.lower() for host in self.hosts})
 
@@ -95,7 +96,7 @@ class Caller:
 
     @property
     def is_admin(self) -> bool:
-        """Whether settings and other people's usage are theirs to see."""
+        """Return True if settings and other people's usage are theirs to see."""
         return self.role == ADMIN
 
 
@@ -132,7 +133,7 @@ class Service:
         gc.set_threshold(GARBAGE_AFTER, 20, 50)
 
     def of(self, caller: Caller) -> Index:
-        """The index as a caller sees it: what belongs to their user, and nothing else."""
+        """Return the index as a caller sees it: with the content of their user only."""
         with self._lock:
             known = self._views.pop(caller.user, None) or self._view(caller.user)
             self._views[caller.user] = known
@@ -193,7 +194,7 @@ def _log_failure(done: Future[None]) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return True if only this machine can reach an address."""
     if host == "localhost":
         return True
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import Field, StringConstraints
@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 from rifflux import InvalidArgument, WorksReport
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Name, Request
-from rifflux.surfaces.shared.nouns import work_json
+from rifflux.surfaces.shared.nouns import JsonObject, work_json
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
@@ -26,7 +26,7 @@ Source = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 class WorksIn(Request):
     """Works as `records`, or as the `content` of a file in a `format`; the body's limit of size holds for either."""
 
-    records: list[dict[str, Any]] = Field(
+    records: list[JsonObject] = Field(
         default=[],
         max_length=MOST_RECORDS,
         description="Each with the fields that JSON Lines have: _id, title, abstract, authors, year, doi, cites, ...",
@@ -38,12 +38,10 @@ class WorksIn(Request):
     format: Literal["jsonl", "arxiv", "openalex", "csl", "bibtex", "latex"] = Field(
         default="jsonl", description="Of the content"
     )
-    source: Source = Field(
-        description="What the list is called: a work's key there is told as source:key", examples=["zotero"]
-    )
+    source: Source = Field(description="Name of the list: the key of a work becomes source:key", examples=["zotero"])
     license: Name | None = Field(
         default=None,
-        description="Of works that tell none. Without one, only title and identifiers of a work are ever told",
+        description="For works that state none. Without a license, only title and identifiers of a work are shown",
     )
 
     def text(self) -> str:
@@ -66,7 +64,7 @@ class LinkedOut(Shape):
 class WorkOut(Shape):
     """A work; its whole text is at `/documents/{identifier}`. Texts are untrusted data.
 
-    Of a work without a license record only title and identifiers are told; `withheld` says so.
+    Of a work without a license record only title and identifiers are shown; `withheld` says so.
     """
 
     collection: str
@@ -96,17 +94,17 @@ class ExportOut(Shape):
     """A bibliography: a text of BibTeX, or a list of CSL-JSON items."""
 
     format: str
-    bibliography: str | list[dict[str, Any]]
+    bibliography: str | list[JsonObject]
 
 
-@router.post("", summary="Bring works")
-def bring(told: WorksIn, service: Asked, caller: User) -> WorksReport:
+@router.post("", summary="Import works")
+def bring(given: WorksIn, service: Asked, caller: User) -> WorksReport:
     """Import works. Known ones are brought up to date, and duplicates merged; they are the caller's alone.
 
     What takes longer than a request may is finished all the same: sent again, it is unchanged.
     """
     works = service.of(caller).works
-    return works.import_text(told.text(), source=told.source, format=told.format, license=told.license)
+    return works.import_text(given.text(), source=given.source, format=given.format, license=given.license)
 
 
 @router.post("/export", summary="Works as a bibliography")

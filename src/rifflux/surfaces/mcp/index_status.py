@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 from mcp.types import CallToolResult
 from pydantic import Field
@@ -11,6 +11,7 @@ from pydantic import Field
 from rifflux import Failure
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, Notes, reply
 from rifflux.surfaces.mcp.tool import Tools
+from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["StatusTools"]
@@ -34,11 +35,11 @@ class StatusOutput(Shape):
     facets: list[str] = Field(description="Metadata fields that a query may name as field:value")
     bytes: int
     read_only: bool
-    freshness: dict[str, Any] | None = Field(description="How far the index may be behind its files, by a sample")
+    freshness: JsonObject | None = Field(description="How far the index may be behind its files, by a sample")
     degraded: list[str] = Field(description="Why answers are not what they could be, such as files that changed")
     unreadable: int = Field(description="Files that could not be read")
     unreadable_files: list[Failure] = Field(description="The first of them, with the reason")
-    switching: dict[str, Any] | None = Field(description="Vectors of another model that are built beside those in use")
+    switching: JsonObject | None = Field(description="Vectors of another model, built while the others are in use")
     notes: Notes
 
 

@@ -23,7 +23,7 @@ class Remembered(Shape):
 
     outcome: str = Field(description="saved, duplicate (it was remembered already, and is confirmed) or refused")
     id: str | None = Field(description="The memory's id; null if it was refused")
-    reason: str = Field(description="Why it was not saved anew")
+    reason: str = Field(description="Why it was not saved")
 
 
 class MemoryOutput(Shape):

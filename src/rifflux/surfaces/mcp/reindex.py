@@ -6,16 +6,15 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio import from_thread
-from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux import Failure, IndexReport
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, reply
-from rifflux.surfaces.mcp.tool import Tools
+from rifflux.surfaces.mcp.tool import ToolContext, Tools
 from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.surfaces.shared.shapes import Shape
 
@@ -58,7 +57,7 @@ class ReindexTools(Tools):
 
     def reindex(
         self,
-        context: Context[Any, Any],
+        context: ToolContext,
         path: Annotated[
             str | None,
             Field(description="File or folder to index; null for the server's working directory"),
@@ -98,7 +97,7 @@ class _Progress:
     Stages and places count on from each other: the protocol wants progress that only grows.
     """
 
-    context: Context[Any, Any]
+    context: ToolContext
     base: int = 0
     done: int = 0
     stage: str = ""

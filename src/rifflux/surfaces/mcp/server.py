@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Workspace", "serve", "server"]
 
+Server: TypeAlias = MCPServer[Any]
 _log = logging.getLogger(__name__)
 #: Seconds until the index is looked for again, and until a run that failed is repeated.
 LOOK, RETRY = 0.5, 30.0
@@ -49,7 +50,7 @@ call reindex. For papers, theorems and what they cite, use retrieve: its passage
 {UNTRUSTED}"""
 
 
-def server(workspace: Workspace, *, user: str = "") -> MCPServer[Any]:
+def server(workspace: Workspace, *, user: str = "") -> Server:
     """Make an MCP server with the tools of Rifflux over `workspace`, which stays the caller's to close.
 
     `user` is whose memories the agent keeps.
@@ -141,7 +142,7 @@ def _follow_one(workspace: Workspace, stop: threading.Event) -> None:
             return
 
 
-def _serve_stdio(made: MCPServer[Any]) -> None:
+def _serve_stdio(made: Server) -> None:
     # A thread waits for the client's next line and cannot be woken, so a tidy interrupt would wait for one
     # more line. The index loses nothing when the process just ends: what is not committed never happened.
     with suppress(ValueError):  # only the main thread may say so
@@ -149,7 +150,7 @@ def _serve_stdio(made: MCPServer[Any]) -> None:
     made.run("stdio")
 
 
-def _serve_http(made: MCPServer[Any], host: str, port: int) -> None:
+def _serve_http(made: Server, host: str, port: int) -> None:
     import uvicorn
 
     listener = _listen(host, port)

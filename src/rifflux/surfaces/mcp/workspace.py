@@ -16,7 +16,7 @@ from rifflux.surfaces.shared.config import Opening
 
 __all__ = ["OpenIndex", "Workspace"]
 
-#: Device and inode: what tells a file from another one that took its place.
+#: Device and inode: they tell a file from its replacement.
 _Identity = tuple[int, int]
 
 
@@ -29,7 +29,7 @@ class OpenIndex:
 
     @cached_property
     def service(self) -> SearchService:
-        """The contract's search over this index."""
+        """Return the contract's search over this index."""
         return SearchService(self.index)
 
 
@@ -71,7 +71,7 @@ class Workspace:
                 self._open.popitem()[1].index.close()
 
     def open(self, db_path: str | None = None, *, create: bool = False) -> OpenIndex:
-        """The index at `db_path`, or the configured one; only that one is made, and only if `create`.
+        """Return the index at `db_path`, or the configured one; only that one is made, and only if `create`.
 
         Raises `OutsideRoots`, `NotFound` or `UnusableIndex`.
         """
@@ -106,7 +106,7 @@ class Workspace:
         return path
 
     def places(self, paths: Sequence[str]) -> list[Path]:
-        """The real places to index, each once. Raises `OutsideRoots` or `NotFound` before any is touched."""
+        """Return the real places to index, each once. Raises `OutsideRoots` or `NotFound` before any is touched."""
         return list(dict.fromkeys(self._place(path) for path in paths))
 
     def _place(self, path: str) -> Path:
@@ -149,7 +149,7 @@ class _Inside(Finder):
     indexed: bool = False
 
     def __call__(self, root: Path, within: Path | None = None) -> Iterator[Found | Skipped]:
-        """The files of `root` as `Finder` finds them; those outside the roots become `Skipped`."""
+        """Yield the files of `root` as `Finder` finds them; those outside the roots become `Skipped`."""
         allowed = (*self.roots, root.resolve()) if self.indexed else self.roots
         for item in Finder.__call__(self, root, within):
             if isinstance(item, Found) and not _within(allowed, item.absolute.resolve()):
@@ -163,7 +163,7 @@ def _within(roots: Sequence[Path], path: Path) -> bool:
 
 
 def _real(path: str) -> Path:
-    """Where a path as it was typed leads, symbolic links followed."""
+    """Return the place that a path leads to, symbolic links followed."""
     if not path.strip():
         raise InvalidArgument("a path is empty: name a file or folder, or leave the argument out")
     try:
@@ -173,7 +173,7 @@ def _real(path: str) -> Path:
 
 
 def _identity(path: Path) -> _Identity | None:
-    """Which file is at `path`, or None where there is none to see."""
+    """Return the identity of the file at `path`, or None where there is none to see."""
     try:
         status = path.stat()
     except OSError:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from rifflux import InvalidArgument, NotFound
+from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import SETTINGS
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What can be set, with its default. `origins` tells where each value that is no default came from."""
+    """The settings with their defaults. `origins` names the source of each value that is no default."""
 
     db: str = field(default="", metadata={"help": "the index file; empty: the nearest .rifflux/index.db"})
     model: str = field(default="", metadata={"help": "embedding model; empty: the index's own, else the bundled one"})
@@ -87,7 +88,7 @@ class Settings:
             return Path.cwd() / _INDEX
         raise NotFound("no index here or in a folder above: make one with 'rifflux index FOLDER', or name it with --db")
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> JsonObject:
         """Return every setting and its value, secrets only as set or not."""
         return {
             each.name: ("(set)" if value else "") if each.metadata.get("secret") else value
@@ -113,7 +114,7 @@ def find_above(relative: Path) -> Path | None:
 def load(environment: Mapping[str, str] | None = None, **flags: Any) -> Settings:
     """Return the settings in force; `flags` that are None were not given."""
     environment = os.environ if environment is None else environment
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     origins: dict[str, str] = {}
     path = _config_file(environment)
     given = {name: value for name, value in flags.items() if value is not None}
@@ -136,7 +137,7 @@ def _config_file(environment: Mapping[str, str]) -> Path | None:
     return find_above(_FILE) or (home if home.is_file() else None)
 
 
-def _from_file(path: Path) -> dict[str, Any]:
+def _from_file(path: Path) -> JsonObject:
     import tomllib
 
     try:
@@ -146,7 +147,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     return {(now := SETTINGS.get(name, name)): _checked(now, value, str(path)) for name, value in table.items()}
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+def _from_environment(environment: Mapping[str, str]) -> JsonObject:
     """Variables of ours; CONFIG names the file and is no setting."""
     found = {}
     for variable, text in environment.items():
@@ -159,7 +160,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parsed(name: str, text: str) -> Any:
-    """A variable's text as the type of the setting it names."""
+    """Return a variable's text as the type of the setting it names."""
     default = _defaults().get(name)
     try:
         match default:
@@ -179,7 +180,7 @@ def _parsed(name: str, text: str) -> Any:
         raise InvalidArgument(f"{_PREFIX}{name.upper()} must be {_TYPES[type(default)]}, not {text!r}") from None
 
 
-def _defaults() -> dict[str, Any]:
+def _defaults() -> JsonObject:
     return {each.name: each.default_factory() if each.default is MISSING else each.default for each in _settable()}
 
 
