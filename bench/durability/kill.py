@@ -32,7 +32,7 @@ from typing import Any
 import apsw
 
 import rifflux
-from rifflux.ingest.parallel import pool
+from rifflux.ingest.parallel import job
 from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.semantic import hnsw, vector_index
@@ -116,7 +116,7 @@ def index(world: World) -> None:
 
 def together(world: World) -> None:
     """Bring the index up to date with processes beside this one that read; they must end when it does."""
-    pool.WORTHWHILE = 0
+    job.WORTHWHILE = 0
     with rifflux.open(world.db) as index:
         index.add(world.folder, processes=2, force=True)
 

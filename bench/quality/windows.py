@@ -2,7 +2,7 @@
 
     python -m bench windows ../data
 
-A message lends words from the turns before and after it (`rifflux.conversations.windows`), at a weight. That was chosen
+A message lends words from the turns before and after it (`rifflux.conversations.writing`), at a weight. That was chosen
 on LoCoMo, whose conversations are friends who answer each other. Two questions, by words alone:
 
 1. What does the choice lose on conversations that had no say? For each conversation of LoCoMo the best window and
@@ -29,8 +29,7 @@ from bench.quality.conversations import DEPTH, threads
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.conversations.model import conversation_row
 from rifflux.conversations.profile import CONVERSATIONS
-from rifflux.conversations.windows import Turns, Window
-from rifflux.conversations.writing import MessageWriter
+from rifflux.conversations.writing import MessagePreparer, MessageWriter, Window
 from rifflux.evaluate import Collection, read_beir
 from rifflux.evaluate.measures import measured
 from rifflux.index import Index, open_index
@@ -64,7 +63,9 @@ def asked(stored: Iterable[Thread], before: int, after: int) -> Iterator[Index]:
     """An index of conversations with a window; without words lent if it is empty."""
     with open_index(":memory:", model="hash:32") as index:
         part = index.scoped(Scope("judge")).admin.view.part(CONVERSATIONS.name, CONVERSATIONS)
-        turns = Turns(part.analyzer, CONVERSATIONS.chunker, part.embedder.count_tokens, part.store.owner)
+        turns = MessagePreparer(
+            part.profile.analyzer, CONVERSATIONS.chunker, part.embedder.count_tokens, part.store.owner
+        )
         writer = MessageWriter(part.store, replace(turns, window=Window(before, after)))
         with part.store.transaction():
             for thread in stored:

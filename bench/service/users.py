@@ -36,13 +36,13 @@ from bench.shared import cached
 from rifflux.conversations import Conversation, Conversations, Message
 from rifflux.conversations.model import conversation_row, message_row
 from rifflux.conversations.profile import CONVERSATIONS
-from rifflux.conversations.windows import Turns
+from rifflux.conversations.writing import MessagePreparer
 from rifflux.index import Index, open_index
-from rifflux.ingest.chunking.chunker import chunk_id
+from rifflux.ingest.chunking import chunk_id
 from rifflux.ingest.prepare import identity_of
 from rifflux.service.accounts import Accounts
-from rifflux.session.maintenance import info_of
 from rifflux.session.policies import HYBRID_SEARCH
+from rifflux.session.session import info_of
 from rifflux.store import DocumentChange, Placed, open_store
 from rifflux.types import Scope, Vectors
 
@@ -135,7 +135,7 @@ class Template:
     def of(cls, index: Index, template: int, number: int, lines: Sequence[str]) -> Template:
         """The conversation of a number."""
         conversation, messages = thread(template, number, lines)
-        turns = Turns(index.profile.analyzer, CONVERSATIONS.chunker, index.admin.embedder.count_tokens, "")
+        turns = MessagePreparer(index.profile.analyzer, CONVERSATIONS.chunker, index.admin.embedder.count_tokens, "")
         rows = [message_row(message, conversation) for message in messages]
         changes = [turns(conversation.id, rows, place) for place in range(len(rows))]
         count = sum(len(change.chunks) for change in changes)

@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import rifflux
-from rifflux.ingest.chunking.chunker import Chunker
-from rifflux.session.profiles import profile
+from rifflux.ingest.chunking import Chunker
+from rifflux.session.profile import profile
 
 __all__ = ["SHORT", "build"]
 

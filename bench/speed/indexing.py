@@ -29,9 +29,9 @@ from typing import Any
 import rifflux
 from bench.shared import program
 from bench.speed.corpus import SHORT
-from rifflux.ingest.chunking.chunker import embedding_text
+from rifflux.ingest.chunking import embedding_text
 from rifflux.models.cores import available_cores
-from rifflux.session.profiles import Profile
+from rifflux.session.profile import Profile
 
 __all__ = ["family", "main"]
 

@@ -15,8 +15,7 @@ import pytest
 import rifflux
 from rifflux import Document
 from rifflux.errors import ModelMismatch
-from rifflux.ingest.sync import Target
-from rifflux.ingest.walk.roots import folders, remember
+from rifflux.ingest.sync import Target, folders, remember
 from rifflux.store import FieldWeights, ModelInfo
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import busy
@@ -162,7 +161,7 @@ class TestLog:
     ) -> None:
         reader = SqliteStore.open(str(tmp_path / "index.db"))
         log = tmp_path / "index.db-wal"
-        with reader.view.engine.reading() as connection:
+        with reader.view.reading() as (connection, _):
             connection.execute("begin")
             assert connection.execute("select count(*) from chunk").get == 0
             self.write(writer, 40)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rifflux.ingest.kind import guess_kind
+from rifflux.ingest.prepare import guess_kind
 from rifflux.types import Document
 
 CODE = '''def paste(xsel=False):

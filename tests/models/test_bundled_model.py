@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from rifflux.models import Embedder, load_embedder
+from rifflux.models.embedder import BUNDLED
 from rifflux.models.onnx import OnnxEmbedder
-from rifflux.models.registry import BUNDLED
 from rifflux.models.tokenizer import load_tokenizer
 from rifflux.types import Vectors
 from tests.support.exploring import examples

@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 import rifflux
 from rifflux import Document, Index, Scope
-from rifflux.ingest.chunking import chunker
+from rifflux.ingest import chunking as chunker
 from rifflux.memories import Memories
 from rifflux.models.hashing import HashEmbedder
 from rifflux.session.policies import HYBRID_SEARCH

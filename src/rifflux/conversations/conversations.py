@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rifflux.conversations.checks import checked_conversation, checked_limit, checked_message
 from rifflux.conversations.model import (
     Conversation,
     ImportReport,
@@ -21,12 +20,15 @@ from rifflux.conversations.model import (
     as_edited,
     as_given,
     as_imported,
+    checked_conversation,
+    checked_limit,
+    checked_message,
     conversation_of,
     conversation_row,
     message_of,
 )
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.retrieve.channels import LEXICAL
+from rifflux.retrieve.table import LEXICAL
 from rifflux.session.arguments import HYBRID
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
@@ -274,11 +276,12 @@ class Conversations:
             return stored, int(known is None)
 
     def _messages(self) -> MessageWriter:
-        from rifflux.conversations.windows import Turns
-        from rifflux.conversations.writing import MessageWriter
+        from rifflux.conversations.writing import MessagePreparer, MessageWriter
 
         view = self._view
-        turns = Turns(view.analyzer, view.profile.chunker, view.embedder.count_tokens, self._store.owner)
+        turns = MessagePreparer(
+            view.profile.analyzer, view.profile.chunker, view.embedder.count_tokens, self._store.owner
+        )
         return MessageWriter(self._store, turns)
 
     def _wanted(self, embed: bool | None) -> bool:

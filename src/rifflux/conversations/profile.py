@@ -1,6 +1,6 @@
 """The profile of conversations: messages of people and assistants."""
 
-from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.steps.diversity import DOCUMENT, Diversity
 from rifflux.session.profile import Profile
 from rifflux.store import FieldWeights

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rifflux.evidence.choose import Chosen, Citable, Limits, choose
-from rifflux.evidence.reference import Citing, Reference
-from rifflux.evidence.trim import fitted
-from rifflux.types import Hit, Span, is_withheld
+from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
+from rifflux.types import Document, Hit, Span, is_withheld
 
-__all__ = ["TITLE_ONLY", "EvidencePack", "Item", "Packer", "digest"]
+__all__ = ["TITLE_ONLY", "Citing", "EvidencePack", "Item", "Packer", "Reference", "digest"]
 
 #: An answer should say that it is not sure if the best document has less relevance.
 UNCERTAIN = 0.5
@@ -48,6 +46,34 @@ class Item:
     components: Mapping[str, float]
     withheld: bool = False
     exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The facts by which a document is cited."""
+
+    title: str
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    identifiers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Citing:
+    """How documents of a kind are cited.
+
+    `refer` reads the reference of a document as it may be shown, `keys` gives each of several references a key of its
+    own, `entry` writes a document under its key in a style of bibliography.
+    """
+
+    refer: Callable[[Document], Reference]
+    keys: Callable[[Sequence[Reference]], list[str]]
+    entry: Callable[[Document, str, str], Any]
+
+    def bibliography(self, documents: Mapping[str, Document], style: str) -> dict[str, Any]:
+        """Return the entry of each document by its key."""
+        return {key: self.entry(document, key, style) for key, document in documents.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from rifflux.evidence.pack import EvidencePack, Item, digest
-from rifflux.evidence.reference import Citing, Reference
-from rifflux.session.visible import closed_document
+from rifflux.evidence.pack import Citing, EvidencePack, Item, Reference, digest
+from rifflux.session.profile import closed_document
 from rifflux.store import Store
 from rifflux.types import Document, is_withheld
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
-from rifflux.index.delegation import delegated
+from rifflux.index.index import delegated
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
 from rifflux.session.searching import Searcher

@@ -10,13 +10,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
+from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
-from rifflux.ingest.chunking.chunker import embedding_text
-from rifflux.models.base import Embedder
+from rifflux.ingest.chunking import embedding_text
 from rifflux.models.cores import stand_back
+from rifflux.models.embedder import Embedder
 from rifflux.store import DocumentChange, Pending, Store
 from rifflux.types import Progress, Vectors
 
@@ -28,6 +31,7 @@ WINDOW = 1024
 BATCH = 128
 #: Texts of a run that are remembered, to embed none that is like one of them.
 REMEMBERED = 500_000
+_HASH = attrgetter("hash")
 
 
 def embed_pending(
@@ -45,10 +49,9 @@ def embed_pending(
     """
     counts = store.counts()
     most = counts["chunks"] - counts["embedded_chunks"] if total is None else total
+    thread = ThreadPoolExecutor(1, "model", initializer=stand_back if in_background else None)
     batches = _windows(store, embedder.fingerprint)
-    thread = _model_thread(stand_back if in_background else None)
-    run = _Run(store, embedder, thread)
-    return _embed(run, batches, lambda done: progress("embed", done, most) if progress else None)
+    return _embed(_Run(store, embedder, thread), batches, partial(progress, "embed") if progress else None, most)
 
 
 def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentChange]) -> int:
@@ -65,7 +68,7 @@ def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentCh
         for change in changes
         for each in change.chunks
     ]
-    return _embed(_Run(store, embedder, _model_thread()), _batches(waiting), lambda _: None)
+    return _embed(_Run(store, embedder, ThreadPoolExecutor(1, "model")), _batches(waiting))
 
 
 def _windows(store: Store, fingerprint: str) -> Iterator[Sequence[Pending]]:
@@ -75,25 +78,26 @@ def _windows(store: Store, fingerprint: str) -> Iterator[Sequence[Pending]]:
 
 
 def _batches(chunks: Sequence[Pending]) -> Iterator[Sequence[Pending]]:
-    return (chunks[start : start + BATCH] for start in range(0, len(chunks), BATCH))
+    for start in range(0, len(chunks), BATCH):
+        yield chunks[start : start + BATCH]
 
 
-def _model_thread(begin: Callable[[], None] | None = None) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="model", initializer=begin)
-
-
-def _embed(run: _Run, batches: Iterable[Sequence[Pending]], tell: Callable[[int], None]) -> int:
-    """Embed batches, one ahead of the one that is stored."""
+def _embed(
+    run: _Run,
+    batches: Iterable[Sequence[Pending]],
+    progress: Callable[[int, int], None] | None = None,
+    total: int = 0,
+) -> int:
+    """Embed batches, one ahead of the one that is stored; return how many chunks got a vector."""
     done, ahead = 0, deque[_Batch]()
     try:
-        for batch in batches:
-            ahead.append(run.start(batch))
-            if len(ahead) > 1:
+        for batch in chain(batches, (None,)):
+            if batch is not None:
+                ahead.append(run.start(batch))
+            if len(ahead) > (batch is not None):
                 done += run.finish(ahead.popleft())
-                tell(done)
-        while ahead:
-            done += run.finish(ahead.popleft())
-            tell(done)
+                if progress:
+                    progress(done, total)
     finally:
         run.thread.shutdown(cancel_futures=True)
     return done
@@ -121,7 +125,7 @@ class _Run:
 
     def start(self, chunks: Sequence[Pending]) -> _Batch:
         """Set the model to work on those texts of a batch that are new to the index and to the run."""
-        stored = self.store.semantic.vectors_by_hash([chunk.hash for chunk in chunks], self.embedder.fingerprint)
+        stored = self.store.semantic.vectors_by_hash([*map(_HASH, chunks)], self.embedder.fingerprint)
         new: dict[int, str] = {}
         same: dict[int, int] = {}
         if len(self.seen) >= REMEMBERED:
@@ -129,8 +133,11 @@ class _Run:
         for chunk in chunks:
             if chunk.hash in stored or chunk.hash in new:
                 continue
-            text = _text(chunk)
-            key = self._key(text)
+            text = chunk.embedded
+            if text is None:
+                text = embedding_text(chunk.title, chunk.headings, chunk.text)
+            canonical: str = getattr(self.embedder, "canonical", str)(text)
+            key = blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=16).digest()
             if key in self.seen:
                 same[chunk.hash] = self.seen[key]
             else:
@@ -138,30 +145,20 @@ class _Run:
                 new[chunk.hash] = text
         return _Batch(chunks, stored, list(new), same, self.thread.submit(self._vectors, list(new.values())))
 
-    def _key(self, text: str) -> bytes:
-        canonical = getattr(self.embedder, "canonical", str)(text)
-        return blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
     def _vectors(self, texts: Sequence[str]) -> Vectors:
         return self.embedder.embed_documents(texts) if texts else np.empty((0, 0), np.float32)
 
     def finish(self, batch: _Batch) -> int:
         """Store the vectors of a batch once they are there; returns how many chunks got one."""
         vectors = dict(batch.stored) | dict(zip(batch.embedded, batch.vectors.result(), strict=True))
-        elsewhere = [first for first in batch.same.values() if first not in vectors]
-        vectors |= self.store.semantic.vectors_by_hash(elsewhere, self.embedder.fingerprint) if elsewhere else {}
-        found = [(chunk, vectors.get(batch.same.get(chunk.hash, chunk.hash))) for chunk in batch.chunks]
+        if elsewhere := set(batch.same.values()) - vectors.keys():
+            vectors |= self.store.semantic.vectors_by_hash([*elsewhere], self.embedder.fingerprint)
         # Without a vector is only what equals a text that was removed meanwhile: the next run sees to it.
-        ready = [(chunk, vector) for chunk, vector in found if vector is not None]
-        if not ready:
-            return 0
-        stacked = np.stack([vector for _, vector in ready])
-        ids, hashes = [chunk.id for chunk, _ in ready], [chunk.hash for chunk, _ in ready]
-        return self.store.semantic.put_vectors(ids, hashes, stacked, self.embedder.fingerprint)
-
-
-def _text(chunk: Pending) -> str:
-    """What is embedded of a chunk."""
-    if chunk.embedded is not None:
-        return chunk.embedded
-    return embedding_text(chunk.title, chunk.headings, chunk.text)
+        ids, hashes, found = [], [], []
+        for chunk in batch.chunks:
+            vector = vectors.get(batch.same.get(chunk.hash, chunk.hash))
+            if vector is not None:
+                ids.append(chunk.id)
+                hashes.append(chunk.hash)
+                found.append(vector)
+        return self.store.semantic.put_vectors(ids, hashes, np.stack(found), self.embedder.fingerprint) if ids else 0

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from rifflux.ingest.chunking.chunker import Chunker, chunk_id, embedding_text
-from rifflux.ingest.kind import guess_kind
+from rifflux.ingest.chunking import Chunker, chunk_id, embedding_text
 from rifflux.store import NAMING, Analysis, AnalyzedChunk, DocumentChange, StoredChunk
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Block, Chunk, Document
 
-__all__ = ["Preparer", "analysis_of", "identity_of", "is_same"]
+__all__ = ["CODE", "MESSAGE", "Preparer", "analysis_of", "guess_kind", "identity_of", "is_same"]
 
 
 def identity_of(owner: str, collection: str, key: str) -> str:
@@ -39,20 +39,22 @@ class Preparer:
         if not chunks and document.title:
             chunks = [Chunk(chunk_id(identity, (), document.title, 0), 0, document.title, (0, 0))]
         title = self.analyzer.joined(document.title)
-        return DocumentChange(document, path, tuple(self._analyzed(document, title, chunk) for chunk in chunks))
-
-    def _analyzed(self, document: Document, title: str, chunk: Chunk) -> AnalyzedChunk:
-        text = "" if chunk.span == (0, 0) else chunk.text
-        stored = StoredChunk(document.title, chunk.headings, text, _subjects(document))
-        headings, body = _terms(self.analyzer, stored)
-        hash = _hash_of(stored)
-        # Subjects and identifiers are searched as words, and not embedded.
-        words = _hash("\n".join([str(hash), *stored.subjects])) if stored.subjects else None
-        return AnalyzedChunk(chunk=chunk, title=title, headings=headings, body=body, hash=hash, words=words)
+        subjects, analyzed = _subjects(document), []
+        for chunk in chunks:
+            text = "" if chunk.span == (0, 0) else chunk.text
+            stored = StoredChunk(document.title, chunk.headings, text, subjects)
+            headings, body = _terms(self.analyzer, stored)
+            hash = _hash_of(stored)
+            # Subjects and identifiers are searched as words, and not embedded.
+            words = hash_of("\n".join([str(hash), *subjects])) if subjects else None
+            analyzed.append(AnalyzedChunk(chunk, title, headings, body, hash, words=words))
+        return DocumentChange(document, path, tuple(analyzed))
 
 
 def _subjects(document: Document) -> tuple[str, ...]:
     """What is searched of a document besides its text: its subjects, and what it is asked for by."""
+    if not (document.tags or document.identifiers):
+        return ()
     names = (each.value for each in document.identifiers if each.scheme in NAMING or each.value == document.key)
     return tuple(dict.fromkeys([*(tag.value for tag in document.tags), *names]))
 
@@ -72,10 +74,11 @@ def _terms(analyzer: Analyzer, stored: StoredChunk) -> tuple[str, str]:
 
 
 def _hash_of(stored: StoredChunk) -> int:
-    return _hash(embedding_text(stored.title, stored.headings, stored.text))
+    return hash_of(embedding_text(stored.title, stored.headings, stored.text))
 
 
-def _hash(text: str) -> int:
+def hash_of(text: str) -> int:
+    """Return a positive 63-bit number that depends on a text."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
 
@@ -99,3 +102,59 @@ def _kept(document: Document) -> Document:
         tags=tuple(sorted(set(document.tags))),
         parts=tuple(document.parts),
     )
+
+
+# What kind of content a text is, where its source does not say: code, a message, or neither
+
+
+CODE = "code"
+MESSAGE = "message"
+
+#: Characters looked at: enough to tell, and no cost on a long text.
+LOOKED_AT = 1000
+#: Signs of code per 100 characters from which a text is code; prose with some names in it stays below.
+CODE_SIGNS = 1.6
+
+#: A sentence may hold a sign or two.
+FEWEST_SIGNS = 3
+
+_CODE = re.compile(
+    r"""
+      \b\w+\(                                   # a call
+    | [=!<>]=|[-+*/|&]=|->|=>|::|&&|\|\||\+\+    # operators that prose has not
+    | [;{}]\s*$                                 # ends of statements and blocks
+    | ^\s*(?:def|class|return|import|from|func|fn|public|private|static|void|var|let|const|if|for|while|elif|else)\b
+    | \w\.\w+\(                                 # a method
+    | \b(?:self|this|None|null|nil|True|False|elif|endif|printf|println|struct|typedef|lambda)\b
+    | \b\w+\s=\s                                # an assignment
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_LATEX = re.compile(r"\\[A-Za-z]+\s*[{\[$_^]|\$[^$]+\$")
+_SPOKEN = re.compile(r"\A[A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}(?: \([^)]{1,40}\))?: \S")
+_SPEAKERS = frozenset({"speaker", "role", "sender", "from", "user"})
+_TALKS = frozenset({"conversation", "conversation_id", "channel", "thread", "thread_id", "dialog", "dialogue", "chat"})
+_LONGEST_TURN = 1500
+
+
+def guess_kind(document: Document) -> str:
+    """`code`, `message`, or the kind the document has; only what its source left open is guessed."""
+    if document.kind not in ("", "record"):
+        return document.kind
+    if _is_message(document.text, document.metadata):
+        return MESSAGE
+    return CODE if _is_code(document.text[:LOOKED_AT]) else document.kind
+
+
+def _is_message(text: str, metadata: Mapping[str, object]) -> bool:
+    if len(text) > _LONGEST_TURN:
+        return False
+    fields = {name.lower() for name in metadata}
+    return bool(fields & _TALKS and fields & _SPEAKERS) or bool(_SPOKEN.match(text) and fields & (_TALKS | _SPEAKERS))
+
+
+def _is_code(text: str) -> bool:
+    if len(text) < 20 or _LATEX.search(text):
+        return False
+    signs = len(_CODE.findall(text))
+    return signs >= FEWEST_SIGNS and 100 * signs / len(text) >= CODE_SIGNS

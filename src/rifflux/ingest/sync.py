@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
-from types import TracebackType
-from typing import TypeGuard
 
 from rifflux.errors import NotFound
-from rifflux.ingest.parallel.job import UNFINISHED, Assembled, FileChange, Job, Outcome, is_current, jobs_of
-from rifflux.ingest.parallel.pool import Runner
+from rifflux.ingest.parallel.job import UNFINISHED, Assembled, FileChange, Job, Runner, is_current, jobs_of
 from rifflux.ingest.walk.find import Finder, Found, Skipped
 from rifflux.store import FileState, Placed, Store
 from rifflux.types import Failure, Progress
 
-__all__ = ["BatchWriter", "Sync", "Tally", "Target", "targets"]
+__all__ = [
+    "EMBED",
+    "READ",
+    "SWITCH",
+    "BatchWriter",
+    "Sync",
+    "Tally",
+    "Target",
+    "Turns",
+    "absorb",
+    "folders",
+    "forget",
+    "remember",
+    "sources",
+    "targets",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +45,6 @@ class Target:
     root: Path
     within: Path
     noticed: bool = False
-
-    @property
-    def below(self) -> str:
-        """The path of what is meant, relative to the root; empty for all of it."""
-        return "" if self.within == self.root else self.within.relative_to(self.root).as_posix()
 
 
 @dataclass(slots=True)
@@ -54,17 +65,14 @@ def targets(paths: Iterable[Path], roots: Sequence[str], finder: Finder) -> list
     A root holds what a walk of it comes by: a hidden or ignored folder that is named itself is a root of its own.
     Raises `NotFound` for a path that does not exist, before anything is touched.
     """
-    return [_target(path, [Path(root) for root in roots], finder) for path in paths]
-
-
-def _target(path: Path, roots: Sequence[Path], finder: Finder) -> Target:
-    path = Path(path).expanduser()
-    if not path.exists():
-        raise NotFound(f"nothing at {path}: check the path's spelling")
-    path = path.resolve()
-    holding = [root for root in roots if path.is_relative_to(root) and finder.meets(root, path)]
-    root = max(holding, key=lambda root: len(root.parts), default=path if path.is_dir() else path.parent)
-    return Target(root, path)
+    found, deepest_first = [], sorted(map(Path, roots), key=lambda root: len(root.parts), reverse=True)
+    for path in paths:
+        if not path.expanduser().exists():
+            raise NotFound(f"nothing at {path}: check the path's spelling")
+        path = path.expanduser().resolve()
+        holding = (root for root in deepest_first if path.is_relative_to(root) and finder.meets(root, path))
+        found.append(Target(next(holding, path if path.is_dir() else path.parent), path))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +91,10 @@ class Sync:
 
     def __call__(self, target: Target, tally: Tally, progress: Progress | None = None) -> None:
         """Bring one target up to date, counting in `tally`."""
-        known = self.store.catalog.files(str(target.root), below=target.below)
+        below = "" if target.within == target.root else target.within.relative_to(target.root).as_posix()
+        known = self.store.catalog.files(str(target.root), below=below)
         items = self._items(target)
-        due = [item for item in items if self._is_due(item, target, known, tally)]
-        self._store(target, due, known, tally, progress)
+        self._store(target, self._due(items, target, known, tally), known, tally, progress)
         if self.prune:
             tally.deleted += self._prune(target, items, known)
 
@@ -99,18 +107,20 @@ class Sync:
         except NotFound:
             return []
 
-    def _is_due(
-        self, item: Found | Skipped, target: Target, known: Mapping[str, FileState], tally: Tally
-    ) -> TypeGuard[Found]:
-        """Whether a file is to be opened; of the others, it is noted why not."""
-        if isinstance(item, Skipped):
-            _note_skipped(item, target, tally)
-            return False
-        state = known.get(item.path)
-        if state and not self.force and _untouched(state, item):
-            _note_unchanged(state, target, tally)
-            return False
-        return True
+    def _due(
+        self, items: Sequence[Found | Skipped], target: Target, known: Mapping[str, FileState], tally: Tally
+    ) -> list[Found]:
+        """Return the files to open; for the others, note the reason."""
+        due = []
+        for item in items:
+            state = known.get(item.path)
+            if isinstance(item, Skipped):
+                _note_skipped(item, target, tally)
+            elif state and not self.force and _untouched(state, item):
+                _note_unchanged(state, target, tally)
+            else:
+                due.append(item)
+        return due
 
     def _store(
         self,
@@ -120,31 +130,38 @@ class Sync:
         tally: Tally,
         progress: Progress | None,
     ) -> None:
-        """Read files and store what became of them; those that were read stay stored when the run ends early."""
-        jobs = (job for found in due for job in self._jobs(target, found, known.get(found.path)))
+        """Read files and store their documents; those that were read stay stored if the run ends early."""
         done, assembled = 0, Assembled()
-        with BatchWriter(self.store, str(target.root)) as writer:
-            for job, outcome in self.reading(jobs, sum(found.size for found in due)):
-                found = assembled(job, outcome) if job.lines else outcome
-                if found.change:
-                    writer.add(found.change)
-                _count(found, tally)
-                if not job.lines or job.lines.last:
-                    done, assembled = done + 1, Assembled()
-                if progress:
-                    progress("read", done, len(due))
+        writer = BatchWriter(self.store, str(target.root))
+        size = sum(map(attrgetter("size"), due))
+        for job, outcome in self.reading(self._jobs(target, due, known), size):
+            found = assembled(job, outcome) if job.lines else outcome
+            tally.failed += found.failures
+            if found.change:
+                tally.chunks += writer.add(found.change)
+                _count(found.change, tally)
+            if not job.lines or job.lines.last:
+                done, assembled = done + 1, Assembled()
+            if progress:
+                progress("read", done, len(due))
+        writer.flush()
 
-    def _jobs(self, target: Target, found: Found, state: FileState | None) -> Iterator[Job]:
-        known = "" if self.force or not state or state.problem else state.hash
-        return jobs_of(Job(str(target.root), found, known))
+    def _jobs(self, target: Target, due: Sequence[Found], known: Mapping[str, FileState]) -> Iterator[Job]:
+        for found in due:
+            state = known.get(found.path)
+            hash = "" if self.force or not state or state.problem else state.hash
+            yield from jobs_of(Job(str(target.root), found, hash))
 
     def _prune(self, target: Target, items: Sequence[Found | Skipped], known: Mapping[str, FileState]) -> int:
         """Forget the files of the target that are gone; what could not be looked at is kept."""
-        kept = {item.path for item in items if isinstance(item, Found) or item.failed}
-        unseen = tuple(path for path in kept if path.endswith("/"))
-        gone = [path for path in known if path not in kept and not path.startswith(unseen)]
+        gone = set(known)
+        for item in items:
+            if isinstance(item, Skipped) and item.failed and item.path.endswith("/"):
+                gone = {path for path in gone if not path.startswith(item.path)}
+            elif isinstance(item, Found) or item.failed:
+                gone.discard(item.path)
         if gone:
-            self.store.catalog.remove_files(str(target.root), gone)
+            self.store.catalog.remove_files(str(target.root), sorted(gone))
         return len(gone)
 
 
@@ -152,12 +169,7 @@ def _untouched(state: FileState, found: Found) -> bool:
     return (state.size, state.mtime_ns) == (found.size, found.mtime_ns) and is_current(state.hash)
 
 
-def _count(outcome: Outcome, tally: Tally) -> None:
-    tally.failed += outcome.failures
-    change = outcome.change
-    if change is None:
-        return
-    tally.chunks += sum(len(document.chunks) for _, document in change.documents)
+def _count(change: FileChange, tally: Tally) -> None:
     if change.keep is not None:
         tally.indexed += 1
     elif change.state.hash != UNFINISHED and not change.state.problem:
@@ -193,38 +205,139 @@ GROUP = 1024
 
 @dataclass(slots=True)
 class BatchWriter:
-    """Stores the changes of a root's files; leaving the block stores what still waits, unless an error ends it."""
+    """Stores the changes of a root's files in groups; `flush` stores the last one."""
 
     store: Store
     root: str
     _waiting: list[FileChange] = field(default_factory=list)
     _chunks: int = 0
 
-    def __enter__(self) -> BatchWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.flush()
-
-    def add(self, change: FileChange) -> None:
-        """Store a change, now or together with the next ones."""
+    def add(self, change: FileChange) -> int:
+        """Store a change, now or together with the next ones; return how many chunks it has."""
         self._waiting.append(change)
-        self._chunks += sum(len(document.chunks) for _, document in change.documents) + 1
+        chunks = sum(len(document.chunks) for _, document in change.documents)
+        self._chunks += chunks + 1
         if self._chunks >= GROUP:
             self.flush()
+        return chunks
 
     def flush(self) -> None:
-        """Store what waits, in one transaction."""
+        """Store the waiting changes, in one transaction."""
         waiting, self._waiting, self._chunks = self._waiting, [], 0
         if waiting:
             with self.store.transaction():
                 for change in waiting:
                     self.store.catalog.put_file(self.root, change.state, change.keep)
-                self.store.catalog.put_all(placed for change in waiting for placed in self._placed(change))
+                self.store.catalog.put_all(self._placed(waiting))
 
-    def _placed(self, change: FileChange) -> Iterator[Placed]:
-        for collection, document in change.documents:
-            yield Placed(collection, document, (self.root, change.state.path))
+    def _placed(self, changes: Iterable[FileChange]) -> Iterator[Placed]:
+        for change in changes:
+            for collection, document in change.documents:
+                yield Placed(collection, document, (self.root, change.state.path))
+
+
+# What the index was asked to hold: folders as a whole, and single files of other folders
+
+
+_SETTING = "folders"
+
+
+def folders(store: Store) -> list[str]:
+    """The folders that were asked for whole."""
+    known = store.registry.setting(_SETTING)
+    return json.loads(known) if known else []
+
+
+def sources(store: Store) -> list[str]:
+    """Every folder and file that was asked for: what brings all of the index up to date."""
+    whole = folders(store)
+    singles = [
+        f"{root}/{path}" for root in store.catalog.roots() if root not in whole for path in store.catalog.files(root)
+    ]
+    return sorted([*whole, *singles])
+
+
+def remember(store: Store, target: Target) -> None:
+    """Keep that a folder was asked for whole."""
+    root = str(target.root)
+    if target.within == target.root and root not in folders(store):
+        # Read again within the transaction: another process may be adding its own.
+        with store.transaction():
+            _keep(store, {*folders(store), root})
+
+
+def absorb(store: Store, target: Target) -> None:
+    """Drop files of smaller roots from the index that a folder, just synced whole, holds under its own paths."""
+    mine: Mapping[str, FileState] | None = None
+    for root in store.catalog.roots():
+        inner = Path(root)
+        if inner == target.root or not inner.is_relative_to(target.within):
+            continue
+        mine = store.catalog.files(str(target.root)) if mine is None else mine
+        below = inner.relative_to(target.root).as_posix()
+        held = store.catalog.files(root)
+        taken = [path for path in held if f"{below}/{path}" in mine]
+        with store.transaction():
+            store.catalog.remove_files(root, taken)
+            if len(taken) == len(held):
+                _keep(store, {*folders(store)} - {root})
+
+
+def forget(store: Store, path: Path) -> int | None:
+    """Drop every file at or below a path that is gone; returns how many, None if nothing was known there."""
+    gone = {
+        root: [name for name in store.catalog.files(root) if _at(path, Path(root, name))]
+        for root in store.catalog.roots()
+    }
+    if not any(gone.values()) and not any(_at(path, Path(folder)) for folder in folders(store)):
+        return None
+    with store.transaction():
+        for root, names in gone.items():
+            store.catalog.remove_files(root, names)
+        _keep(store, [folder for folder in folders(store) if not _at(path, Path(folder))])
+    return sum(map(len, gone.values()))
+
+
+def _at(path: Path, other: Path) -> bool:
+    return other == path or other.is_relative_to(path)
+
+
+def _keep(store: Store, kept: Iterable[str]) -> None:
+    kept = sorted(kept)
+    if kept != folders(store):
+        store.registry.set(_SETTING, json.dumps(kept, ensure_ascii=False))
+
+
+# Taking turns: what two processes should not do to one index at the same time, and telling who is waited for
+
+
+#: Bringing roots up to date, and making vectors: two that do it at once would do the same work twice.
+READ, EMBED = "read", "embed"
+#: Making vectors of another model, for a switch to it.
+SWITCH = "switch"
+_DOING = {READ: "reads files into", EMBED: "makes vectors for", SWITCH: "switches the model of"}
+
+_log = logging.getLogger("rifflux")
+
+
+@dataclass(slots=True)
+class Turns:
+    """Takes tasks of a store, one process at a time; `waited_for` lists who had them first.
+
+    Who waits is told so by a warning of the logger `rifflux`: on stderr, unless the program does otherwise.
+    """
+
+    store: Store
+    waited_for: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def __call__(self, task: str) -> Iterator[bool]:
+        """Have the task to oneself, after those who were first."""
+
+        def tell(owner: str) -> None:
+            reason = f"{owner} {_DOING[task]} this index"
+            self.waited_for.append(reason)
+            _log.warning("%s: waiting for it to finish", reason)
+
+        with self.store.registry.claim(task, tell) as mine:
+            yield mine

@@ -8,7 +8,6 @@
 Importing this package, or making an embedder, loads no model: that waits for the first text.
 """
 
-from rifflux.models.base import Embedder
-from rifflux.models.registry import load_embedder
+from rifflux.models.embedder import Embedder, load_embedder
 
 __all__ = ["Embedder", "load_embedder"]

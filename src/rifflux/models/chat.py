@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rifflux.errors import InvalidArgument, ModelError
-from rifflux.models.base import well_formed
+from rifflux.models.embedder import well_formed
 
 if TYPE_CHECKING:
     import httpx2

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rifflux.errors import ModelError
-from rifflux.models.base import Embedder
+from rifflux.models.embedder import Embedder
 from rifflux.models.workers import Late, Workers
 from rifflux.types import Vectors
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.base import fingerprint_of, unit, well_formed
+from rifflux.models.embedder import fingerprint_of, unit, well_formed
 from rifflux.types import Vectors
 
 __all__ = ["HashEmbedder"]

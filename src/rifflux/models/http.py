@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.base import Embedder, fingerprint_of, unit, well_formed
+from rifflux.models.embedder import Embedder, fingerprint_of, unit, well_formed
 from rifflux.types import Vectors
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class HttpEmbedder:
 
     @cached_property
     def _counter(self) -> Embedder:
-        from rifflux.models.registry import load_embedder
+        from rifflux.models.embedder import load_embedder
 
         return load_embedder()
 

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.base import fingerprint_of, unit
 from rifflux.models.cores import available_cores
+from rifflux.models.embedder import fingerprint_of, unit
 from rifflux.models.folder import ModelSettings, read_folder
 from rifflux.models.tokenizer import Encoding, Tokenizer, load_tokenizer
 from rifflux.types import Vectors
@@ -35,9 +36,9 @@ POOL: dict[str, Callable[[Vectors], Vectors]] = {
 }
 INTEGERS: dict[str, type[np.int32] | type[np.int64]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 INPUTS: dict[str, Callable[[Encoding], Sequence[int]]] = {
-    "input_ids": lambda encoding: encoding.ids,
-    "attention_mask": lambda encoding: encoding.attention_mask,
-    "token_type_ids": lambda encoding: encoding.type_ids,
+    "input_ids": attrgetter("ids"),
+    "attention_mask": attrgetter("attention_mask"),
+    "token_type_ids": attrgetter("type_ids"),
     "position_ids": lambda encoding: list(range(len(encoding))),
 }
 #: Outputs that hold a finished vector for each text, as exporters call them.
@@ -60,7 +61,7 @@ class OnnxEmbedder:
 
     @classmethod
     def load(cls, folder: str | Path, *, threads: int | None = None) -> OnnxEmbedder:
-        """An embedder for the model in `folder`. Only settings are read; the first text loads the model."""
+        """Return an embedder for the model in `folder`. Only settings are read; the first text loads the model."""
         if threads is not None and threads < 1:
             raise ModelError(f"threads is {threads}: give at least 1, or leave it out to use every core")
         return cls(read_folder(Path(folder)), threads)
@@ -69,115 +70,114 @@ class OnnxEmbedder:
         """Another process loads the model for itself."""
         return type(self), (self.settings, self.threads)
 
-    @property
+    @cached_property
     def name(self) -> str:
-        """The name in the settings, or that of the folder."""
+        """Return the name in the settings, or that of the folder."""
         return self.settings.name
 
-    @property
+    @cached_property
     def folder(self) -> Path:
-        """Where the model is."""
+        """Return the folder of the model."""
         return self.settings.tokenizer.parent.resolve()
 
-    @property
+    @cached_property
     def spec(self) -> str:
-        """What `load_embedder` makes this model from again: its name if it comes with the package, else its folder."""
+        """Return a name or folder that `load_embedder` makes this model from; a bundled one goes by its name."""
         return self.name if self.folder.is_relative_to(Path(__file__).parent.resolve()) else str(self.folder)
 
-    @property
+    @cached_property
     def max_tokens(self) -> int:
-        """How many tokens of a text are taken in, with the special ones."""
+        """Return how many tokens of a text are read, the special ones included."""
         return self.settings.max_tokens
 
-    @property
+    @cached_property
     def dimension(self) -> int:
-        """The length of a vector; loads the model where the settings don't tell."""
+        """Return the length of a vector; load the model if the settings don't state it."""
         return self.settings.dimension or self._graph.dimension
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hexadecimal digits of all that shapes a vector; reads the model if the settings hold no digest."""
+        """Return hexadecimal digits of all that shapes a vector; read the model if the settings hold no digest."""
         settings = self.settings
         digest = settings.digest or settings.compute_digest()
         prefixes = (settings.query_prefix, settings.document_prefix)
         return fingerprint_of(digest, settings.pooling, prefixes, settings.max_tokens)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """The unit vectors of texts to be found, (texts, dimension)."""
+        """Return the unit vectors of texts to be found, (texts, dimension)."""
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         prefix = self.settings.document_prefix
-        for position, vector in self._each(self._vector, [prefix + text for text in texts]):
+        for position, vector in self._each(self._vector, [*map(prefix.__add__, texts)]):
             vectors[position] = vector
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """The unit vector of a question, (dimension,)."""
+        """Return the unit vector of a question, (dimension,)."""
         return self._vector(self.settings.query_prefix + text)
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """The unit vectors of each text's tokens, (tokens, dimension) each, without the special tokens.
+        """Return the unit vectors of each text's tokens, (tokens, dimension) each, without the special tokens.
 
         For late interaction. Raises `ModelError` for a graph that gives only one vector per text.
         """
-        found = dict(self._each(self._tokens, texts))
+        found = dict(self._each(self._token_vectors, texts))
         return [found[position] for position in range(len(texts))]
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens the text has, without truncation, special tokens or prefixes."""
+        """Count the tokens of a text, without truncation, special tokens or prefixes."""
         return self._tokenizer.count(text)
 
     def canonical(self, text: str) -> str:
-        """A text that the model cannot tell from this one, the same for many of those."""
+        """Return a text that the model cannot tell from this one, the same for many of those."""
         return self._tokenizer.canonical(text)
 
     def _vector(self, text: str) -> Vectors:
-        encoding = self._encode(text)
+        encoding = self._tokenizer.encode(text)
         if self._graph.pooled:
             return unit(self._graph.run(self._graph.pooled, encoding))
-        return unit(POOL[self.settings.pooling](self._graph.run(self._hidden(), encoding)))
+        return unit(POOL[self.settings.pooling](self._hidden(encoding)))
 
-    def _tokens(self, text: str) -> Vectors:
-        encoding = self._encode(text)
-        words = np.array(encoding.special_tokens_mask) == 0
-        return unit(self._graph.run(self._hidden(), encoding)[words])
+    def _token_vectors(self, text: str) -> Vectors:
+        encoding = self._tokenizer.encode(text)
+        return unit(self._hidden(encoding)[np.array(encoding.special_tokens_mask) == 0])
 
-    def _hidden(self) -> str:
+    def _hidden(self, encoding: Encoding) -> Vectors:
         if not self._graph.hidden:
             raise ModelError(f"{self.name} gives no vectors of tokens: export it with its last hidden state")
-        return self._graph.hidden
-
-    def _encode(self, text: str) -> Encoding:
-        return self._tokenizer.encode(text)
+        return self._graph.run(self._graph.hidden, encoding)
 
     def _each(self, work: Callable[[str], T], texts: Sequence[str]) -> Iterator[tuple[int, T]]:
-        """The position and result of each text, longest first: no thread is left alone with a long one."""
-        order = sorted(range(len(texts)), key=lambda position: len(texts[position]), reverse=True)
-        threads = min(self.threads or available_cores(), len(texts))
+        """Yield the position and result of each text, longest first: no thread is left alone with a long one."""
+        lengths = [*map(len, texts)]
+        order = sorted(range(len(texts)), key=lengths.__getitem__, reverse=True)
+        ordered, threads = map(texts.__getitem__, order), min(self._threads, len(texts))
         if threads < 2:
-            yield from ((position, work(texts[position])) for position in order)
+            yield from zip(order, map(work, ordered), strict=True)
             return
         with ThreadPoolExecutor(threads, thread_name_prefix="embed") as pool:
-            yield from zip(order, pool.map(work, (texts[position] for position in order)), strict=True)
+            yield from zip(order, pool.map(work, ordered), strict=True)
 
     # What is loaded late, once, whichever thread comes first
 
-    @property
+    @cached_property
+    def _threads(self) -> int:
+        return self.threads or available_cores()
+
+    @cached_property
     def _graph(self) -> Graph:
         with self._lock:
-            return self._loaded_graph
+            if "_graph" not in self.__dict__:
+                self.__dict__["_graph"] = load_graph(self.settings)
+            loaded: Graph = self.__dict__["_graph"]
+            return loaded
 
-    @property
+    @cached_property
     def _tokenizer(self) -> Tokenizer:
         with self._lock:
-            return self._loaded_tokenizer
-
-    @cached_property
-    def _loaded_graph(self) -> Graph:
-        return load_graph(self.settings)
-
-    @cached_property
-    def _loaded_tokenizer(self) -> Tokenizer:
-        return load_tokenizer(self.settings.tokenizer, self.max_tokens)
+            if "_tokenizer" not in self.__dict__:
+                self.__dict__["_tokenizer"] = load_tokenizer(self.settings.tokenizer, self.max_tokens)
+            loaded: Tokenizer = self.__dict__["_tokenizer"]
+            return loaded
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,10 @@ class Graph:
     inputs: dict[str, type[np.int32] | type[np.int64] | None]
 
     def run(self, output: str, encoding: Encoding) -> Vectors:
-        """One output for one text: (dimension,) or (tokens, dimension)."""
-        feed = {name: np.array([INPUTS[name](encoding)], kind) for name, kind in self.inputs.items()}
+        """Return one output for one text: (dimension,) or (tokens, dimension)."""
+        feed = {}
+        for name, kind in self.inputs.items():
+            feed[name] = np.array([INPUTS[name](encoding)], kind)
         try:
             found = self.session.run([output], feed)[0]
         except Exception as error:  # onnxruntime has no public error class
@@ -208,7 +210,7 @@ def load_graph(settings: ModelSettings) -> Graph:
 
 
 def start_session(settings: ModelSettings) -> InferenceSession:
-    """A single-threaded session of onnxruntime.
+    """Return a single-threaded session of onnxruntime.
 
     A graph that is optimised already runs as it stands; fusing again takes time, and may pick slower
     operators.

@@ -14,7 +14,7 @@ from string import punctuation
 from typing import TYPE_CHECKING, Protocol
 
 from rifflux.errors import MissingExtra, ModelError
-from rifflux.models.base import well_formed
+from rifflux.models.embedder import well_formed
 from rifflux.text.memo import Memo
 
 if TYPE_CHECKING:
@@ -222,10 +222,11 @@ class WordPiece:
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         """Return the tokens of a text, or of a pair, between the special ones; the longer text is cut first."""
         cls, sep = self.vocabulary.special["[CLS]"], self.vocabulary.special["[SEP]"]
-        first, second = (list(chain.from_iterable(self._parts(each))) for each in (text, pair or ""))
+        first = list(chain.from_iterable(self._parts(text)))
         if pair is None:
             del first[self.max_tokens - 2 :]
             return Encoding([cls, *first, sep], [0] * (len(first) + 2), [1, *[0] * len(first), 1])
+        second = list(chain.from_iterable(self._parts(pair)))
         left, right = shared_lengths(len(first), len(second), self.max_tokens - 3)
         return Encoding(
             [cls, *first[:left], sep, *second[:right], sep],
@@ -245,7 +246,7 @@ class WordPiece:
 
     def _parts(self, text: str) -> Iterable[tuple[int, ...]]:
         """Return the tokens of a text by what stands between two spaces: no token reaches across one."""
-        text = well_formed(text)
+        text = text if text.isascii() else well_formed(text)
         if any(map(text.__contains__, DELETED)):
             return [self._ids(text)]
         return map(self._known.__getitem__, text.split())

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rifflux.errors import ModelError
+from rifflux.ingest.sync import folders, sources
 from rifflux.ingest.walk.find import Finder
-from rifflux.ingest.walk.roots import folders, sources
 from rifflux.ingest.walk.watch import Watcher, is_worth_a_look, targets_of
 from rifflux.session.freshness import note_synced
 from rifflux.session.writing import Writer

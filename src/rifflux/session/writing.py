@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 from rifflux.errors import ModelError, NotFound
 from rifflux.session.arguments import checked_document, checked_path
 from rifflux.session.freshness import note_synced
-from rifflux.session.maintenance import info_of, preparer
 from rifflux.session.reading import Reader
-from rifflux.session.session import IndexView
+from rifflux.session.session import IndexView, info_of
 from rifflux.store import DocumentChange, Placed, Store
 from rifflux.types import Document, Failure, IndexReport, Progress
 
 if TYPE_CHECKING:
-    from rifflux.ingest.claims import Turns
-    from rifflux.ingest.sync import Tally, Target
+    from rifflux.ingest.sync import Tally, Target, Turns
     from rifflux.ingest.walk.find import Finder
 
 __all__ = ["DOCUMENTS", "Writer"]
@@ -87,8 +85,7 @@ class Writer:
         return self._add(targets, (), Run(embed=False, finder=finder), Tally())
 
     def _add(self, todo: Sequence[Target], documents: Sequence[Document], how: Run, tally: Tally) -> IndexReport:
-        from rifflux.ingest.claims import Turns
-        from rifflux.ingest.walk.roots import absorb
+        from rifflux.ingest.sync import Turns, absorb
 
         start = time.perf_counter()
         if how.embed:
@@ -125,14 +122,12 @@ class Writer:
 
     def _read(self, todo: Sequence[Target], how: Run, tally: Tally, turns: Turns) -> None:
         """Bring roots up to date, when it is this process's turn."""
-        from rifflux.ingest.claims import READ
-        from rifflux.ingest.parallel.pool import Runner
-        from rifflux.ingest.sync import Sync
-        from rifflux.ingest.walk.roots import remember
+        from rifflux.ingest.parallel.job import Runner
+        from rifflux.ingest.sync import READ, Sync, remember
         from rifflux.models.cores import available_cores
 
         assert how.finder
-        with turns(READ), Runner(preparer(self.view), how.processes or available_cores()) as reading:
+        with turns(READ), Runner(self.view.preparer, how.processes or available_cores()) as reading:
             sync = Sync(self._store, how.finder, reading, how.force, how.prune)
             for target in todo:
                 begun = time.time()
@@ -146,7 +141,7 @@ class Writer:
 
         While another process does that, this one waits for it, or without `wait` leaves it to the other.
         """
-        from rifflux.ingest.claims import Turns
+        from rifflux.ingest.sync import Turns
 
         self._use_model()
         turns = Turns(self._store)
@@ -174,7 +169,7 @@ class Writer:
 
         What is gone as a whole, such as a disk that is not mounted, is reported as failed and stays in the index.
         """
-        from rifflux.ingest.walk.roots import sources
+        from rifflux.ingest.sync import sources
 
         known = sources(self._store)
         gone = [path for path in known if not Path(path).exists()]
@@ -187,8 +182,7 @@ class Writer:
 
     def _targets(self, paths: Iterable[Path], how: Run, tally: Tally) -> list[Target]:
         """What to sync. A path that the index knows and that is gone is forgotten. Raises `NotFound` for others."""
-        from rifflux.ingest.sync import targets
-        from rifflux.ingest.walk.roots import folders, forget
+        from rifflux.ingest.sync import folders, forget, targets
 
         assert how.finder
         paths = [path.expanduser() for path in paths]
@@ -230,11 +224,10 @@ class Writer:
         self, collection: str, documents: Sequence[Document], processes: int | None
     ) -> Iterator[DocumentChange]:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
-        from rifflux.ingest.parallel.job import Given, do
-        from rifflux.ingest.parallel.pool import Runner
+        from rifflux.ingest.parallel.job import Given, Runner, do
         from rifflux.models.cores import available_cores
 
-        prepare, jobs = preparer(self.view), [Given(collection, document) for document in documents]
+        prepare, jobs = self.view.preparer, [Given(collection, document) for document in documents]
         with Runner(prepare, processes or available_cores()) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.
@@ -246,8 +239,8 @@ class Writer:
         self, changes: Iterable[DocumentChange], turns: Turns, progress: Progress | None, *, wait: bool
     ) -> int:
         """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
-        from rifflux.ingest.claims import EMBED
         from rifflux.ingest.embed import embed_changes, embed_pending
+        from rifflux.ingest.sync import EMBED
 
         with turns(EMBED) if wait else self._store.registry.claim(EMBED) as mine:
             if mine:

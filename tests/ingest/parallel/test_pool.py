@@ -13,8 +13,8 @@ from types import ModuleType
 import pytest
 
 import rifflux
-from rifflux.ingest.chunking.chunker import Chunker
-from rifflux.ingest.parallel import pool
+from rifflux.ingest.chunking import Chunker
+from rifflux.ingest.parallel import job, pool
 from rifflux.ingest.parallel.job import Job, do
 from rifflux.ingest.parallel.pool import LOST, WorkerPool
 from rifflux.ingest.prepare import Preparer
@@ -71,8 +71,8 @@ def test_they_do_what_this_process_would_do_in_the_same_order(folder: Path, runn
 def test_a_killed_one_is_replaced_and_nothing_is_lost(folder: Path, running: Callable[..., WorkerPool]) -> None:
     made, todo = running(preparer()), jobs(folder)
     done = []
-    for job, outcome in made(todo):
-        done.append((job, outcome))
+    for one, outcome in made(todo):
+        done.append((one, outcome))
         if len(done) in (1, 100):
             for worker in made._workers:
                 # One that died before is replaced once it is needed.
@@ -116,7 +116,7 @@ def test_leaving_ends_them(folder: Path) -> None:
 class TestIndexing:
     @pytest.fixture(autouse=True)
     def _always(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pool, "WORTHWHILE", 0)
+        monkeypatch.setattr(job, "WORTHWHILE", 0)
 
     def contents(self, path: Path, folder: Path, processes: int) -> tuple[object, ...]:
         with rifflux.open(path, model="hash") as index:
@@ -132,7 +132,7 @@ class TestIndexing:
     def test_they_are_not_started_for_little(
         self, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pool, "WORTHWHILE", 10**9)
+        monkeypatch.setattr(job, "WORTHWHILE", 10**9)
         monkeypatch.setattr(pool, "Worker", None)
         self.contents(tmp_path / "a.db", folder, 2)
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from rifflux.ingest.read.base import File
-from rifflux.ingest.read.inline import plain_heading
+from rifflux.ingest.read.base import File, plain_heading
 from rifflux.ingest.read.markdown import _parser, markdown_blocks, read_markdown
 from rifflux.types import Document, Parsed
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.ingest.chunking.chunker import Chunker
+from rifflux.ingest.chunking import Chunker
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.plain import plain_blocks, read_plain, read_separated
 from rifflux.types import Parsed

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rifflux.conversations.importers.base import read_messages
-from rifflux.conversations.importers.jsonl import read_jsonl
+from rifflux.conversations.importers.base import read_jsonl, read_messages
 from rifflux.conversations.importers.openai import read_openai
 from rifflux.conversations.importers.slack import is_slack, read_slack
 from rifflux.conversations.model import Thread

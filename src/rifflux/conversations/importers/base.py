@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ __all__ = [
     "first_of",
     "load_json",
     "message_of_record",
+    "read_jsonl",
     "read_messages",
     "role_of",
     "string_of",
@@ -148,3 +150,54 @@ def message_of_record(record: Any, conversation_id: str, default_id: str) -> Mes
 def _messages(record: Mapping[str, Any]) -> list[Any] | None:
     found = first_of(record, ("messages", "chat_messages", "turns"))
     return found if isinstance(found, list) else None
+
+
+# JSON Lines: a message a line, with the id of its conversation, or a conversation a line, with its messages
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """A conversation of which messages are being gathered."""
+
+    conversation: Conversation
+    messages: list[Message] = field(default_factory=list)
+
+
+def read_jsonl(path: Path) -> Iterator[Thread | Failure]:
+    """The conversations of a file; messages without a conversation are one that is called after the file."""
+    gathered: dict[str, _Gathered] = {}
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                whole = _read(json.loads(line), path.stem, number, gathered)
+                if whole:
+                    yield whole
+            except (ValueError, RecursionError, Unreadable) as error:
+                yield Failure(f"{path}:{number}", f"cannot be read: {error}")
+    for each in gathered.values():
+        dates = [message.created_at for message in each.messages if message.created_at]
+        conversation = replace(each.conversation, created_at=min(dates, default=None))
+        yield Thread(conversation, tuple(each.messages))
+
+
+def _read(record: Any, stem: str, number: int, gathered: dict[str, _Gathered]) -> Thread | None:
+    """A line that is a conversation; one that is a message is gathered."""
+    if not isinstance(record, Mapping):
+        raise Unreadable("it is no object")
+    if isinstance(first_of(record, ("messages", "chat_messages", "turns")), list):
+        return thread_of(record, f"{stem}-{number}")
+    nested = record.get("metadata")
+    fields = {**nested, **record} if isinstance(nested, Mapping) else record
+    named = first_of(fields, ("conversation_id", "conversation", "thread_id", "channel"))
+    id = string_of(named) or stem
+    message = message_of_record(fields, id, f"m{number:06}")
+    if message.text.strip():
+        gathered.setdefault(id, _Gathered(_conversation(fields, id))).messages.append(message)
+    return None
+
+
+def _conversation(fields: Mapping[str, Any], id: str) -> Conversation:
+    title = string_of(first_of(fields, ("conversation_title",)))
+    return Conversation(id, title, string_of(fields.get("project")), fields.get("archived") is True)

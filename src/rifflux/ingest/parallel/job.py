@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.chunking.chunker import blocks_of
+from rifflux.ingest.chunking import blocks_of
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
@@ -19,7 +21,11 @@ from rifflux.ingest.walk.find import Found
 from rifflux.store import DocumentChange, FileState
 from rifflux.types import Document, Failure, Parsed
 
+if TYPE_CHECKING:
+    from rifflux.ingest.parallel.pool import WorkerPool
+
 __all__ = [
+    "MOST_WORKERS",
     "UNFINISHED",
     "Assembled",
     "FileChange",
@@ -27,6 +33,8 @@ __all__ = [
     "Job",
     "Lines",
     "Outcome",
+    "Runner",
+    "Task",
     "do",
     "fingerprint",
     "is_current",
@@ -90,6 +98,10 @@ class Given:
     def size(self) -> int:
         """About how many bytes it has."""
         return len(self.document.text)
+
+
+#: What is to be done: files to read, or documents to prepare.
+Task = TypeVar("Task", bound=Job | Given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +296,40 @@ class Assembled:
             return Outcome(FileChange(replace(state, problem=problem)), (Failure(path, problem),))
         failures = told(path, self.failures, self.failed)
         return Outcome(replace(change, state=state, keep=self.lines.keys()), tuple(failures))
+
+
+# Doing the jobs of a run: in this process while they are few, in others beside it where there are many
+
+
+#: Bytes to read from which starting processes pays: one takes a third of a second until it does the first job.
+WORTHWHILE = 4 * 2**20
+#: The process that writes keeps up with about as many.
+MOST_WORKERS = 4
+
+
+@dataclass(slots=True)
+class Runner:
+    """Does jobs with `processes` at work, this one included. A context manager: the processes end with it."""
+
+    prepare: Preparer
+    processes: int
+    _workers: WorkerPool | None = None
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._workers = None
+        self._open.close()
+
+    def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, Outcome]]:
+        """Each job with what became of it, in the order of the jobs; `size` is how many bytes they are to read."""
+        if self._workers is None and self.processes > 1 and size >= WORTHWHILE:
+            from rifflux.ingest.parallel.pool import WorkerPool
+
+            workers = WorkerPool.start(min(self.processes, MOST_WORKERS), self.prepare)
+            self._workers = self._open.enter_context(workers) if workers else None
+        if self._workers:
+            return self._workers(jobs)
+        return ((job, do(job, self.prepare)) for job in jobs)

@@ -15,17 +15,16 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
 from queue import SimpleQueue
-from typing import IO, TypeVar
+from typing import IO
 
-from rifflux.ingest.parallel.job import Given, Job, Outcome, do
+from rifflux.ingest.parallel.job import Given, Job, Outcome, Task, do
 from rifflux.ingest.parallel.worker import receive, send
 from rifflux.ingest.prepare import Preparer
 from rifflux.types import Failure
 
-__all__ = ["MOST_WORKERS", "Runner", "Task", "WorkerPool", "bundled"]
+__all__ = ["WorkerPool", "bundled"]
 
 #: Jobs go out together until they are so many, or so many bytes: a message has its price.
 BUNDLE_JOBS, BUNDLE_BYTES = 64, 2**18
@@ -35,8 +34,6 @@ _START = (
 )
 LOST = "reading it ended the process that read it: out of memory, or a fault in the library for its format"
 
-#: What is to be done: files to read, or documents to prepare.
-Task = TypeVar("Task", bound=Job | Given)
 Bundle = tuple[Job | Given, ...]
 #: Outcomes, as bytes for `pickle.loads` where they come from another process: this thread is to do no work.
 Found = bytes | list[Outcome]
@@ -188,38 +185,3 @@ def bundled(jobs: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
             bundle, size = [], 0
     if bundle:
         yield tuple(bundle)
-
-
-# Doing the jobs of a run: in this process while they are few, in others beside it where there are many
-
-
-#: Bytes to read from which starting processes pays: one takes a third of a second until it does the first job.
-WORTHWHILE = 4 * 2**20
-#: The process that writes keeps up with about as many.
-MOST_WORKERS = 4
-
-
-@dataclass(slots=True)
-class Runner:
-    """Does jobs with `processes` at work, this one included. A context manager: the processes end with it."""
-
-    prepare: Preparer
-    processes: int
-    _workers: WorkerPool | None = None
-    _open: ExitStack = field(default_factory=ExitStack)
-
-    def __enter__(self) -> Runner:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._workers = None
-        self._open.close()
-
-    def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, Outcome]]:
-        """Each job with what became of it, in the order of the jobs; `size` is how many bytes they are to read."""
-        if self._workers is None and self.processes > 1 and size >= WORTHWHILE:
-            workers = WorkerPool.start(min(self.processes, MOST_WORKERS), self.prepare)
-            self._workers = self._open.enter_context(workers) if workers else None
-        if self._workers:
-            return self._workers(jobs)
-        return ((job, do(job, self.prepare)) for job in jobs)

@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from rifflux.errors import MissingExtra, Unreadable
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.code import LANGUAGES
-from rifflux.ingest.read.signature import OLE, is_encrypted_office, looks_like_text, what_is
+from rifflux.ingest.read.decode import OLE, is_encrypted_office, looks_like_text, what_is
 from rifflux.types import Failure, Parsed
 
 __all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "read_lines", "reader_for"]
@@ -164,7 +164,7 @@ def _storable(part: Parsed | Failure) -> Parsed | Failure:
     if isinstance(part, Failure):
         return part
     document = part.document
-    if not any(_is_strange(text) for text in (document.text, document.title, document.key)):
+    if not any(map(_is_strange, (document.text, document.title, document.key))):
         return part
     clean = replace(
         document,

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from rifflux.types import Block, Document, Parsed
 
-__all__ = ["File", "Outline", "Reader", "TextBuilder", "document_of", "readable_stem"]
+__all__ = [
+    "LONGEST_HEADING",
+    "File",
+    "Outline",
+    "Reader",
+    "TextBuilder",
+    "document_of",
+    "plain_heading",
+    "readable_stem",
+    "shortened",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +179,45 @@ class TextBuilder:
         self._pieces.append(piece)
         self._length += len(piece)
         return start, self._length
+
+
+# The words of a heading without its inline markup
+
+
+#: A breadcrumb is cut behind this many characters; it is embedded with every chunk below it.
+LONGEST_HEADING = 200
+
+_LITERAL = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)|\\([!-/:-@\[-`{-~])")  # code, and escaped characters
+_MARKUP = (
+    (re.compile(r"[ \t]*\{[#.:][^{}\n]*\}[ \t]*$"), ""),  # {#anchor}
+    (re.compile(r"!?\[\[([^\[\]|]*\|)?([^\[\]]+)\]\]"), r"\2"),  # [[target|words]]
+    (re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"), r"\1"),
+    (re.compile(r"<((?:https?|mailto):[^<>\s]+)>"), r"\1"),
+    (re.compile(r"</?[a-zA-Z][^<>]*>|<!--.*?-->"), ""),
+    (re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
+    (re.compile(r"(~~|==)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+)
+_MARKED = re.compile(r"[`\[\]<>*_~=\\{]")
+# Stands for a literal while the markup around it goes; the character means nothing in any text.
+_HIDDEN = "\ufdd0"
+
+
+def plain_heading(markup: str) -> str:
+    """The heading as people read it: `` `code` `` without its ticks, links as their words, no emphasis."""
+    markup = markup[: 4 * LONGEST_HEADING]
+    if _MARKED.search(markup):
+        literals = [literal[2] or literal[3] for literal in _LITERAL.finditer(markup)]
+        markup = _LITERAL.sub(_HIDDEN, markup)
+        for pattern, words in _MARKUP:
+            markup = pattern.sub(words, markup)
+        for literal in literals:
+            markup = markup.replace(_HIDDEN, literal, 1)
+    return shortened(" ".join(markup.split()))
+
+
+def shortened(words: str) -> str:
+    """The heading, cut between words where it is too long for a breadcrumb."""
+    if len(words) <= LONGEST_HEADING:
+        return words
+    return words[:LONGEST_HEADING].rsplit(" ", 1)[0] + "…"

@@ -6,7 +6,7 @@ import codecs
 
 from rifflux.errors import Unreadable
 
-__all__ = ["decode"]
+__all__ = ["OLE", "ZIP", "decode", "is_encrypted_office", "looks_like_text", "what_is"]
 
 # UTF-32 comes first: its little-endian mark starts with that of UTF-16.
 _MARKS = (
@@ -34,26 +34,17 @@ def decode(data: bytes) -> str:
     UTF-8, or UTF-16 and UTF-32 with their mark; anything else is detected. Characters are not normalised
     otherwise, so that spans fit the source. Raises `Unreadable` for binary data.
     """
-    text = _marked(data)
-    if text is None:
-        _refuse_binary(data)
-        text = _utf8(data) or _detected(data)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _marked(data: bytes) -> str | None:
-    """The text after a byte order mark, or None without one."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, "replace")
-    return None
-
-
-def _refuse_binary(data: bytes) -> None:
-    sample = data[:_SAMPLE]
-    printable = len(sample.translate(None, _CONTROLS))
-    if b"\0" in data or printable * 10 < len(sample) * 7:
-        raise Unreadable("binary data, not text")
+            text = data[len(mark) :].decode(encoding, "replace")
+            break
+    else:
+        sample = data[:_SAMPLE]
+        printable = len(sample.translate(None, _CONTROLS))
+        if b"\0" in data or printable * 10 < len(sample) * 7:
+            raise Unreadable("binary data, not text")
+        text = _utf8(data) or _detected(data)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _utf8(data: bytes) -> str | None:
@@ -84,3 +75,65 @@ def _detected(data: bytes) -> str:
         for match in matches
     )
     return data.decode(_USUAL if usual else best.encoding, "replace")
+
+
+# What a file holds, by its first bytes, whatever its name says
+
+
+ZIP = b"PK\x03\x04"
+#: The container of the older Office files (DOC, XLS, PPT), and of encrypted new ones.
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+_SIGNATURES = (
+    (b"%PDF-", "a PDF"),
+    (ZIP, "a ZIP archive"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (OLE, "an old or encrypted Office file"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
+    (b"RIFF", "sound, a film or a WebP image"),
+    (b"\0\0\0\x1cftyp", "a film"),
+    (b"\0\0\0\x20ftyp", "a film"),
+    (b"ID3\x03", "sound"),
+    (b"ID3\x04", "sound"),
+    (b"OggS\0", "sound"),
+    (b"fLaC", "sound"),
+    (b"SQLite format 3\0", "a SQLite database"),
+    (b"\x1f\x8b\x08", "a gzip archive"),
+    (b"BZh9", "a bzip2 archive"),
+    (b"\xfd7zXZ\0", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90\0", "a program"),
+    (b"\0asm", "a program"),
+    (b"\xca\xfe\xba\xbe", "a program"),
+)
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # marks of UTF-16 and UTF-32, whose text is full of zero bytes
+
+
+def what_is(head: bytes) -> str:
+    """What data that begins so is, in words: `a PNG image`; nothing if it may be text."""
+    for start, words in _SIGNATURES:
+        if head.startswith(start):
+            return words
+    return ""
+
+
+def looks_like_text(head: bytes) -> bool:
+    """Whether data that begins so is text in some encoding; no data at all is not."""
+    if not head or what_is(head):
+        return False
+    if head.startswith(_WIDE):
+        return True
+    return b"\0" not in head and len(head.translate(None, _CONTROLS)) * 10 >= len(head) * 9
+
+
+def is_encrypted_office(data: bytes) -> bool:
+    """Whether the data is a DOCX, PPTX or XLSX behind a password."""
+    return data.startswith(OLE) and "EncryptedPackage".encode("utf-16-le") in data

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.chunking.chunker import blocks_of
+from rifflux.ingest.chunking import blocks_of
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.code import read_code
 from rifflux.ingest.read.decode import decode

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from rifflux.ingest.chunking.splitting import CODE, pieces
+from rifflux.ingest.chunking import CODE, pieces
 from rifflux.ingest.read.base import File, document_of
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Block, Parsed, Span

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from rifflux.ingest.read.base import File, Outline, document_of
+from rifflux.ingest.read.base import LONGEST_HEADING, File, Outline, document_of, shortened
 from rifflux.ingest.read.decode import decode
-from rifflux.ingest.read.inline import LONGEST_HEADING, shortened
 from rifflux.types import Block, Parsed
 
 __all__ = ["read_rst", "rst_blocks"]

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 
 from rifflux.errors import InvalidArgument, NotFound
@@ -101,11 +102,6 @@ class Finder:
     hidden: bool = False
     exclude: tuple[str, ...] = ()
 
-    def limit(self, path: str) -> int:
-        """The size in bytes up to which a file is taken."""
-        many = path.lower().endswith(COLLECTIONS)
-        return max(self.max_bytes, self.max_collection_bytes) if many else self.max_bytes
-
     def __call__(self, root: Path, within: Path | None = None) -> Iterator[Found | Skipped]:
         """The files of `root`; only those at or below `within` if given. Paths are relative to `root`.
 
@@ -140,8 +136,10 @@ class _Walk:
 
     def _start(self) -> _Folder:
         """The root, with the rules of the git repository it stands in."""
-        top = next((up for up in (self.real_root, *self.real_root.parents) if (up / ".git").exists()), None)
-        if top is None:
+        for top in (self.real_root, *self.real_root.parents):
+            if (top / ".git").exists():
+                break
+        else:
             return _Folder(self.root, "", "", Ignores().inside(self.root, ""))
         ignores = Ignores().under("", read_lines(top / ".git" / "info" / "exclude")).inside(top, "")
         lead = ""
@@ -160,7 +158,7 @@ class _Walk:
             folder = waiting.pop()
             try:
                 status = folder.absolute.stat()
-                entries = sorted(os.scandir(folder.absolute), key=lambda entry: entry.name)
+                entries = sorted(os.scandir(folder.absolute), key=attrgetter("name"))
             except OSError as error:
                 yield Skipped(folder.path or "./", f"the folder cannot be opened: {_words(error)}", failed=True)
                 continue
@@ -179,7 +177,7 @@ class _Walk:
             is_folder = _is_folder(entry)
             if self._unwanted(folder, entry.name, is_folder):
                 return
-            if not _is_utf8(entry.name):
+            if printable(entry.name) != entry.name:
                 yield Skipped(printable(path), "its name is not valid UTF-8: rename it")
             elif entry.is_symlink() and (reason := self._not_followed(entry)) is not None:
                 yield from [Skipped(path, reason)] if reason else []
@@ -220,7 +218,7 @@ class _Walk:
 
     def _file(self, absolute: Path, path: str) -> list[Found | Skipped]:
         """The one file that was named."""
-        if not _is_utf8(path):
+        if printable(path) != path:
             return [Skipped(printable(path), "its name is not valid UTF-8: rename it")]
         try:
             return list(self._judge(path, absolute, absolute.stat()))
@@ -230,7 +228,8 @@ class _Walk:
     def _judge(self, path: str, absolute: Path, status: os.stat_result) -> Iterator[Found | Skipped]:
         if not stat.S_ISREG(status.st_mode):
             return  # a pipe, a socket or a device
-        limit = self.finder.limit(path)
+        many = path.lower().endswith(COLLECTIONS)
+        limit = max(self.finder.max_bytes, self.finder.max_collection_bytes) if many else self.finder.max_bytes
         if status.st_size > limit:
             size = f"{status.st_size / 2**20:.1f} MB, over the limit of {limit / 2**20:.1f} MB"
             yield Skipped(path, f"too large: {size}; raise max_file_mb (max_bytes in Python) to index it")
@@ -279,14 +278,6 @@ def _is_generated(folder: Path) -> bool:
             return tag.read(len(CACHE_SIGNATURE)) == CACHE_SIGNATURE
     except OSError:
         return False
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _iso(nanoseconds: int) -> str:

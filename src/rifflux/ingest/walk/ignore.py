@@ -74,8 +74,10 @@ class Ignores:
 
     def inside(self, folder: Path, prefix: str) -> Ignores:
         """These rules after those of the ignore files in `folder`, whose path is `prefix`."""
-        lines = [line for name in IGNORE_FILES for line in read_lines(folder / name)]
-        return self.under(prefix, lines)
+        lines: list[str] = []
+        for name in IGNORE_FILES:
+            lines += read_lines(folder / name)
+        return self.under(prefix, lines) if lines else self
 
 
 def read_lines(file: Path) -> list[str]:
@@ -84,7 +86,7 @@ def read_lines(file: Path) -> list[str]:
         text = file.read_bytes().decode("utf-8-sig", "surrogateescape")
     except OSError:
         return []
-    return [line.removesuffix("\r") for line in text.split("\n")]
+    return text.replace("\r\n", "\n").removesuffix("\r").split("\n")
 
 
 def parse_rules(lines: Iterable[str]) -> tuple[Rule, ...]:

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
+from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
 
 from rifflux.errors import RiffluxError
+from rifflux.evidence.choose import Citable
 from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import Stopwatch
-from rifflux.retrieve.table import RELEVANCE, Candidates
+from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
+from rifflux.session.profile import closed_hit
 from rifflux.session.searching import Searcher
 from rifflux.store import Store
-from rifflux.types import Hit, Tag, Trace
-from rifflux.works.citing import CITING
-from rifflux.works.export import style_of
-from rifflux.works.model import names_of
-from rifflux.works.retrieval.candidates import POOL, SIDE, CandidateGenerator, Gathered, unmatched
-from rifflux.works.retrieval.citable import CitableWorks
-from rifflux.works.retrieval.citations import CITED, Neighborhood, neighborhood
-from rifflux.works.retrieval.explanation import explained, with_nearness
-from rifflux.works.retrieval.intent import INTENTS, Asked, Intent
-from rifflux.works.retrieval.named import naming
-from rifflux.works.retrieval.question import Question, meant
-from rifflux.works.retrieval.score import SCORED, WorkScore
+from rifflux.text.titles import person
+from rifflux.types import Document, Hit, Identifier, Tag, Trace, Why
+from rifflux.works.export import CITING, style_of
+from rifflux.works.model import PRIMARY, names_of, primary_of
+from rifflux.works.retrieval.candidates import (
+    CITED,
+    POOL,
+    SIDE,
+    SIDES,
+    CandidateGenerator,
+    Gathered,
+    Neighborhood,
+    neighborhood,
+    unmatched,
+)
+from rifflux.works.retrieval.intent import INTENTS, Intent
+from rifflux.works.retrieval.question import Asked, Naming, Question, meant, naming
+from rifflux.works.retrieval.score import NEAR, SCORED, VALUE, WorkScore
 
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
@@ -99,12 +108,13 @@ class WorksRetriever:
             style_of(str(cite))
         filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
         with self.searcher.store.memoized():
-            with clock("search"):
-                with clock("understand"):
-                    asked = self.searcher.read(query, filter)
-                question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
-                generator = CandidateGenerator(self.searcher, question, filter, clock)
-                found = generator()
+            start = perf_counter()
+            asked = self.searcher.read(query, filter)
+            clock.add("understand", start)
+            question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
+            generator = CandidateGenerator(self.searcher, question, filter, clock)
+            found = generator()
+            clock.add("search", start)
             return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
 
 
@@ -131,20 +141,23 @@ class _Ranking:
     def __call__(self, top_k: int, budget: int, cite: str) -> Retrieval:
         """Return at most `top_k` works, and evidence within a budget of tokens."""
         kept = self._without_kinds(self.found.table)
-        with self.clock("citations"):
-            around = self._around(_one_per_work(kept))
-            more = around.new(kept, self._intent.expansion.neighbours)
-            candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        start = perf_counter()
+        around = self._around(_one_per_work(kept))
+        more = around.new(kept, self._intent.neighbours)
+        candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        self.clock.add("citations", start)
         works = _one_per_work(candidates)
         tags = self._store.catalog.tags_of(works.ids)
-        with self.clock("rerank"):
-            ranked = self._ranked(works, tags)
+        start = perf_counter()
+        ranked = self._ranked(works, tags)
+        self.clock.add("rerank", start)
         listed = self.generator.rated(self.found, ranked.head(top_k))
         names = self._store.catalog.identifiers_of(np.unique(candidates.ids))
-        with self.clock("pack"):
-            citable = CitableWorks(naming(self.question.text), candidates, names, tags, self._store)
-            packer = self._packer(ranked, listed, top_k, budget, cite)
-            pack = packer(self.question.text, self._intent.name, citable(ranked.head(POOL)))
+        start = perf_counter()
+        citable = CitableWorks(naming(self.question.text), candidates, names, tags, self._store)
+        packer = self._packer(ranked, listed, top_k, budget, cite)
+        pack = packer(self.question.text, self._intent.name, citable(ranked.head(POOL)))
+        self.clock.add("pack", start)
         self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, self._store)]
         sides = self.question.asked.sides
         return Retrieval(
@@ -167,7 +180,7 @@ class _Ranking:
 
     def _without_kinds(self, table: Candidates) -> Candidates:
         """Return the candidates without those of kinds that the intent leaves out."""
-        kept = table.take([row for row, hit in enumerate(table.passages) if self._intent.leaving.keeps(hit)])
+        kept = table.take([row for row, hit in enumerate(table.passages) if self._intent.keeps(hit)])
         if dropped := len(table) - len(kept):
             self.notes.append(f"left out for their kind: {dropped} passages of notices and the like")
         return kept
@@ -206,7 +219,7 @@ class _Ranking:
     def _within(self, milliseconds: float, name: str, work: Callable[[], T], otherwise: str) -> T | None:
         """Return the result of some work; None if it fails or is late, and `degraded` says so."""
         try:
-            return self.retriever.workers(work, time.perf_counter() + milliseconds / 1000, name)
+            return self.retriever.workers(work, perf_counter() + milliseconds / 1000, name)
         except (Late, RiffluxError) as error:
             reason = str(error)
         except Exception as error:  # words of an error that was not foreseen may hold anything
@@ -224,8 +237,8 @@ class _Ranking:
             more = self.generator.rated(self.found, ranked.take(others))[RELEVANCE].tolist() if len(others) else []
             return max([*(known[id] for id in ids if id in known), *more], default=0.0)
 
-        count = self.retriever.searcher.embedder.count_tokens
-        return Packer(self._intent.packing.limits, CITING, count, relevance, budget, top_k, cite, tuple(self.degraded))
+        count = self.retriever.searcher.view.embedder.count_tokens
+        return Packer(self._intent.limits, CITING, count, relevance, budget, top_k, cite, tuple(self.degraded))
 
     def _trace(self, dropped: int, counts: Mapping[str, int]) -> Trace:
         trace = self.found.trace
@@ -259,3 +272,114 @@ def _alternating(table: Candidates) -> Candidates:
     turns = max(map(len, rows.values()), default=0)
     inturn = [group[turn] for turn in range(turns) for group in rows.values() if turn < len(group)]
     return table.take([*inturn, *np.flatnonzero(~np.isfinite(side)).tolist()]) if rows else table
+
+
+# Works as evidence is taken from them: the groups that caps count, their subject, how surely they are named
+
+
+#: The metadata that tells the subject of a work without codes.
+_SUBJECTS = ("subject", "field", "chapter")
+#: Documents are read in so many at a time.
+AHEAD = 12
+Place = tuple[str, str]
+Read = Callable[[], Document | None]
+
+
+@dataclass(frozen=True)
+class CitableWorks:
+    """Makes works citable, with all of their passages that are candidates."""
+
+    naming: Naming
+    candidates: Candidates
+    identifiers: Mapping[int, Sequence[Identifier]]
+    tags: Mapping[int, Sequence[Tag]]
+    store: Store
+
+    def __call__(self, ranked: Candidates) -> list[Citable]:
+        """Return ranked works as evidence may be taken from them."""
+        passages: dict[Place, list[Hit]] = {}
+        for hit in self.candidates.passages:
+            passages.setdefault(hit.place, []).append(hit)
+        read = _Documents(self.store, [hit.place for hit in ranked.passages])
+        parts, scores = ranked.parts(SCORED), ranked[SCORE].tolist()
+        return [
+            self._citable(
+                hit.retold(scores[row], ()),
+                passages[hit.place],
+                partial(read, hit.place),
+                {name: float(values[row]) for name, values in parts.items()},
+            )
+            for row, hit in enumerate(ranked.passages)
+        ]
+
+    def _citable(self, hit: Hit, passages: Sequence[Hit], read: Read, components: Mapping[str, float]) -> Citable:
+        """Return one work; title and identifiers alone decide where it is withheld."""
+        id = int(hit.chunk_id, 16)
+        identifiers, facts = self.identifiers.get(id, ()), hit.metadata
+        if hit.withheld:
+            return Citable(hit, passages, read, components, self.naming.certainty(hit.title, (), identifiers))
+        authors, venue = tuple(map(str, facts.get("authors", ()))), str(facts.get("venue", ""))
+        headed = frozenset(each.chunk_id for each in passages if self.naming.heads(each.heading_path))
+        return Citable(
+            hit,
+            passages,
+            read,
+            components,
+            certainty=self.naming.certainty(hit.title, authors, identifiers) or int(bool(headed)),
+            named=headed,
+            groups={"authors": frozenset(map(person, authors)), "venues": frozenset([venue] if venue else [])},
+            subject=_subject(facts, self.tags.get(id, ())),
+        )
+
+
+class _Documents:
+    """Reads documents in their order, several at a time."""
+
+    def __init__(self, store: Store, places: Sequence[Place]) -> None:
+        self._store, self._places = store, list(places)
+        self._read: dict[Place, Document | None] = {}
+
+    def __call__(self, place: Place) -> Document | None:
+        if place not in self._read:
+            start = self._places.index(place)
+            wanted = self._places[start : start + AHEAD]
+            self._read |= {**dict.fromkeys(wanted), **self._store.catalog.documents_at(wanted)}
+        return self._read[place]
+
+
+def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
+    """Return the primary category of a work, else the subject in its metadata; empty if unknown."""
+    primary = str(facts.get(PRIMARY, ""))
+    tag = Tag(*primary.split(":", 1)) if ":" in primary else primary_of(tags)
+    if tag:
+        return f"{tag.scheme}:{tag.value[:2] if tag.scheme == 'msc' else tag.value}"
+    return next((str(facts[name]) for name in _SUBJECTS if facts.get(name)), "")
+
+
+# Explanations of works, written from the columns of their table
+
+
+def explained(table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
+    """Return works as they may be shown, with their components before weighing and the side that they answer."""
+    values = {name.removeprefix(VALUE): column for name, column in table.columns.items() if name.startswith(VALUE)}
+    side = table[SIDE]
+    hits = []
+    for row, hit in enumerate(page(table)):
+        details: Mapping[str, Mapping[str, object]] = {
+            SCORED: {"values": {name: float(column[row]) for name, column in values.items()}},
+            SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
+        }
+        why = tuple(_with(each, details) for each in hit.why)
+        hits.append(closed_hit(hit.retold(hit.score, why, hit.relevance, hit.quality)))
+    return tuple(hits)
+
+
+def with_nearness(table: Candidates) -> Candidates:
+    """Return candidates that all tell how near their works are to the best by citations, not the new ones alone."""
+    scores = table[f"{CITED}/{SCORE}"]
+    return table.with_column(f"{CITED}/{SCORE}", np.where(np.isnan(scores), table[NEAR], scores))
+
+
+def _with(why: Why, details: Mapping[str, Mapping[str, object]]) -> Why:
+    more = details.get(why.stage)
+    return replace(why, detail={**why.detail, **more}) if more else why

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.ingest.chunking.chunker import Chunker, blocks_of, chunk_id, embedding_text, heading_path
-from rifflux.ingest.chunking.splitting import cut_evenly, sentence_ends
+from rifflux.ingest.chunking import (
+    Chunker,
+    blocks_of,
+    chunk_id,
+    cut_evenly,
+    embedding_text,
+    sentence_ends,
+)
 from rifflux.types import Block, Chunk, Document
 from tests.support.exploring import examples
 
@@ -217,7 +223,6 @@ def test_embedding_text_says_nothing_twice() -> None:
     assert embedding_text("Guide", ("Guide", "Use"), "Search.") == "Guide > Use\nSearch."
     assert embedding_text("Guide", ("Use",), "Search.") == "Guide\nUse\nSearch."
     assert embedding_text("", (), "Search.") == "Search."
-    assert heading_path(("a", "b")) == "a > b"
 
 
 def test_documents_from_programs_are_read_by_their_kind() -> None:

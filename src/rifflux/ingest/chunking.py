@@ -1,0 +1,393 @@
+"""Cut a document into chunks: passages that read well alone and fit the embedder."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from importlib import import_module
+from itertools import groupby
+from json.encoder import encode_basestring_ascii as _quoted
+from operator import attrgetter
+
+from rifflux.types import Block, Chunk, Document, Span
+
+__all__ = [
+    "CODE",
+    "PROSE",
+    "TABLE",
+    "Chunker",
+    "Count",
+    "Cut",
+    "Pack",
+    "blocks_of",
+    "chunk_id",
+    "cut_evenly",
+    "embedding_text",
+    "pieces",
+    "sentence_ends",
+    "trimmed",
+]
+
+#: How many tokens of the embedder a text has; additive over words.
+Count = Callable[[str], int]
+
+
+def embedding_text(title: str, headings: Sequence[str], text: str) -> str:
+    """What is embedded of a chunk: title, breadcrumb and text on lines of their own, none said twice."""
+    if headings and title == headings[0]:
+        title = ""
+    return "\n".join(filter(None, (title, " > ".join(headings), text)))
+
+
+def chunk_id(identity: str, headings: Sequence[str], text: str, occurrence: int) -> int:
+    """A stable positive 63-bit number for the `occurrence`-th chunk of this text under these headings.
+
+    `identity` names the document. It depends on nothing else, so an edit elsewhere in the document leaves it.
+    """
+    parts = ", ".join(map(_quoted, headings))
+    key = f"[{_quoted(identity)}, [{parts}], {_quoted(text)}, {occurrence}]"  # JSON: no two lists are written alike
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest()) >> 1
+
+
+# Loaded when first used: a search chunks nothing, and should not wait for a Markdown parser.
+_BLOCKS = {
+    "code": "rifflux.ingest.read.code:code_blocks",
+    "markdown": "rifflux.ingest.read.markdown:markdown_blocks",
+    "rst": "rifflux.ingest.read.rst:rst_blocks",
+}
+_PARAGRAPHS = "rifflux.ingest.read.plain:plain_blocks"
+
+
+def blocks_of(document: Document) -> tuple[Block, ...]:
+    """The blocks of a document that came as text, not as a file, by its `kind` (else paragraphs)."""
+    module, _, name = _BLOCKS.get(document.kind, _PARAGRAPHS).partition(":")
+    split: Callable[..., tuple[Block, ...]] = getattr(import_module(module), name)
+    if document.kind == "code":
+        return split(document.text, str(document.metadata.get("language", "")))
+    return split(document.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunker:
+    """Packs the blocks of a document into chunks of about `target_tokens`, title and breadcrumb included.
+
+    A chunk holds whole blocks under one breadcrumb; only a block that is too long by itself is cut, a table
+    between rows (its header repeated), code between lines, prose between sentences. A short section is its
+    own chunk. Title and breadcrumb leave the text at least `floor_tokens`; a chunk may exceed its budget by
+    `tolerance` if that saves a cut.
+    """
+
+    target_tokens: int = 250
+    floor_tokens: int = 128
+    tolerance: float = 0.1
+
+    def __call__(self, document: Document, blocks: Sequence[Block], count: Count, *, identity: str) -> list[Chunk]:
+        """The chunks of `document`, in order; `identity` names it across the index (collection and key).
+
+        Every character of the blocks that is no space is in the span of exactly one chunk.
+        """
+        chunks: list[Chunk] = []
+        seen: Counter[tuple[tuple[str, ...], str]] = Counter()
+        for headings, section in groupby(blocks, key=attrgetter("headings")):
+            # The breadcrumb is embedded with each chunk, so it takes its share of the budget.
+            context = count(embedding_text(document.title, headings, ""))
+            budget = max(self.target_tokens - context, min(self.floor_tokens, self.target_tokens))
+            pack = Pack(document.text, count, budget, int(budget * (1 + self.tolerance)))
+            for text, span in pack.passages(section):
+                key = (headings, text)
+                number = chunk_id(identity, headings, text, seen[key])
+                seen[key] += 1
+                chunks.append(Chunk(number, len(chunks), text, span, headings))
+        return chunks
+
+
+# Where a text too long for one chunk may be cut: at sentences, lines, clauses, words, in that order
+
+
+#: Yields the positions between `start` and `end` at which `text` may be cut, ascending.
+Cut = Callable[[str, int, int], Iterable[int]]
+
+_ABBREVIATIONS = """
+al approx apr aug ave ca capt cf co col corp dec dept dr ed eds eg eq esp est etc ext feb ff gen gov inc
+jan jr jul jun lt ltd mar messrs mr mrs ms mt nov oct op prof rep rev sen sep sept sgt sr st univ viz vs
+abs bspw bzw dra evtl ggf hrsg mlle mme nr sra str usw vgl
+"""
+# These abbreviate only in front of a number: "No. 5", but "Did it work? No. We tried again."
+_NUMBERED = "app art ch chap fig figs no nos p par pp ref sec sect tab vol §"
+_STOP = re.compile(
+    r"""(?<![.!?…])[.!?…]++["'”’»)\]*_`]*+\s++  # a stop, closing quotes and markup, space
+      | [。！？｡]++[」』）】”’]*+\s*+           # East Asian stops need no space
+    """,
+    re.VERBOSE,
+)
+_LAST_WORD = re.compile(r"[^\s(\[\"'“‘*_]+$")
+_LONGEST_WORD = 24
+_ABBREVIATED = frozenset(_ABBREVIATIONS.split())
+_ABBREVIATED_NUMBERED = frozenset(_NUMBERED.split())
+
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*+\n)++")
+_LINE_END = re.compile(r"\n+")
+_CLAUSE_END = re.compile(r"[,;:](?=\s)\s+|[，、；：]\s*|\s[–—]\s+")
+_CELL_END = re.compile(r"\||\t")
+_JOINER = "\u200d"
+# No script puts more marks on a character (Unicode's stream-safe format allows 30); what has more may be cut.
+_MOST_MARKS = 32
+
+
+def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
+    """The starts of all sentences but the first; abbreviations, initials and decimals end none."""
+    for stop in _STOP.finditer(text, start, end):
+        if stop.end() < end and _ends_sentence(text, start, stop):
+            yield stop.end()
+
+
+def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
+    if text[stop.start()] != ".":
+        return True
+    following = text[stop.end()]
+    if following.islower():
+        return False
+    word = _LAST_WORD.search(text, max(start, stop.start() - _LONGEST_WORD), stop.start())
+    if word is None:
+        return True
+    last = word.group().lower()
+    if following.isdigit() and last in _ABBREVIATED_NUMBERED:
+        return False
+    if word.start() == start and last.isdigit():  # the number of a list item
+        return False
+    initial = len(last) == 1 and last.isalpha() and word.group().isupper()
+    # A dot inside, as in "e.g." or "U.S.", but not as in "3.14." or "www.example.org."
+    dotted = "." in last and all(len(part) == 1 and part.isalpha() for part in last.split("."))
+    return not (initial or dotted or last in _ABBREVIATED)
+
+
+def _at(pattern: re.Pattern[str]) -> Cut:
+    def cut(text: str, start: int, end: int) -> Iterator[int]:
+        return (match.end() for match in pattern.finditer(text, start, end) if match.end() < end)
+
+    return cut
+
+
+#: Ways to cut each sort of text, the gentlest first.
+PROSE: Sequence[Cut] = (sentence_ends, _at(_LINE_END), _at(_CLAUSE_END))
+CODE: Sequence[Cut] = (_at(_BLANK_LINES), _at(_LINE_END))
+TABLE: Sequence[Cut] = (_at(_LINE_END), _at(_CELL_END))
+
+
+def pieces(text: str, start: int, end: int, cut: Cut) -> Iterator[Span]:
+    """The non-blank spans between the cuts, without blank lines around them or space behind them."""
+    for stop in (*cut(text, start, end), end):
+        if (span := trimmed(text, start, stop)) is not None:
+            yield span
+        start = stop
+
+
+def cut_evenly(text: str, start: int, end: int, parts: int) -> Iterator[Span]:
+    """About `parts` spans of like length, cut between words, or else characters with their marks."""
+    step = max(1, (end - start) // parts)
+    while end - start > step + step // 2:
+        stop = _soft_cut(text, start + step - step // 4, start + step) or _hard_cut(text, start + step, end)
+        if (span := trimmed(text, start, stop)) is not None:
+            yield span
+        start = stop
+    if (span := trimmed(text, start, end)) is not None:
+        yield span
+
+
+def trimmed(text: str, start: int, end: int) -> Span | None:
+    """The span without blank lines in front and space behind; an indentation stays. None if it is blank."""
+    piece = text[start:end]
+    length = len(piece.rstrip())
+    if not length:
+        return None
+    indented = piece.lstrip()
+    first = len(piece) - len(indented)
+    return start + piece.rfind("\n", 0, first) + 1, start + length
+
+
+def _soft_cut(text: str, low: int, high: int) -> int | None:
+    """Behind the last space in `low:high`, or None."""
+    for position in range(high, low, -1):
+        if text[position - 1].isspace():
+            return position
+    return None
+
+
+def _hard_cut(text: str, position: int, end: int) -> int:
+    """The first place near `position` that parts no character from its marks."""
+    for place in range(position, min(position + _MOST_MARKS, end)):
+        if not _belongs_to_previous(text, place):
+            return place
+    return min(position + _MOST_MARKS, end)
+
+
+def _belongs_to_previous(text: str, position: int) -> bool:
+    character = text[position]
+    return (
+        unicodedata.category(character) in {"Mn", "Mc", "Me"}
+        or character == _JOINER
+        or text[position - 1] == _JOINER
+        or "\U0001f3fb" <= character <= "\U0001f3ff"  # skin tones
+        or "\U000e0020" <= character <= "\U000e007f"  # tags of flags
+        or "\udc00" <= character <= "\udfff"
+    )
+
+
+# Pack the blocks of one section into passages of about the same size
+
+
+_CUTS: Mapping[str, Sequence[Cut]] = {"code": CODE, "table": TABLE}
+# A word that a tokenizer gives up on counts as one token however long it is, so length counts too.
+_CHARACTERS_PER_TOKEN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A span that is not cut further. Where it begins a passage, `header` goes in front.
+
+    `gap` is the size of what stands between it and the unit before, in no block but in the passage of both.
+    """
+
+    start: int
+    end: int
+    size: int
+    gap: int = 0
+    header: str = ""
+    header_size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Packs the blocks of a section of `text` into passages of `budget` tokens, `limit` at the most.
+
+    What happens in one section never moves a boundary in another.
+    """
+
+    text: str
+    count: Count
+    budget: int
+    limit: int
+
+    def passages(self, section: Iterable[Block]) -> Iterator[tuple[str, Span]]:
+        """Yield the text and span of each passage, in order."""
+        for group in self._groups(self._with_lead_ins(self._units(section))):
+            header, start, end = group[0].header, group[0].start, group[-1].end
+            body = self.text[start:end]
+            yield (f"{header}\n{body}" if header else body), (start, end)
+
+    # From blocks to units
+
+    def _units(self, section: Iterable[Block]) -> Iterator[_Unit]:
+        """Yield each block as one unit, or as many if it is too long; none if it is blank."""
+        end: int | None = None
+        for block in section:
+            span = trimmed(self.text, block.start, block.end)
+            if span is None:
+                continue
+            size = self._size(*span)
+            for unit in (_Unit(*span, size),) if size <= self.limit else self._cut_block(block, *span, size):
+                gap = "" if end is None else self.text[end : unit.start].strip()
+                yield replace(unit, gap=self._size_of(gap)) if gap else unit
+                end = unit.end
+
+    def _cut_block(self, block: Block, start: int, end: int, size: int) -> Iterator[_Unit]:
+        if block.header:
+            return self._continued(block, start, end)
+        return self._cut(start, end, size, _CUTS.get(block.kind, PROSE), self.budget)
+
+    def _continued(self, block: Block, start: int, end: int) -> Iterator[_Unit]:
+        """The pieces of a block that repeat its header, unless that takes too much of the room."""
+        header, header_size = block.header, self._size_of(block.header)
+        if 2 * header_size > self.budget:
+            header, header_size = "", 0
+        body = start + len(header) if self.text.startswith(header, start) else start
+        size = self._size(body, end)
+        units = self._cut(body, end, size, _CUTS.get(block.kind, PROSE), self.budget - header_size)
+        for first in units:
+            yield replace(first, start=start, size=first.size + (header_size if body > start else 0))
+            break
+        for unit in units:
+            yield replace(unit, header=header, header_size=header_size)
+
+    def _cut(self, start: int, end: int, size: int, cuts: Sequence[Cut], most: int) -> Iterator[_Unit]:
+        """Units of at most `most` tokens, cut as gently as can be; `size` is that of the whole span."""
+        if size <= most or end - start == 1:
+            yield _Unit(start, end, size)
+            return
+        parts = pieces(self.text, start, end, cuts[0]) if cuts else cut_evenly(self.text, start, end, size // most + 1)
+        for piece in parts:
+            yield from self._cut(*piece, self._size(*piece), cuts[1:], most)
+
+    def _with_lead_ins(self, units: Iterable[_Unit]) -> list[_Unit]:
+        """The units, where one that ends in a colon is kept with what it introduces, if both fit."""
+        joined: list[_Unit] = []
+        for unit in units:
+            last = joined[-1] if joined else None
+            both = last.size + unit.gap + unit.size if last else 0
+            if last and self.text[last.end - 1] in ":：" and both <= self.budget:
+                joined[-1] = replace(last, end=unit.end, size=both)
+            else:
+                joined.append(unit)
+        return joined
+
+    def _size(self, start: int, end: int) -> int:
+        return self._size_of(self.text[start:end])
+
+    def _size_of(self, text: str) -> int:
+        return max(self.count(text), -(-len(text) // _CHARACTERS_PER_TOKEN))
+
+    # From units to passages
+
+    def _groups(self, units: list[_Unit]) -> list[list[_Unit]]:
+        """Group the units: filled in order, then without runts."""
+        if len(units) < 2:
+            return [units] if units else []
+        if _total(units) <= self.limit:
+            return [units]
+        return self._balanced(self._joined(self._filled(units)))
+
+    def _filled(self, units: Iterable[_Unit]) -> list[list[_Unit]]:
+        """Runs filled up to the budget in turn, so that an edit moves no boundary in front of it."""
+        groups: list[list[_Unit]] = []
+        size = 0
+        for unit in units:
+            if groups and size + unit.gap + unit.size <= self.budget:
+                groups[-1].append(unit)
+                size += unit.gap + unit.size
+            else:
+                groups.append([unit])
+                size = unit.size + unit.header_size
+        return groups
+
+    def _joined(self, groups: Iterable[list[_Unit]]) -> list[list[_Unit]]:
+        """Runs where a small one joins its neighbour if there is room below the limit."""
+        joined: list[list[_Unit]] = []
+        for group in groups:
+            last = joined[-1] if joined else []
+            small = last and 4 * min(_total(last), _total(group)) < self.budget
+            if small and _total([*last, *group]) <= self.limit:
+                last.extend(group)
+            else:
+                joined.append(list(group))
+        return joined
+
+    def _balanced(self, groups: list[list[_Unit]]) -> list[list[_Unit]]:
+        """The runs, the last two made alike if the last is small: 130 + 130 rather than 250 + 10."""
+        if len(groups) < 2 or 2 * _total(groups[-1]) >= self.budget:
+            return groups
+        *others, first, second = groups
+        units = first + second
+        splits = ((units[:cut], units[cut:]) for cut in range(1, len(units)))
+        sizes = ((max(_total(left), _total(right)), left, right) for left, right in splits)
+        _, left, right = min(sizes, key=lambda split: split[0])
+        return [*others, left, right]
+
+
+def _total(units: Sequence[_Unit]) -> int:
+    """The tokens of a passage made of these units."""
+    first = units[0]
+    return first.header_size - first.gap + sum(unit.gap + unit.size for unit in units)

@@ -1,1 +1,0 @@
-"""Cut documents into chunks."""

@@ -1,0 +1,179 @@
+"""What an embedder is, and the little that all of them share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast, runtime_checkable
+
+import numpy as np
+
+from rifflux.errors import ModelError
+from rifflux.types import Vectors
+
+__all__ = [
+    "BUNDLED",
+    "Embedder",
+    "KnownModel",
+    "fingerprint_of",
+    "known_models",
+    "load_embedder",
+    "unit",
+    "well_formed",
+]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A model that turns texts into vectors whose dot product is their likeness.
+
+    Every vector is float32 and has unit length, or is all zeros where there is nothing to embed. The same
+    text gives the same vector, whatever is embedded beside it. Failures are `ModelError`s. Safe to share
+    between threads.
+
+    An embedder may also have a `spec`: what `load_embedder` makes it from again, remembered by an index that
+    holds its vectors. Without one, its name is remembered. It may have a method `canonical(text)` that gives a text
+    with the same vector, and the same one for texts that it cannot tell apart: then only one of them is embedded.
+    """
+
+    @property
+    def name(self) -> str:
+        """What people call the model, such as `all-MiniLM-L6-v2`."""
+
+    @property
+    def backend(self) -> str:
+        """How it runs: `onnx`, `http` or `hash`."""
+
+    @property
+    def dimension(self) -> int:
+        """The length of its vectors."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Hexadecimal digits that differ where vectors would: weights, pooling, prefixes, truncation."""
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a text the model takes in, with the special ones; the rest has no influence."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of texts to be found, (texts, dimension), in the order given."""
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector of a question, (dimension,)."""
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens the text has, without truncation and without the special ones."""
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Scale vectors, along the last axis, to unit length; a zero vector stays zero."""
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    scaled = np.zeros_like(vectors, dtype=np.float32)
+    np.divide(vectors, norms, out=scaled, where=norms > 0)
+    return scaled
+
+
+def fingerprint_of(*parts: object) -> str:
+    """32 hexadecimal digits that depend on every part; the parts must have a JSON form."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def well_formed(text: str) -> str:
+    """The text as valid Unicode: surrogate pairs joined, lone surrogates replaced by U+FFFD.
+
+    Tokenizers and JSON encoders refuse lone surrogates, which badly decoded input brings along.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+# From the name of a model to an embedder
+
+
+#: The folder of the model that comes with the package.
+BUNDLED = Path(__file__).parent / "minilm"
+
+#: Every name of that model.
+BUNDLED_NAMES = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2", "minilm")
+
+#: What makes an embedder from `scheme` or `scheme:rest`.
+SCHEMES = {
+    "hash": "rifflux.models.hashing:from_spec",
+    "http": "rifflux.models.http:from_spec",
+    "https": "rifflux.models.http:from_spec",
+    "openai": "rifflux.models.http:from_spec",
+}
+ALLOWED = (
+    "all-MiniLM-L6-v2 (the default), the path of a folder with model.onnx and tokenizer.json, "
+    "openai:MODEL, https://HOST/v1#MODEL, or hash:DIMENSION"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """What can be named as a model: one, or a way to name many; `about` tells people what it is."""
+
+    spec: str
+    about: str
+
+
+def known_models() -> list[KnownModel]:
+    """The model that comes with the package, and the ways to name others."""
+    return [
+        KnownModel("all-MiniLM-L6-v2", "comes with the package: 384 dimensions, English; the default"),
+        KnownModel("FOLDER", "a folder with model.onnx and tokenizer.json, as exported from sentence-transformers"),
+        KnownModel("openai:MODEL", "an OpenAI-compatible endpoint, set by base_url and api_key"),
+        KnownModel("https://HOST/v1#MODEL", "such an endpoint at this address"),
+        KnownModel("hash:DIMENSION", "no model: words and letters hashed, for trials and tests"),
+    ]
+
+
+def load_embedder(
+    spec: str | Embedder | None = None,
+    *,
+    threads: int | None = None,
+    base_url: str | None = None,
+    api_key: str | None = None,
+) -> Embedder:
+    """The embedder that `spec` names, not loaded yet; the bundled one for None, and an embedder for itself.
+
+    `threads` is for models that run here, `base_url` and `api_key` for those behind HTTP. Raises
+    `ModelError` for a name that is unknown and for a folder that is no model.
+    """
+    if not isinstance(spec, str | None):
+        return spec
+    spec = spec or "all-MiniLM-L6-v2"
+    scheme, _colon, _rest = spec.partition(":")
+    if scheme in SCHEMES:
+        module, _, function = SCHEMES[scheme].partition(":")
+        make = getattr(import_module(module), function)
+        return cast(Embedder, make(spec, base_url=base_url, api_key=api_key))
+    return _from_folder(spec, threads)
+
+
+def _from_folder(spec: str, threads: int | None) -> Embedder:
+    from rifflux.models.onnx import OnnxEmbedder
+
+    if spec in BUNDLED_NAMES:
+        return _bundled(threads)
+    folder = Path(spec).expanduser()
+    if not folder.is_dir():
+        raise ModelError(f"there is no model or folder called {spec!r}; allowed are {ALLOWED}")
+    return OnnxEmbedder.load(folder, threads=threads)
+
+
+@cache
+def _bundled(threads: int | None) -> Embedder:
+    """Return the model that comes with the package, the same one for all indexes of the process."""
+    from rifflux.models.onnx import OnnxEmbedder
+
+    return OnnxEmbedder.load(BUNDLED, threads=threads)
