@@ -88,7 +88,7 @@ class WorksCatalog:
 
     def verify(self, pack: EvidencePack) -> list[str]:
         """Return the problems of a pack beside the works of the index, a line each; see `rifflux.verify`."""
-        from rifflux.works.citing import verify
+        from rifflux.works.export import verify
 
         return verify(pack, self._store)
 
