@@ -257,7 +257,7 @@ class Conversations:
     def _bring(self, thread: Thread, merge: Merge) -> tuple[Stored, int]:
         """Store a thread; returns what became of its messages, and 1 if the conversation is new."""
         conversation = replace(checked_conversation(thread.conversation), messages=0)
-        messages = [checked_message(message) for message in thread.messages]
+        messages = [*map(checked_message, thread.messages)]
         with self._store.transaction():
             known = self._store.catalog.document(CONVERSATIONS, conversation.id)
             row = conversation_row(conversation)

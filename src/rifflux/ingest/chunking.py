@@ -167,7 +167,9 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
 
 def _at(pattern: re.Pattern[str]) -> Cut:
     def cut(text: str, start: int, end: int) -> Iterator[int]:
-        return (match.end() for match in pattern.finditer(text, start, end) if match.end() < end)
+        for match in pattern.finditer(text, start, end):
+            if match.end() < end:
+                yield match.end()
 
     return cut
 
@@ -288,10 +290,10 @@ class Pack:
             span = trimmed(self.text, block.start, block.end)
             if span is None:
                 continue
-            size = self._size(*span)
+            size = self._size(self.text[slice(*span)])
             for unit in (_Unit(*span, size),) if size <= self.limit else self._cut_block(block, *span, size):
                 gap = "" if end is None else self.text[end : unit.start].strip()
-                yield replace(unit, gap=self._size_of(gap)) if gap else unit
+                yield replace(unit, gap=self._size(gap)) if gap else unit
                 end = unit.end
 
     def _cut_block(self, block: Block, start: int, end: int, size: int) -> Iterator[_Unit]:
@@ -301,11 +303,11 @@ class Pack:
 
     def _continued(self, block: Block, start: int, end: int) -> Iterator[_Unit]:
         """The pieces of a block that repeat its header, unless that takes too much of the room."""
-        header, header_size = block.header, self._size_of(block.header)
+        header, header_size = block.header, self._size(block.header)
         if 2 * header_size > self.budget:
             header, header_size = "", 0
         body = start + len(header) if self.text.startswith(header, start) else start
-        size = self._size(body, end)
+        size = self._size(self.text[body:end])
         units = self._cut(body, end, size, _CUTS.get(block.kind, PROSE), self.budget - header_size)
         for first in units:
             yield replace(first, start=start, size=first.size + (header_size if body > start else 0))
@@ -320,7 +322,7 @@ class Pack:
             return
         parts = pieces(self.text, start, end, cuts[0]) if cuts else cut_evenly(self.text, start, end, size // most + 1)
         for piece in parts:
-            yield from self._cut(*piece, self._size(*piece), cuts[1:], most)
+            yield from self._cut(*piece, self._size(self.text[slice(*piece)]), cuts[1:], most)
 
     def _with_lead_ins(self, units: Iterable[_Unit]) -> list[_Unit]:
         """The units, where one that ends in a colon is kept with what it introduces, if both fit."""
@@ -334,10 +336,7 @@ class Pack:
                 joined.append(unit)
         return joined
 
-    def _size(self, start: int, end: int) -> int:
-        return self._size_of(self.text[start:end])
-
-    def _size_of(self, text: str) -> int:
+    def _size(self, text: str) -> int:
         return max(self.count(text), -(-len(text) // _CHARACTERS_PER_TOKEN))
 
     # From units to passages

@@ -111,7 +111,7 @@ class _Batch:
     stored: Mapping[int, Vectors]
     embedded: Sequence[int]
     same: Mapping[int, int]
-    vectors: Future[Vectors]
+    vectors: Future[Vectors] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +143,14 @@ class _Run:
             else:
                 self.seen[key] = chunk.hash
                 new[chunk.hash] = text
-        return _Batch(chunks, stored, list(new), same, self.thread.submit(self._vectors, list(new.values())))
-
-    def _vectors(self, texts: Sequence[str]) -> Vectors:
-        return self.embedder.embed_documents(texts) if texts else np.empty((0, 0), np.float32)
+        vectors = self.thread.submit(self.embedder.embed_documents, list(new.values())) if new else None
+        return _Batch(chunks, stored, list(new), same, vectors)
 
     def finish(self, batch: _Batch) -> int:
         """Store the vectors of a batch once they are there; returns how many chunks got one."""
-        vectors = dict(batch.stored) | dict(zip(batch.embedded, batch.vectors.result(), strict=True))
+        vectors = dict(batch.stored)
+        if batch.vectors:
+            vectors |= zip(batch.embedded, batch.vectors.result(), strict=True)
         if elsewhere := set(batch.same.values()) - vectors.keys():
             vectors |= self.store.semantic.vectors_by_hash([*elsewhere], self.embedder.fingerprint)
         # Without a vector is only what equals a text that was removed meanwhile: the next run sees to it.

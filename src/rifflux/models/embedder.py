@@ -157,14 +157,10 @@ def load_embedder(
         module, _, function = SCHEMES[scheme].partition(":")
         make = getattr(import_module(module), function)
         return cast(Embedder, make(spec, base_url=base_url, api_key=api_key))
-    return _from_folder(spec, threads)
-
-
-def _from_folder(spec: str, threads: int | None) -> Embedder:
-    from rifflux.models.onnx import OnnxEmbedder
-
     if spec in BUNDLED_NAMES:
         return _bundled(threads)
+    from rifflux.models.onnx import OnnxEmbedder
+
     folder = Path(spec).expanduser()
     if not folder.is_dir():
         raise ModelError(f"there is no model or folder called {spec!r}; allowed are {ALLOWED}")

@@ -33,15 +33,16 @@ def read(paths: Sequence[str | Path], format: str | None = None) -> Iterator[Thr
     """
     if format is not None and format not in FORMATS:
         raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
-    found = [Path(path).expanduser() for path in paths]
-    for path in found:
+    found = list[Path]()
+    for path in map(Path.expanduser, map(Path, paths)):
         if not path.exists():
             raise NotFound(f"nothing at {path}: check the path's spelling")
+        found += _files(path, format)
     return _threads(found, format)
 
 
 def _threads(paths: Sequence[Path], format: str | None) -> Iterator[Thread | Failure]:
-    for path in (each for given in paths for each in _files(given, format)):
+    for path in paths:
         try:
             yield from FORMATS[format or _format(path)](path)
         except Unreadable as error:

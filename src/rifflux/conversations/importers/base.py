@@ -93,7 +93,10 @@ _DATES = ("created_at", "timestamp", "date", "create_time", "time", "ts")
 
 def first_of(record: Mapping[str, Any], names: Sequence[str]) -> Any:
     """The first of some fields that a record has, or None."""
-    return next((record[name] for name in names if record.get(name) not in (None, "")), None)
+    for name in names:
+        if record.get(name) not in (None, ""):
+            return record[name]
+    return None
 
 
 def read_messages(path: Path) -> Iterator[Thread | Failure]:
@@ -126,8 +129,11 @@ def thread_of(record: Any, default_id: str) -> Thread:
         date_of(first_of(record, _DATES)),
     )
     # The place is the id of a message that has none, so that importing again finds it.
-    turns = (message_of_record(each, id, f"m{place:06}") for place, each in enumerate(messages, 1))
-    return Thread(conversation, tuple(turn for turn in turns if turn.text.strip()), whole=True)
+    turns = []
+    for place, each in enumerate(messages, 1):
+        turn = message_of_record(each, id, f"m{place:06}")
+        turns += [turn] if turn.text.strip() else []
+    return Thread(conversation, tuple(turns), whole=True)
 
 
 def message_of_record(record: Any, conversation_id: str, default_id: str) -> Message:

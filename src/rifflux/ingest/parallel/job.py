@@ -18,6 +18,7 @@ from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.jsonl import MOST_FAILURES, comes_again, no_document, told
 from rifflux.ingest.walk.find import Found
+from rifflux.models.cores import available_cores
 from rifflux.store import DocumentChange, FileState
 from rifflux.types import Document, Failure, Parsed
 
@@ -166,9 +167,14 @@ def _file(job: Job, prepare: Preparer) -> Outcome:
     except Unreadable as error:
         # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
         return Outcome(FileChange(replace(state, problem=str(error))), (_failure(job, found.path, str(error)),))
-    documents = [_prepared(job, part, prepare) for part in parts if isinstance(part, Parsed)]
-    failures = tuple(_failure(job, part.path, part.reason) for part in parts if isinstance(part, Failure))
-    return Outcome(FileChange(state, documents, [document.document.key for _, document in documents]), failures)
+    documents, keys, failures = [], [], []
+    for part in parts:
+        if isinstance(part, Failure):
+            failures.append(_failure(job, part.path, part.reason))
+        else:
+            documents.append(_prepared(job, part, prepare))
+            keys.append(part.document.key)
+    return Outcome(FileChange(state, documents, keys), tuple(failures))
 
 
 def _lines(job: Job, lines: Lines, prepare: Preparer) -> Outcome:
@@ -309,10 +315,13 @@ MOST_WORKERS = 4
 
 @dataclass(slots=True)
 class Runner:
-    """Does jobs with `processes` at work, this one included. A context manager: the processes end with it."""
+    """Does jobs with `processes` at work, this one included (default: as many as there are cores).
+
+    A context manager: the processes end with it.
+    """
 
     prepare: Preparer
-    processes: int
+    processes: int | None = None
     _workers: WorkerPool | None = None
     _open: ExitStack = field(default_factory=ExitStack)
 
@@ -325,10 +334,10 @@ class Runner:
 
     def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, Outcome]]:
         """Each job with what became of it, in the order of the jobs; `size` is how many bytes they are to read."""
-        if self._workers is None and self.processes > 1 and size >= WORTHWHILE:
+        if self._workers is None and size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
             from rifflux.ingest.parallel.pool import WorkerPool
 
-            workers = WorkerPool.start(min(self.processes, MOST_WORKERS), self.prepare)
+            workers = WorkerPool.start(min(processes, MOST_WORKERS), self.prepare)
             self._workers = self._open.enter_context(workers) if workers else None
         if self._workers:
             return self._workers(jobs)

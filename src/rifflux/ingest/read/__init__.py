@@ -100,7 +100,7 @@ def read(file: File) -> list[Parsed | Failure]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # parsers warn of what only the author of a file could mend
-            return [_storable(part) for part in _load(kind)(file)]
+            return [*map(_storable, _load(kind)(file))]
     except (Unreadable, MissingExtra, KeyboardInterrupt, SystemExit):
         raise
     except RecursionError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import PurePosixPath
 
 from rifflux.types import Block, Document, Parsed
@@ -121,7 +122,7 @@ class Outline:
     def _close(self, level: int) -> None:
         while self._open and self._open[-1].level >= level:
             last = self._open.pop()
-            self._path = tuple(section.title for section in self._open if section.title)
+            self._path = tuple(filter(None, map(attrgetter("title"), self._open)))
             if last.bare and last.title:
                 self._blocks.append(Block(last.start, last.end, "heading", self._path))
 

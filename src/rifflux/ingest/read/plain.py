@@ -39,8 +39,10 @@ def read_separated(file: File) -> Iterator[Parsed]:
 
 def plain_blocks(text: str) -> tuple[Block, ...]:
     """The paragraphs of a text, apart by blank lines; each item of a list is a block."""
-    paragraphs = pieces(text, 0, len(text), _BLANK_LINES)
-    return tuple(block for paragraph in paragraphs for block in _paragraph(text, *paragraph))
+    blocks = list[Block]()
+    for paragraph in pieces(text, 0, len(text), _BLANK_LINES):
+        blocks += _paragraph(text, *paragraph)
+    return tuple(blocks)
 
 
 def _log_blocks(text: str) -> tuple[Block, ...]:

@@ -8,7 +8,7 @@ The tests hold this against `git check-ignore`. Syntax: https://git-scm.com/docs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,9 +67,9 @@ class Ignores:
                     return rule.ignores
         return False
 
-    def under(self, prefix: str, lines: Iterable[str]) -> Ignores:
+    def under(self, prefix: str, lines: Sequence[str]) -> Ignores:
         """These rules after those of `lines`, which hold below `prefix` (empty, or ending in a slash)."""
-        rules = parse_rules(lines)
+        rules = parse_rules(lines) if lines else ()
         return Ignores(((len(prefix), rules), *self.levels)) if rules else self
 
     def inside(self, folder: Path, prefix: str) -> Ignores:
@@ -77,7 +77,7 @@ class Ignores:
         lines: list[str] = []
         for name in IGNORE_FILES:
             lines += read_lines(folder / name)
-        return self.under(prefix, lines) if lines else self
+        return self.under(prefix, lines)
 
 
 def read_lines(file: Path) -> list[str]:
@@ -91,8 +91,7 @@ def read_lines(file: Path) -> list[str]:
 
 def parse_rules(lines: Iterable[str]) -> tuple[Rule, ...]:
     """The rules of `lines`, last line first; comments, blank lines and broken patterns make none."""
-    rules = [rule for line in lines if (rule := _rule(line))]
-    return tuple(reversed(rules))
+    return tuple(filter(None, map(_rule, lines)))[::-1]
 
 
 def _rule(line: str) -> Rule | None:
