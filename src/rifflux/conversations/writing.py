@@ -127,7 +127,7 @@ class MessageWriter:
         return [self.store.catalog.in_order(conversation_id, key, before=reach, after=reach) for key in keys]
 
     def _felt(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
-        """The messages that have one of these in their window, these included."""
+        """Return the messages that have one of these in their window, these included."""
         before, after = self.turns.window.before, self.turns.window.after
         if len(keys) <= FEW:
             stretches = (self.store.catalog.in_order(conversation_id, key, before=after, after=before) for key in keys)
@@ -169,7 +169,7 @@ class Window:
     tokens: int = 250
 
     def around(self, rows: Sequence[Document], place: int) -> tuple[list[Document], list[Document]]:
-        """The turns before and after the one at a place, in their order."""
+        """Return the turns before and after the one at a place, in their order."""
         before = list(self._reach(rows, range(place, max(place - self.before, 0), -1), -1))
         after = list(self._reach(rows, range(place, min(place + self.after, len(rows) - 1)), 1))
         return before[::-1], after
@@ -186,7 +186,7 @@ class Window:
 
     @property
     def reach(self) -> int:
-        """How many turns away a change of one may be felt."""
+        """Return the distance in turns at which a change of one may be felt."""
         return self.before + self.after
 
 
@@ -201,7 +201,7 @@ class MessagePreparer:
     window: Window = Window()
 
     def __call__(self, conversation_id: str, rows: Sequence[Document], place: int) -> DocumentChange:
-        """What to store for the message at a place among the messages of its conversation, in their order."""
+        """Prepare the message at a place among the messages of its conversation, in their order."""
         row = rows[place]
         before, after = self.window.around(rows, place)
         identity = identity_of(self.owner, conversation_id, row.key)
@@ -231,7 +231,7 @@ class MessagePreparer:
         return AnalyzedChunk(chunk, head, neighbours, body, hash_of(embedded), embedded, words)
 
     def _embedded(self, row: Document, text: str, before: Sequence[Document]) -> str:
-        """The window: the message's own turn, and of those before it what there is room for, the nearest first."""
+        """Return the window: the message's own turn, and as many of those before it as there is room for."""
         turns = [_said(row, text)]
         room = self.window.tokens - self.count(turns[0])
         for each in reversed(before):
@@ -248,7 +248,7 @@ class MessagePreparer:
 
 @lru_cache(maxsize=64)
 def _terms(analyzer: Analyzer, text: str) -> Sequence[str]:
-    """The terms of a text, which its neighbours ask for next."""
+    """Return the terms of a text, which its neighbours ask for next."""
     return analyzer.terms(text)
 
 
@@ -261,14 +261,14 @@ def _label(row: Document) -> str:
 
 
 def _last_words(text: str, share: float) -> str:
-    """The end of a text: about this share of its words."""
+    """Return the end of a text: about this share of its words."""
     words = text.split()
     kept = int(len(words) * share)
     return " ".join(words[-kept:]) if kept else ""
 
 
 def _date(row: Document) -> str:
-    """The date as questions may name it: `Monday 8 May 2023 2023-05-08 13:56`."""
+    """Return the date as questions may name it: `Monday 8 May 2023 2023-05-08 13:56`."""
     if timestamp(row.created_at) is None or row.created_at is None:
         return ""
     date = parse_time(row.created_at)

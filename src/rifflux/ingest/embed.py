@@ -72,7 +72,7 @@ def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentCh
 
 
 def _windows(store: Store, fingerprint: str) -> Iterator[Sequence[Pending]]:
-    """What waits, in batches of like length: no work is wasted on padding. The store takes them in any order."""
+    """Yield waiting chunks in batches of like length, to save padding. The store takes them in any order."""
     for window in store.semantic.pending(WINDOW, fingerprint):
         yield from _batches(sorted(window, key=lambda chunk: len(chunk.text)))
 

@@ -249,13 +249,13 @@ _SETTING = "folders"
 
 
 def folders(store: Store) -> list[str]:
-    """The folders that were asked for whole."""
+    """Return the folders that were asked for whole."""
     known = store.registry.setting(_SETTING)
     return json.loads(known) if known else []
 
 
 def sources(store: Store) -> list[str]:
-    """Every folder and file that was asked for: what brings all of the index up to date."""
+    """Return every folder and file that was asked for: what brings all of the index up to date."""
     whole = folders(store)
     singles = [
         f"{root}/{path}" for root in store.catalog.roots() if root not in whole for path in store.catalog.files(root)

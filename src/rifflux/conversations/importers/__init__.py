@@ -27,7 +27,7 @@ _HEAD = 4096
 
 
 def read(paths: Sequence[str | Path], format: str | None = None) -> Iterator[Thread | Failure]:
-    """The conversations of files and folders; what cannot be read is a `Failure` in its place.
+    """Return the conversations of files and folders; what cannot be read is a `Failure` in its place.
 
     Raises `NotFound` for a path that does not exist and `InvalidArgument` for an unknown format, before reading any.
     """
@@ -52,7 +52,7 @@ def _threads(paths: Sequence[Path], format: str | None) -> Iterator[Thread | Fai
 
 
 def _files(path: Path, format: str | None) -> list[Path]:
-    """The exports at a path: a folder is one, or holds files that are."""
+    """Return the exports at a path: a folder is one, or holds files that are."""
     if not path.is_dir() or format == "slack" or is_slack(path):
         return [path]
     conversations = path / "conversations.json"

@@ -74,7 +74,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Return the name for messages."""
         return f"{self.root}/{self.found.path}"
 
     @property
@@ -92,12 +92,12 @@ class Given:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Return the name for messages."""
         return f"{self.collection}/{self.document.key}"
 
     @property
     def size(self) -> int:
-        """About how many bytes it has."""
+        """Return about how many bytes it has."""
         return len(self.document.text)
 
 
@@ -144,7 +144,7 @@ def fingerprint(digest: str) -> str:
 
 
 def is_current(hash: str) -> bool:
-    """Whether what was read is what the readers of today would read."""
+    """Return True if what was read is what the readers of today would read."""
     return hash.startswith(fingerprint(""))
 
 
@@ -192,14 +192,14 @@ def _lines(job: Job, lines: Lines, prepare: Preparer) -> Outcome:
 
 
 def _prepared(job: Job, part: Parsed, prepare: Preparer) -> tuple[str, DocumentChange]:
-    """A document with the collection it belongs to: its own is the root's, a record's is its file."""
+    """Return a document with the collection it belongs to: its own is the root's, a record's is its file."""
     key, path = part.document.key, job.found.path
     collection = job.root if key == path else f"{job.root}/{path}"
     return collection, prepare(collection, part.document, part.blocks, path)
 
 
 def _bytes(absolute: Path, path: str) -> bytes | None:
-    """The file's content, or None for one that no reader takes: only its first bytes were read then."""
+    """Return the file's content, or None for one that no reader takes: only its first bytes were read then."""
     with absolute.open("rb") as file:
         head = file.read(HEAD_BYTES)
         return head + file.read() if reader_for(path, head) else None
@@ -220,7 +220,7 @@ _BLOCK = 2**20
 
 
 def jobs_of(job: Job) -> Iterator[Job]:
-    """The jobs that reading a file takes: one, or for a long file of lines many."""
+    """Yield the jobs that reading a file takes: one, or for a long file of lines many."""
     found = job.found
     if found.size <= WHOLE or not found.path.lower().endswith((".jsonl", ".ndjson")):
         yield job
@@ -236,7 +236,7 @@ def jobs_of(job: Job) -> Iterator[Job]:
 
 
 def scan(path: Path) -> tuple[str, bool]:
-    """The fingerprint of a file, and whether its lines can be told apart without decoding it as a whole.
+    """Return the fingerprint of a file, and whether its lines can be told apart without decoding it as a whole.
 
     They can in UTF-8 where only line feeds end lines. Raises `OSError`.
     """
@@ -256,7 +256,7 @@ def _is_plain(block: bytes, decode: Callable[[bytes], str]) -> bool:
 
 
 def lines_of(path: Path) -> Iterator[Lines]:
-    """The lines of a file, some at a time."""
+    """Yield the lines of a file, some at a time."""
     first = 1
     for data, following in pairwise(chain(_blocks(path, STRETCH), [b""])):
         yield Lines(first, data, last=not following)
@@ -264,7 +264,7 @@ def lines_of(path: Path) -> Iterator[Lines]:
 
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:
-    """The content in blocks of about `size` bytes that end with a line."""
+    """Yield the content in blocks of about `size` bytes that end with a line."""
     with path.open("rb") as file:
         while block := file.read(size):
             yield block + file.readline()
@@ -279,7 +279,7 @@ class Assembled:
     failed: int = 0
 
     def __call__(self, job: Job, outcome: Outcome) -> Outcome:
-        """The outcome to store for some lines; after the last, what the file is remembered by, and all failures."""
+        """Return the outcome to store for some lines; after the last, with the file's hash and all failures."""
         assert job.lines
         assert outcome.change
         path = f"{job.root}/{job.found.path}"
@@ -333,7 +333,7 @@ class Runner:
         self._open.close()
 
     def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, Outcome]]:
-        """Each job with what became of it, in the order of the jobs; `size` is how many bytes they are to read."""
+        """Yield each job with its outcome, in the order of the jobs; `size` is the number of bytes to read."""
         if self._workers is None and size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
             from rifflux.ingest.parallel.pool import WorkerPool
 

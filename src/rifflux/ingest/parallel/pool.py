@@ -70,7 +70,7 @@ class Worker:
         return self._process.stdin
 
     def ask(self, bundle: Bundle) -> bytes:
-        """What became of some jobs, as bytes for `pickle.loads`. Raises `Lost` or `Unable`."""
+        """Return the outcomes of some jobs, as bytes for `pickle.loads`. Raises `Lost` or `Unable`."""
         output = self._process.stdout
         assert output
         try:
@@ -107,7 +107,7 @@ class WorkerPool:
 
     @classmethod
     def start(cls, number: int, prepare: Preparer) -> WorkerPool | None:
-        """The processes, or None where they cannot be told how to prepare text: the embedder is the program's own."""
+        """Return the processes, or None if the embedder is an object that cannot be sent to them."""
         try:
             setup = pickle.dumps(prepare)
         except Exception:  # whatever an object that cannot be pickled raises
@@ -124,7 +124,7 @@ class WorkerPool:
         self._threads.shutdown(cancel_futures=True)
 
     def __call__(self, jobs: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Each job with what became of it, in the order of the jobs. Only a few are taken ahead."""
+        """Yield each job with what became of it, in the order of the jobs. Only a few are taken ahead."""
         waiting: Waiting[Task] = deque()
         for bundle in bundled(jobs):
             waiting.append((bundle, self._threads.submit(self._done, bundle)))
@@ -138,7 +138,7 @@ class WorkerPool:
         return _collected(bundle, found.result())
 
     def _done(self, bundle: Bundle, *, again: bool = True) -> Found:
-        """What became of some jobs. One that ends its process twice has failed, and no other with it."""
+        """Return the outcomes of some jobs. One that ends its process twice has failed, and no other with it."""
         try:
             return self._asked(bundle)
         except Unable:
@@ -174,7 +174,7 @@ def _collected(bundle: tuple[Task, ...], found: Found) -> Iterator[tuple[Task, O
 
 
 def bundled(jobs: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
-    """The jobs, some at a time."""
+    """Yield the jobs, some at a time."""
     bundle: list[Task] = []
     size = 0
     for job in jobs:

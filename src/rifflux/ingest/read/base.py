@@ -42,7 +42,7 @@ Reader = Callable[[File], Iterable[Parsed]]
 
 
 def readable_stem(path: str) -> str:
-    """The file's name as a title: `ch04-01_ownership.md` becomes `ch04 01 ownership`."""
+    """Return the file's name as a title: `ch04-01_ownership.md` becomes `ch04 01 ownership`."""
     name = PurePosixPath(path)
     words = name.stem.replace("_", " ").replace("-", " ").split()
     return " ".join(words) or name.name
@@ -205,7 +205,7 @@ _HIDDEN = "\ufdd0"
 
 
 def plain_heading(markup: str) -> str:
-    """The heading as people read it: `` `code` `` without its ticks, links as their words, no emphasis."""
+    """Return the heading as people read it: `` `code` `` without its ticks, links as their words, no emphasis."""
     markup = markup[: 4 * LONGEST_HEADING]
     if _MARKED.search(markup):
         literals = [literal[2] or literal[3] for literal in _LITERAL.finditer(markup)]
@@ -218,7 +218,7 @@ def plain_heading(markup: str) -> str:
 
 
 def shortened(words: str) -> str:
-    """The heading, cut between words where it is too long for a breadcrumb."""
+    """Return the heading, cut between words where it is too long for a breadcrumb."""
     if len(words) <= LONGEST_HEADING:
         return words
     return words[:LONGEST_HEADING].rsplit(" ", 1)[0] + "…"

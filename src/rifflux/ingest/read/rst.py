@@ -48,14 +48,14 @@ _SILENT = frozenset(["contents", "currentmodule", "default-role", "highlight", "
 
 
 def read_rst(file: File) -> Iterator[Parsed]:
-    """The document of a reStructuredText file; its title is the first section's."""
+    """Yield the document of a reStructuredText file; its title is the first section's."""
     text = decode(file.data)
     scan = _scan(text)
     yield Parsed(document_of(file, text, "rst", scan.title), scan.outline.finish())
 
 
 def rst_blocks(text: str) -> tuple[Block, ...]:
-    """The blocks of a reStructuredText."""
+    """Return the blocks of a reStructuredText."""
     return _scan(text).outline.finish()
 
 
@@ -78,16 +78,16 @@ class _Scan:
             self.outline.block(self.starts[row], end, kind, header)
 
     def line(self, row: int) -> str:
-        """The line at `row` without space behind; empty outside the text."""
+        """Return the line at `row` without space behind; empty outside the text."""
         return self.lines[row].rstrip() if 0 <= row < len(self.lines) else ""
 
     def indent(self, row: int) -> int:
-        """The column at which the line at `row` begins."""
+        """Return the column at which the line at `row` begins."""
         space = _INDENT.match(self.lines[row])
         return len(space.group().expandtabs(8)) if space else 0
 
     def body(self, row: int, indent: int) -> int:
-        """The row behind the lines from `row` on that are indented deeper than `indent`, or blank."""
+        """Return the row behind the lines from `row` on that are indented deeper than `indent`, or blank."""
         while row < len(self.lines) and (not self.lines[row].strip() or self.indent(row) > indent):
             row += 1
         return row
@@ -110,7 +110,7 @@ def _scan(text: str) -> _Scan:
 
 
 def _section(scan: _Scan, row: int) -> int:
-    """A title with a line under it, or one above and one below."""
+    """Return a title with a line under it, or one above and one below."""
     over = _ADORNMENT.fullmatch(scan.line(row))
     title_row = row + 1 if over else row
     title, under = scan.line(title_row), _ADORNMENT.fullmatch(scan.line(title_row + 1))
@@ -133,7 +133,7 @@ def _section(scan: _Scan, row: int) -> int:
 
 
 def _transition(scan: _Scan, row: int) -> int:
-    """A line of punctuation between blank ones."""
+    """Return a line of punctuation between blank ones."""
     alone = not scan.line(row - 1) and not scan.line(row + 1)
     rule = _ADORNMENT.fullmatch(scan.line(row))
     return row + 1 if alone and rule and len(rule.group()) >= 4 else row
@@ -201,7 +201,7 @@ def _doctest(scan: _Scan, row: int) -> int:
 
 
 def _items(scan: _Scan, row: int) -> int:
-    """The items of a list or a field list that no blank line parts; each is a block."""
+    """Return the items of a list or a field list that no blank line parts; each is a block."""
     if not _ITEM.match(scan.line(row)):
         return row
     stop, indent, begin = _until_blank(scan, row), scan.indent(row), row
@@ -217,7 +217,7 @@ def _paragraph(scan: _Scan, row: int) -> int:
 
 
 def _with_literal(scan: _Scan, row: int, stop: int, kind: str) -> int:
-    """A block, and the literal block that two colons at its end announce."""
+    """Return a block, and the literal block that two colons at its end announce."""
     last = scan.line(stop - 1)
     if scan.line(row).strip() != "::":
         scan.block(row, stop, kind)
@@ -244,7 +244,7 @@ _RULES: Sequence[_Rule] = (
 
 
 def _plain(title: str) -> str:
-    """A title without its inline markup."""
+    """Return a title without its inline markup."""
     words = title[: 4 * LONGEST_HEADING]
     for pattern, plain in _INLINE:
         words = pattern.sub(plain, words)

@@ -57,7 +57,7 @@ class Ignores:
     levels: tuple[tuple[int, tuple[Rule, ...]], ...] = ()
 
     def __call__(self, path: str, *, folder: bool) -> bool:
-        """Whether the entry at `path` (without a slash at its end) is ignored; its parents are not."""
+        """Return True if the entry at `path` (without a slash at its end) is ignored; its parents are not."""
         name = path[path.rfind("/") + 1 :]
         for start, rules in self.levels:
             for rule in rules:
@@ -81,7 +81,7 @@ class Ignores:
 
 
 def read_lines(file: Path) -> list[str]:
-    """The lines of an ignore file; none if it can't be read. Undecodable bytes match the same in names."""
+    """Return the lines of an ignore file; none if it can't be read. Undecodable bytes match the same in names."""
     try:
         text = file.read_bytes().decode("utf-8-sig", "surrogateescape")
     except OSError:
@@ -90,7 +90,7 @@ def read_lines(file: Path) -> list[str]:
 
 
 def parse_rules(lines: Iterable[str]) -> tuple[Rule, ...]:
-    """The rules of `lines`, last line first; comments, blank lines and broken patterns make none."""
+    """Return the rules of `lines`, last line first; comments, blank lines and broken patterns make none."""
     return tuple(filter(None, map(_rule, lines)))[::-1]
 
 
@@ -144,7 +144,7 @@ def _translate_stars(pattern: str, start: int) -> tuple[str, int]:
 
 
 def _translate_class(pattern: str, i: int) -> tuple[str, int]:
-    """The character class that opens before `i`, and where it ends."""
+    """Return the character class that opens before `i`, and where it ends."""
     negated = pattern[i : i + 1] in ("!", "^")
     i += negated
     first, out = i, []
@@ -166,7 +166,7 @@ def _translate_class(pattern: str, i: int) -> tuple[str, int]:
 
 
 def _class_item(pattern: str, i: int) -> tuple[str, int]:
-    """A character or a range at `i` of a class, and where the next begins."""
+    """Return a character or a range at `i` of a class, and where the next begins."""
     low, i = _class_char(pattern, i)
     if pattern[i : i + 1] == "-" and pattern[i + 1 : i + 2] not in ("", "]"):
         high, i = _class_char(pattern, i + 1)

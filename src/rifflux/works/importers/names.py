@@ -50,7 +50,7 @@ def _is_whole(part: str) -> bool:
 
 
 def person(value: object) -> str:
-    """One name: `Family, Given`, `Given Family`, or an object with `name`, or with `given` and `family`.
+    """Return one name: `Family, Given`, `Given Family`, or an object with `name`, or with `given` and `family`.
 
     Nothing for those who are not told, such as `others`.
     """

@@ -132,7 +132,7 @@ def compare(one: Work, other: Work) -> Verdict:
 
 
 def _doubt(one: Work, other: Work, titles: str, authors: str) -> Verdict | None:
-    """What speaks against two works with titles and authors that could be the same."""
+    """Return the evidence against two works with equal titles and authors being the same, or None."""
     same_source = bool(set(one.sources) & set(other.sources))
     if authors == "unknown" and (same_source or titles != "same" or len(plain(one.title).split()) < TELLING_WORDS):
         return Verdict(Likeness.OTHER, "too little is known to tell")
@@ -152,7 +152,7 @@ def _doubt(one: Work, other: Work, titles: str, authors: str) -> Verdict | None:
 
 
 def _shared(one: Work, other: Work) -> str:
-    """An identifier that both have, of a scheme that means the same everywhere."""
+    """Return an identifier that both have, of a scheme that means the same everywhere."""
     both = set(one.identifiers) & set(other.identifiers)
     return next((str(each) for scheme in STRONG for each in sorted(both, key=str) if each.scheme == scheme), "")
 

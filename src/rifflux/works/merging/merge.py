@@ -69,12 +69,12 @@ def _joined(groups: Iterable[Sequence[Any]]) -> tuple[Any, ...]:
 
 
 def dump(work: Work) -> str:
-    """The work as JSON."""
+    """Return the work as JSON."""
     return json.dumps(asdict(work), ensure_ascii=False, default=str)
 
 
 def load(text: str) -> Work:
-    """The work that `dump` wrote."""
+    """Return the work that `dump` wrote."""
     told = json.loads(text)
     if "licence" in told:  # the spelling of earlier versions
         told["license"] = told.pop("licence")

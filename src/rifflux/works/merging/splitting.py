@@ -57,7 +57,7 @@ def _pair(records: Records, one: str, other: str) -> tuple[str, str]:
 
 
 def _side(name: str, records: Records, leads: tuple[str, str], doubts: Doubts) -> str:
-    """With which of two records another one goes: the first that it is the same work as, and is not apart from."""
+    """Return the record of two that another one goes with: the first it matches and is not apart from."""
     open_to = [lead for lead in leads if not doubts.are_apart(name, lead)] or list(leads)
     same = [lead for lead in open_to if compare(records[name], records[lead]).likeness is Likeness.SAME]
     return (same or open_to)[0]

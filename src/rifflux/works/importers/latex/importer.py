@@ -148,7 +148,7 @@ class _Paper:
         self._tell(notes, "\\cite", "cites what no bibliography of the document has", lost)
 
     def _tell(self, notes: Notes, command: str, what: str, lost: Mapping[str, int]) -> None:
-        """One note for all names that lead nowhere, with the place of the first."""
+        """Return one note for all names that lead nowhere, with the place of the first."""
         if lost:
             first, offset = next(iter(lost.items()))
             more = f", and so do {len(lost) - 1} more" if len(lost) > 1 else ""
