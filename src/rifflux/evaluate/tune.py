@@ -32,7 +32,7 @@ __all__ = [
     "FEWEST",
     "ORDER",
     "SIGNIFICANT",
-    "Fitted",
+    "FittedChoice",
     "Judged",
     "Tuned",
     "apply",
@@ -67,7 +67,7 @@ FITTED = tuple(place for place, name in enumerate(ORDER) if name != "freshness")
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted(Generic[T]):
+class FittedChoice(Generic[T]):
     """A choice, and its worth: mean nDCG@10 `before` and `after`, both on questions that had no say."""
 
     choice: T
@@ -91,8 +91,8 @@ class Tuned:
     """What tuning found: how to weigh words and meaning, and the components of `features` on top of that."""
 
     questions: int
-    fusion: Fitted[Fuse]
-    features: Fitted[Weights]
+    fusion: FittedChoice[Fuse]
+    features: FittedChoice[Weights]
 
     @property
     def significant(self) -> bool:
@@ -162,7 +162,7 @@ def _answerable(index: Index, collection: Collection) -> list[Question]:
 
 def _fusion(
     index: Index, collection: Collection, questions: Sequence[Question], bootstrap: Bootstrap, progress: Progress | None
-) -> Fitted[Fuse]:
+) -> FittedChoice[Fuse]:
     choices = (index.profile.fusion, *GRID)
     values = _values(index, collection, questions, choices, progress)
     after = _held_out(values.shape[1], lambda known: values[_best(values[:, known])])
@@ -205,7 +205,7 @@ def _ranked(index: Index, collection: Collection, question: Question, choices: S
 
 def _features(
     index: Index, collection: Collection, questions: Sequence[Question], bootstrap: Bootstrap, progress: Progress | None
-) -> Fitted[Weights]:
+) -> FittedChoice[Weights]:
     cases = []
     for number, question in enumerate(questions, 1):
         cases.append(judged(index, collection, question)[0])
@@ -246,8 +246,8 @@ def _ndcg(cases: Sequence[Judged], weights: Scores) -> Scores:
 # Both
 
 
-def _fitted(choice: T, before: Scores, after: Scores, bootstrap: Bootstrap) -> Fitted[T]:
-    return Fitted(choice, float(before.mean()), float(after.mean()), bootstrap.p_value(after - before))
+def _fitted(choice: T, before: Scores, after: Scores, bootstrap: Bootstrap) -> FittedChoice[T]:
+    return FittedChoice(choice, float(before.mean()), float(after.mean()), bootstrap.p_value(after - before))
 
 
 def _best(values: Scores) -> int:

@@ -32,8 +32,8 @@ __all__ = [
     "FileChange",
     "Given",
     "Job",
+    "JobResult",
     "Lines",
-    "Outcome",
     "Runner",
     "Task",
     "do",
@@ -118,7 +118,7 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobResult:
     """What became of a job. `change` is None where nothing is to be stored; `numbers` are the documents' lines.
 
     `prepared` is a document that was given.
@@ -130,11 +130,11 @@ class Outcome:
     prepared: DocumentChange | None = None
 
 
-def do(job: Job | Given, prepare: Preparer) -> Outcome:
+def do(job: Job | Given, prepare: Preparer) -> JobResult:
     """Read, chunk and analyze what a job is about."""
     if isinstance(job, Given):
         document = job.document
-        return Outcome(prepared=prepare(job.collection, document, blocks_of(document), document.key))
+        return JobResult(prepared=prepare(job.collection, document, blocks_of(document), document.key))
     return _file(job, prepare) if job.lines is None else _lines(job, job.lines, prepare)
 
 
@@ -148,25 +148,25 @@ def is_current(hash: str) -> bool:
     return hash.startswith(fingerprint(""))
 
 
-def _file(job: Job, prepare: Preparer) -> Outcome:
+def _file(job: Job, prepare: Preparer) -> JobResult:
     found = job.found
     if job.unchanged:
-        return Outcome(FileChange(FileState(found.path, found.size, found.mtime_ns, job.known)))
+        return JobResult(FileChange(FileState(found.path, found.size, found.mtime_ns, job.known)))
     try:
         data = _bytes(found.absolute, found.path)
     except OSError as error:
-        return Outcome(failures=(_failure(job, found.path, f"cannot be read: {error.strerror}"),))
+        return JobResult(failures=(_failure(job, found.path, f"cannot be read: {error.strerror}"),))
     if data is None:
-        return Outcome()
+        return JobResult()
     hash = fingerprint(blake2b(data, digest_size=16).hexdigest())
     state = FileState(found.path, found.size, found.mtime_ns, hash)
     if job.known == hash:
-        return Outcome(FileChange(state))
+        return JobResult(FileChange(state))
     try:
         parts = read(File(found.path, data, found.created_at, found.updated_at))
     except Unreadable as error:
         # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
-        return Outcome(FileChange(replace(state, problem=str(error))), (_failure(job, found.path, str(error)),))
+        return JobResult(FileChange(replace(state, problem=str(error))), (_failure(job, found.path, str(error)),))
     documents, keys, failures = [], [], []
     for part in parts:
         if isinstance(part, Failure):
@@ -174,10 +174,10 @@ def _file(job: Job, prepare: Preparer) -> Outcome:
         else:
             documents.append(_prepared(job, part, prepare))
             keys.append(part.document.key)
-    return Outcome(FileChange(state, documents, keys), tuple(failures))
+    return JobResult(FileChange(state, documents, keys), tuple(failures))
 
 
-def _lines(job: Job, lines: Lines, prepare: Preparer) -> Outcome:
+def _lines(job: Job, lines: Lines, prepare: Preparer) -> JobResult:
     found = job.found
     file = File(found.path, lines.data, found.created_at, found.updated_at)
     try:
@@ -188,7 +188,7 @@ def _lines(job: Job, lines: Lines, prepare: Preparer) -> Outcome:
     failures = tuple(_failure(job, part.path, part.reason) for _, part in parts if isinstance(part, Failure))
     state = FileState(found.path, found.size, found.mtime_ns, UNFINISHED)
     change = FileChange(state, [_prepared(job, part, prepare) for _, part in good])
-    return Outcome(change, failures, tuple(number for number, _ in good))
+    return JobResult(change, failures, tuple(number for number, _ in good))
 
 
 def _prepared(job: Job, part: Parsed, prepare: Preparer) -> tuple[str, DocumentChange]:
@@ -278,7 +278,7 @@ class Assembled:
     failures: list[Failure] = field(default_factory=list)
     failed: int = 0
 
-    def __call__(self, job: Job, outcome: Outcome) -> Outcome:
+    def __call__(self, job: Job, outcome: JobResult) -> JobResult:
         """Return the outcome to store for some lines; after the last, with the file's hash and all failures."""
         assert job.lines
         assert outcome.change
@@ -289,19 +289,19 @@ class Assembled:
                 self._fail(Failure(f"{path}:{self.lines[key]}", comes_again(key, number)))
             self.lines[key] = number
         self._fail(*outcome.failures)
-        return self._whole(path, job.known, outcome.change) if job.lines.last else Outcome(outcome.change)
+        return self._whole(path, job.known, outcome.change) if job.lines.last else JobResult(outcome.change)
 
     def _fail(self, *failures: Failure) -> None:
         self.failures += failures[: MOST_FAILURES - len(self.failures)]
         self.failed += len(failures)
 
-    def _whole(self, path: str, hash: str, change: FileChange) -> Outcome:
+    def _whole(self, path: str, hash: str, change: FileChange) -> JobResult:
         state = replace(change.state, hash=hash)
         if self.failures and not self.lines:
             problem = no_document(self.failures[0])
-            return Outcome(FileChange(replace(state, problem=problem)), (Failure(path, problem),))
+            return JobResult(FileChange(replace(state, problem=problem)), (Failure(path, problem),))
         failures = told(path, self.failures, self.failed)
-        return Outcome(replace(change, state=state, keep=self.lines.keys()), tuple(failures))
+        return JobResult(replace(change, state=state, keep=self.lines.keys()), tuple(failures))
 
 
 # Doing the jobs of a run: in this process while they are few, in others beside it where there are many
@@ -332,7 +332,7 @@ class Runner:
         self._workers = None
         self._open.close()
 
-    def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, Outcome]]:
+    def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, JobResult]]:
         """Yield each job with its outcome, in the order of the jobs; `size` is the number of bytes to read."""
         if self._workers is None and size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
             from rifflux.ingest.parallel.pool import WorkerPool

@@ -19,7 +19,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO
 
-from rifflux.ingest.parallel.job import Given, Job, Outcome, Task, do
+from rifflux.ingest.parallel.job import Given, Job, JobResult, Task, do
 from rifflux.ingest.parallel.worker import receive, send
 from rifflux.ingest.prepare import Preparer
 from rifflux.types import Failure
@@ -36,7 +36,7 @@ LOST = "reading it ended the process that read it: out of memory, or a fault in 
 
 Bundle = tuple[Job | Given, ...]
 #: Outcomes, as bytes for `pickle.loads` where they come from another process: this thread is to do no work.
-Found = bytes | list[Outcome]
+Found = bytes | list[JobResult]
 Waiting = deque[tuple[tuple[Task, ...], Future[Found]]]
 
 
@@ -123,7 +123,7 @@ class WorkerPool:
             worker.kill()
         self._threads.shutdown(cancel_futures=True)
 
-    def __call__(self, jobs: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
+    def __call__(self, jobs: Iterable[Task]) -> Iterator[tuple[Task, JobResult]]:
         """Yield each job with what became of it, in the order of the jobs. Only a few are taken ahead."""
         waiting: Waiting[Task] = deque()
         for bundle in bundled(jobs):
@@ -133,7 +133,7 @@ class WorkerPool:
         while waiting:
             yield from self._first(waiting)
 
-    def _first(self, waiting: Waiting[Task]) -> Iterator[tuple[Task, Outcome]]:
+    def _first(self, waiting: Waiting[Task]) -> Iterator[tuple[Task, JobResult]]:
         bundle, found = waiting.popleft()
         return _collected(bundle, found.result())
 
@@ -148,7 +148,7 @@ class WorkerPool:
                 return [outcome for job in bundle for _, outcome in _collected((job,), self._done((job,)))]
             if again:
                 return self._done(bundle, again=False)
-            return [Outcome(failures=(Failure(job.name, LOST),)) for job in bundle]
+            return [JobResult(failures=(Failure(job.name, LOST),)) for job in bundle]
 
     def _asked(self, bundle: Bundle) -> bytes:
         worker = self._idle.get()
@@ -169,7 +169,7 @@ class WorkerPool:
         return fresh
 
 
-def _collected(bundle: tuple[Task, ...], found: Found) -> Iterator[tuple[Task, Outcome]]:
+def _collected(bundle: tuple[Task, ...], found: Found) -> Iterator[tuple[Task, JobResult]]:
     return zip(bundle, pickle.loads(found) if isinstance(found, bytes) else found, strict=True)
 
 

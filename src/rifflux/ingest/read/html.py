@@ -60,7 +60,7 @@ def read(file: File) -> Iterator[Parsed]:
         return
     facts = _facts(tree)
     title = facts.pop("title", "")
-    _Walk(build).add(_main(tree))
+    _TreeWalk(build).add(_main(tree))
     yield build.parsed(file, "html", title, **facts)
 
 
@@ -68,7 +68,7 @@ def add_markup(build: TextBuilder, markup: str) -> None:
     """Append all text of a piece of HTML, such as the body of a mail."""
     tree = _parse(markup)
     if tree is not None:
-        _Walk(build).add(tree)
+        _TreeWalk(build).add(tree)
 
 
 def _decode(data: bytes) -> str:
@@ -159,7 +159,7 @@ def _unlinked(node: Element) -> str:
     return (node.text or "") + "".join(text + (child.tail or "") for text, child in zip(inline, node, strict=True))
 
 
-class _Walk:
+class _TreeWalk:
     """Appends a tree to a text, block by block; text that runs on is gathered until its block ends.
 
     It goes by events, not by calling itself: pages with unclosed tags nest many hundreds deep.

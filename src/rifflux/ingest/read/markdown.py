@@ -53,7 +53,7 @@ def markdown_blocks(text: str) -> tuple[Block, ...]:
 
 
 @dataclass(slots=True)
-class _Scan:
+class _MarkdownScan:
     """What was found on the way through the tokens: headings with their levels, and blocks."""
 
     headings: list[tuple[int, str]] = field(default_factory=list)
@@ -70,11 +70,11 @@ class _Scan:
         return words if all(level > top for level, _ in self.headings[1:]) else ""
 
 
-def _scan(text: str, offset: int) -> _Scan:
+def _scan(text: str, offset: int) -> _MarkdownScan:
     """Go through `text` from `offset` on, a list of lines to markdown-it, and note each leaf block."""
     source = text[offset:]
     starts = _line_starts(source, offset)
-    scan = _Scan()
+    scan = _MarkdownScan()
     item: int | None = None  # the first line of a list item that nothing has been read of
     tokens = _parser().parse(source)
     for index, token in enumerate(tokens):
@@ -99,7 +99,7 @@ def _line_starts(source: str, offset: int) -> list[int]:
     return [offset, *(offset + newline.end() for newline in _NEWLINE.finditer(source)), offset + len(source)]
 
 
-def _heading(scan: _Scan, markup: str, level: int, start: int, end: int, text: str) -> None:
+def _heading(scan: _MarkdownScan, markup: str, level: int, start: int, end: int, text: str) -> None:
     title = plain_heading(markup)
     end = start + len(text[start:end].rstrip())
     scan.headings.append((level, title))
@@ -108,7 +108,7 @@ def _heading(scan: _Scan, markup: str, level: int, start: int, end: int, text: s
         scan.outline.block(start, end)
 
 
-def _block(scan: _Scan, kind: str, start: int, end: int, text: str) -> None:
+def _block(scan: _MarkdownScan, kind: str, start: int, end: int, text: str) -> None:
     source = text[start:end]
     if source.lstrip().startswith("<") and not _SILENT_HTML.sub("", source).strip():
         return

@@ -18,10 +18,10 @@ __all__ = [
     "LARGEST",
     "MONTHS",
     "Entry",
-    "Notes",
+    "Problems",
     "Reader",
     "Record",
-    "Source",
+    "WorkSource",
     "codes",
     "content",
     "local_link",
@@ -42,7 +42,7 @@ LARGEST = 100 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class WorkSource:
     """A file of works. Its keys are stored under the scheme `name`; `name_of` tells that of another file.
 
     Of one that is `alone` no other file is looked for: what it names is not its writer's to know of.
@@ -68,10 +68,10 @@ class Entry:
 
 
 #: Gives the works of a source in its order, and a `Failure` for each that could not be read.
-Reader = Callable[[Source], Iterator[Entry | Failure]]
+Reader = Callable[[WorkSource], Iterator[Entry | Failure]]
 
 
-class Notes(list[str]):
+class Problems(list[str]):
     """The problems with parts of one work; each check returns the part without them."""
 
     def identifier(self, scheme: str, value: object) -> tuple[Identifier, ...]:

@@ -19,7 +19,7 @@ from rifflux.works.merging.matching import Matcher, Place, records_of
 from rifflux.works.merging.merge import dump, merged
 from rifflux.works.report import Doubt
 
-__all__ = ["Bring", "Tally", "blocks_of_parts"]
+__all__ = ["Bring", "ImportTally", "blocks_of_parts"]
 
 #: Works that share a transaction.
 GROUP = 256
@@ -30,7 +30,7 @@ OPENING = 100
 
 
 @dataclass(slots=True)
-class Tally:
+class ImportTally:
     """Counts of an import while it goes on."""
 
     added: int = 0
@@ -58,7 +58,7 @@ class Bring:
 
     store: Store
     prepare: Preparer
-    tally: Tally
+    tally: ImportTally
     license: str | None = None
 
     def __call__(self, source: str, entries: Iterable[Entry | Failure]) -> None:

@@ -12,7 +12,7 @@ from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
 from rifflux.works.importers.latex.tex import argument, bracketed
 from rifflux.works.importers.readable import readable
 
-__all__ = ["Outline"]
+__all__ = ["PaperOutline"]
 
 PROOF = "proof"
 ABSTRACT = "abstract"
@@ -57,7 +57,7 @@ class _Open:
 
 
 @dataclass
-class Outline:
+class PaperOutline:
     """Goes through the body of a document. `place` tells where a character stands, `problems` what does not balance."""
 
     body: str
