@@ -180,7 +180,7 @@ class Conversations:
         source: str | None = None,
         embed: bool | None = None,
     ) -> Message:
-        """Change what is given of a message. Only windows that it stands in are embedded anew. Raises `NotFound`."""
+        """Change what is given of a message. Only windows that it stands in are embedded again. Raises `NotFound`."""
         with self._store.transaction():
             known = self.message(conversation_id, id)
             wanted = _changed(known, text=text, role=role, speaker=speaker, created_at=created_at, source=source)

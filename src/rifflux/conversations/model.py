@@ -208,7 +208,7 @@ def retitled(row: Document, conversation: Conversation) -> Document:
     return replace(row, title=conversation.title, metadata=metadata)
 
 
-# What becomes of a stored row when it is told anew: three ways to bring together what is given and what is known of it.
+# Three ways to merge a given row with the known one
 
 
 def as_given(given: Document, known: Document | None) -> Document:

@@ -26,7 +26,7 @@ Merge = Callable[[Document, Document | None], Document]
 
 @dataclass(slots=True)
 class Stored:
-    """What became of messages that were given, and what was stored anew, neighbours included."""
+    """What became of messages that were given, and what was stored again, neighbours included."""
 
     added: int = 0
     changed: int = 0
@@ -93,7 +93,7 @@ class MessageWriter:
     def _rewrite(
         self, conversation_id: str, keys: Sequence[str], fresh: Mapping[str, Document] | None = None
     ) -> list[DocumentChange]:
-        """Store messages anew, as `fresh` has them or as they are."""
+        """Store messages again, as `fresh` has them or as they are."""
         wanted, changes = set(keys), {}
         for segment in self._segments(conversation_id, keys):
             rows = [(fresh or {}).get(row.key, row) for row in segment]

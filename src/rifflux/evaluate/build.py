@@ -116,7 +116,7 @@ class Cache:
         return self.folder / f"{stem}-words.db", self.folder / f"{stem}.db"
 
     def _build(self, corpus: Path, path: Path, profile: Profile, *, embed: bool, progress: Progress | None) -> None:
-        """Build beside and move into place: a cached file is whole, whatever interrupted its making."""
+        """Build in another place and move it here: a cached file is whole, whatever interrupted its making."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             workplace = tempfile.TemporaryDirectory(prefix="building-", dir=self.folder)

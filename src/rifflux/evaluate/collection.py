@@ -19,7 +19,7 @@ from rifflux.types import Filter, Hit
 
 __all__ = ["Collection", "Question", "by_key", "read_beir", "read_feedback"]
 
-#: Of more unknown ids than this, only the number is told.
+#: Of more unknown ids than this, only the number is given.
 MOST_NAMED = 5
 _HEADER = ["query-id", "corpus-id", "score"]
 

@@ -72,8 +72,8 @@ def compare(
 ) -> list[Outcome]:
     """Ask every run all questions, and compare each with the first.
 
-    `index_of` gives the index that a run asks. `left_out` is told of each optional run that the index refused, and
-    why. Raises `InvalidArgument` for no runs and for two of the same name.
+    `index_of` gives the index that a run asks. `left_out` receives each optional run that the index refused, with
+    the reason. Raises `InvalidArgument` for no runs and for two of the same name.
     """
     names = [run.name for run in runs]
     if not names or len(set(names)) < len(names):

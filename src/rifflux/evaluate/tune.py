@@ -45,7 +45,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-#: With fewer questions, hardly any gain could be told from chance.
+#: With fewer questions, hardly any gain differs from chance.
 FEWEST = 30
 #: A gain is kept if chance alone would give one as large less often than this.
 SIGNIFICANT = 0.05

@@ -45,7 +45,7 @@ def embed_pending(
     """Embed every chunk that waits for a vector of this model; returns how many got one.
 
     Of texts that are equal, or that the model cannot tell apart, one is embedded. `total` is how many there are, where
-    that is not told by the model in use. `in_background` leaves the processor to whoever else wants it.
+    that does not follow from the model in use. `in_background` leaves the processor to whoever else wants it.
     """
     counts = store.counts()
     most = counts["chunks"] - counts["embedded_chunks"] if total is None else total

@@ -330,7 +330,7 @@ _log = logging.getLogger("rifflux")
 class Turns:
     """Takes tasks of a store, one process at a time; `waited_for` lists who had them first.
 
-    Who waits is told so by a warning of the logger `rifflux`: on stderr, unless the program does otherwise.
+    A wait is announced by a warning of the logger `rifflux`: on stderr, unless the program does otherwise.
     """
 
     store: Store

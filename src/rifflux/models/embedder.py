@@ -33,7 +33,7 @@ class Embedder(Protocol):
     """A model that turns texts into vectors whose dot product is their likeness.
 
     Every vector is float32 and has unit length, or is all zeros where there is nothing to embed. The same
-    text gives the same vector, whatever is embedded beside it. Failures are `ModelError`s. Safe to share
+    text gives the same vector, whatever is embedded with it. Failures are `ModelError`s. Safe to share
     between threads.
 
     An embedder may also have a `spec`: what `load_embedder` makes it from again, remembered by an index that
@@ -120,7 +120,7 @@ ALLOWED = (
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """What can be named as a model: one, or a way to name many; `about` tells people what it is."""
+    """What can be named as a model: one, or a way to name many; `about` describes it."""
 
     spec: str
     about: str

@@ -23,10 +23,10 @@ def _nothing(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What is asked and told around each call of a model.
+    """The checks and notices around each call of a model.
 
-    `refusal` gives the reason why no model may be called now, or None; `spent` is told the model, how many tokens it
-    read, and for embedders whether that was to `search` or to `store`; `failed` is told the sort of a failure
+    `refusal` gives the reason why no model may be called now, or None; `spent` receives the model, the tokens it
+    read, and for embedders the purpose, `search` or `store`; `failed` receives the sort of a failure
     (`refused`, `late`, `error`) and its message. A question that is not embedded within `seconds` (None: however long
     it takes) is given up; `workers` are shared by those who share a model, so that a model that hangs does not gather
     threads.

@@ -69,7 +69,7 @@ class Accounts:
         """Delete a user: tokens, conversations, memories, documents, feedback and usage, in one transaction.
 
         It cannot be undone. Copies of the index keep what they have; words of deleted texts leave the database's
-        full-text table, and vectors the file beside it, when these are next made anew. Raises `NotFound` if nothing is
+        full-text table, and vectors the file next to it, when these are next rebuilt. Raises `NotFound` if nothing is
         kept of the user.
         """
         erased = self.register.erase(user) if user else None

@@ -1,7 +1,7 @@
 """Online measures by day: what became of the questions that were asked of a service.
 
 A *question* is a search; the same words again by the same user within half an hour are still the same question. Of the
-questions of a day (UTC, by when they were first asked) these shares are told:
+questions of a day (UTC, by when they were first asked) these shares are given:
 
 `click_through`   something that was found was clicked
 `saved`           something was saved or exported
@@ -72,7 +72,7 @@ def digest_of(query: str) -> bytes:
 
 
 def online(questions: Iterable[QuestionDigest], reactions: Iterable[Reaction]) -> list[Day]:
-    """Return the days on which something was asked or told, in order."""
+    """Return the days with a question or a reaction, in order."""
     asked: dict[str, list[_Asked]] = defaultdict(list)
     for each in sorted(questions, key=lambda question: question.time):
         _add(asked[each.user], each)

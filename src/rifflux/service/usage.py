@@ -17,7 +17,7 @@ from rifflux.store import Registry, Spending, SpendingSum
 __all__ = ["Ledger", "Meter", "Prices", "month_start", "read_prices", "summed"]
 
 _MILLION = 1_000_000
-#: What a sum of spendings may be by, in the order they are told.
+#: What a sum of spendings may be by, in the order of the report.
 GROUPS = ("day", "user", "feature", "model")
 
 

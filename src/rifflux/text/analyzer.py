@@ -215,7 +215,7 @@ def _notation(text: str) -> str:
 #: symbol, or with all notations of a formula.
 MATHEMATICS: Mapping[str, Callable[[str], str]] = {"none": _composed, "latex": _latex, "notation": _notation}
 #: Raised when a way to read mathematics makes other terms of a text than before: an index is recorded with the one that
-#: made its terms, and `rifflux doctor --repair` makes them anew.
+#: made its terms, and `rifflux doctor --repair` makes them again.
 REVISIONS: Mapping[str, int] = {"none": 1, "latex": 1, "notation": 2}
 
 

@@ -34,7 +34,7 @@ _IDENTIFIER = re.compile(
     """,
     re.VERBOSE,
 )
-#: What has a digit beside a letter and is still a common word.
+#: What has a digit next to a letter and is still a common word.
 _ORDINARY = re.compile(r"\d+(?:st|nd|rd|th|s|d|am|pm|k|m|x|%)?\Z|\d+(?:-\d+)?\Z", re.IGNORECASE)
 _COUNT = re.compile(r"\d+(?:-[a-z]+)+\Z|[a-z]{3,}-\d{1,2}\Z|\d+[a-zµ]{1,3}(?:/[a-z]+)?\Z|\d{1,2}\.\d{1,2}\Z")
 
@@ -123,7 +123,7 @@ class _Word:
 
     @property
     def is_whose(self) -> bool:
-        """Return True if it tells whose: `zorn's`."""
+        """Return True if it is a possessive: `zorn's`."""
         return self.plain.endswith(("'s", "’s", "s'", "s’"))
 
 

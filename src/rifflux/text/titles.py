@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"\d+|[ivx]+")
 _LETTERS = str.maketrans({"ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ħ": "h", "ı": "i"})
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))
-#: Who is not told: `and others`, `et al.`
+#: Stand for authors without a name: `and others`, `et al.`
 _UNTOLD = frozenset(("others", "al"))
 
 

@@ -16,7 +16,7 @@ from rifflux.ingest.chunking import blocks_of
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
-from rifflux.ingest.read.jsonl import MOST_FAILURES, comes_again, no_document, told
+from rifflux.ingest.read.jsonl import MOST_FAILURES, comes_again, first_failures, no_document
 from rifflux.ingest.walk.find import Found
 from rifflux.models.cores import available_cores
 from rifflux.store import DocumentChange, FileState
@@ -139,7 +139,7 @@ def do(job: Job | Given, prepare: Preparer) -> JobResult:
 
 
 def fingerprint(digest: str) -> str:
-    """Identifies what was read and by which version of the readers, so that better ones read a file anew."""
+    """Identify what was read and by which version of the readers, so that better ones read a file again."""
     return f"{READER_VERSION}:{digest}"
 
 
@@ -214,7 +214,7 @@ def _failure(job: Job, path: str, reason: str) -> Failure:
 
 #: Files up to this many bytes are read as a whole.
 WHOLE = 2**20
-#: Bytes of a stretch of lines: some hundred records, and little beside what is made of them.
+#: Bytes of a stretch of lines: some hundred records, and little next to what is made of them.
 STRETCH = 2**18
 _BLOCK = 2**20
 
@@ -236,7 +236,7 @@ def jobs_of(job: Job) -> Iterator[Job]:
 
 
 def scan(path: Path) -> tuple[str, bool]:
-    """Return the fingerprint of a file, and whether its lines can be told apart without decoding it as a whole.
+    """Return the fingerprint of a file, and whether its lines can be parted without decoding it as a whole.
 
     They can in UTF-8 where only line feeds end lines. Raises `OSError`.
     """
@@ -300,11 +300,11 @@ class Assembled:
         if self.failures and not self.lines:
             problem = no_document(self.failures[0])
             return JobResult(FileChange(replace(state, problem=problem)), (Failure(path, problem),))
-        failures = told(path, self.failures, self.failed)
+        failures = first_failures(path, self.failures, self.failed)
         return JobResult(replace(change, state=state, keep=self.lines.keys()), tuple(failures))
 
 
-# Doing the jobs of a run: in this process while they are few, in others beside it where there are many
+# Doing the jobs of a run: in this process while they are few, in others too where there are many
 
 
 #: Bytes to read from which starting processes pays: one takes a third of a second until it does the first job.

@@ -1,4 +1,4 @@
-"""Runner, chunking and analyzing in processes beside this one, which goes on writing.
+"""Read, chunk and analyze in other processes, while this one goes on writing.
 
 One interpreter does one thing at a time, and preparing text takes four times as long as storing it. The processes are
 plain children that talk over pipes: nothing is forked (threads and model runtimes do not survive that), and the

@@ -1,4 +1,4 @@
-"""A process that reads files for another one: it is told how, once, then does jobs until its input ends."""
+"""A process that reads files for another one: it gets the settings once, then does jobs until its input ends."""
 
 from __future__ import annotations
 

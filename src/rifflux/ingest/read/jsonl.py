@@ -14,7 +14,7 @@ from rifflux.ingest.read.code import read_code
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Document, Failure, Link, Parsed
 
-__all__ = ["MOST_FAILURES", "comes_again", "no_document", "read", "read_json", "read_lines", "told"]
+__all__ = ["MOST_FAILURES", "comes_again", "first_failures", "no_document", "read", "read_json", "read_lines"]
 
 _KEY = ("_id", "id", "key")
 _TEXT = ("text", "content", "body")
@@ -22,7 +22,7 @@ _CREATED = ("created_at", "created", "date")
 _UPDATED = ("updated_at", "updated", "modified")
 _LICENSE = ("license", "licence")
 _OTHER = ("title", "metadata", "kind", "links")
-#: Of more bad lines than this, only the number is told.
+#: Of more bad lines than this, only the number is given.
 MOST_FAILURES = 20
 
 Record = Mapping[str, object]
@@ -100,7 +100,7 @@ def _unique(file: File, records: Iterable[tuple[int, object]]) -> Iterator[Parse
     if failures and not found:
         raise Unreadable(no_document(failures[0]))
     yield from (parsed for _, parsed in found.values())
-    yield from told(file.path, failures, len(failures))
+    yield from first_failures(file.path, failures, len(failures))
 
 
 def comes_again(key: str, number: int) -> str:
@@ -113,7 +113,7 @@ def no_document(first: Failure) -> str:
     return f"has no line that holds a document; line {first.path.rpartition(':')[2]} is {first.reason}"
 
 
-def told(path: str, failures: Sequence[Failure], number: int) -> list[Failure]:
+def first_failures(path: str, failures: Sequence[Failure], number: int) -> list[Failure]:
     """Return the first of a file's failures, of which there are `number`, and how many more there are."""
     more = number - MOST_FAILURES
     rest = [Failure(path, f"{more} more lines could not be read")] if more > 0 else []

@@ -1,4 +1,4 @@
-"""Noticing which files change, as the system tells it, and what of the index that concerns."""
+"""Notice which files change, as the system reports it, and the parts of the index that concerns."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Watcher:
             thread.join()
 
     def __bool__(self) -> bool:
-        """Return True if something changed that `wait` has not told yet."""
+        """Return True if something changed that `wait` has not reported yet."""
         return not self._queue.empty()
 
     def wait(self, seconds: float) -> Changes:

@@ -25,7 +25,7 @@ _ENTRIES: Mapping[str, Callable[[WorkSource, Placed], Entry | Failure]] = {
 }
 _READERS = {"bibtex": "bibtex:read", "latex": "latex.importer:read", "pdf": "pdf:read"}
 FORMATS = (*_ENTRIES, *_READERS)
-#: By suffix; JSON is told apart by what it holds, record by record.
+#: By suffix; JSON is distinguished by its content, record by record.
 SUFFIXES = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
     ".bib": "bibtex",

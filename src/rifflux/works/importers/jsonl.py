@@ -117,8 +117,8 @@ def _values(value: object) -> list[object]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _authors(told: object) -> tuple[str, ...]:
-    return people(listed(told) if isinstance(told, str) else told)
+def _authors(given: object) -> tuple[str, ...]:
+    return people(listed(given) if isinstance(given, str) else given)
 
 
 def _identifiers(fields: Record, notes: Problems) -> Iterator[Identifier]:
@@ -161,21 +161,21 @@ def _passages(fields: Record, notes: Problems) -> Iterator[Passage]:
         if not isinstance(text, str) or not text.strip():
             notes.append("a passage has no text")
             continue
-        told = each if isinstance(each, dict) else {}
-        heading = str(told.get("heading") or told.get("title") or "")
-        kind = str(told.get("kind") or "section")
-        yield Passage(text.strip(), kind, (heading,) if heading else (), str(told.get("label") or ""))
+        given = each if isinstance(each, dict) else {}
+        heading = str(given.get("heading") or given.get("title") or "")
+        kind = str(given.get("kind") or "section")
+        yield Passage(text.strip(), kind, (heading,) if heading else (), str(given.get("label") or ""))
 
 
 def _citations(fields: Record, source: str, notes: Problems) -> Iterator[Link]:
     for name in _CITES:
         for value in _values(fields.get(name)):
-            told = _told(value) if isinstance(value, dict) else value
-            if not isinstance(told, str | int) or told == "":
+            given = _told(value) if isinstance(value, dict) else value
+            if not isinstance(given, str | int) or given == "":
                 notes.append(f"what it cites, {value!r}, is no identifier")
                 continue
-            known = parse_identifier(str(told))
-            yield Link(str(known)) if known else local_link(source, str(told))
+            known = parse_identifier(str(given))
+            yield Link(str(known)) if known else local_link(source, str(given))
 
 
 def _told(cited: Record) -> object:

@@ -23,7 +23,7 @@ __all__ = ["Bring", "ImportTally", "blocks_of_parts"]
 
 #: Works that share a transaction.
 GROUP = 256
-#: Of more failures of one sort than this, only the number is told.
+#: Of more failures of one sort than this, only the number is given.
 MOST_TOLD = 20
 #: Characters of a text that a work without a title is called by.
 OPENING = 100
@@ -54,7 +54,7 @@ class ImportTally:
 
 @dataclass(slots=True)
 class Bring:
-    """Stores works, counting in `tally`. `license` is that of works whose source tells none."""
+    """Stores works, counting in `tally`. `license` is that of works whose source states none."""
 
     store: Store
     prepare: Preparer

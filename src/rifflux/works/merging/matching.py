@@ -171,7 +171,7 @@ def _authors(one: Work, other: Work) -> str:
     if not first or not second:
         return "unknown"
     shared = first.keys() & second.keys()
-    # Initials are often left out; where they are told and differ, only a family name is shared.
+    # Initials are often left out; where they are given and differ, only a family name is shared.
     if any("" in first[name] | second[name] or first[name] & second[name] for name in shared):
         return "same"
     return "alike" if shared else "different"

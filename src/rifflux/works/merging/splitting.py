@@ -16,12 +16,12 @@ __all__ = ["named_records", "part"]
 Records = Mapping[str, Work]
 
 
-def named_records(records: Records, told: str) -> list[str]:
-    """Return the names of the records called `told`: that of one record, or an identifier that several have."""
-    if told in records:
-        return [told]
-    identifier = parse_identifier(told)
-    named = [name for name in sorted(records) if name.partition(":")[2] == told]
+def named_records(records: Records, called: str) -> list[str]:
+    """Return the names of the records called `called`: that of one record, or an identifier that several have."""
+    if called in records:
+        return [called]
+    identifier = parse_identifier(called)
+    named = [name for name in sorted(records) if name.partition(":")[2] == called]
     return named or [name for name in sorted(records) if identifier in records[name].identifiers] or sorted(records)
 
 

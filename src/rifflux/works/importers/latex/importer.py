@@ -2,7 +2,7 @@
 
 `\\ref` and its relatives become links of the kind `refers` to labels, which are identifiers of the work that has them;
 `\\cite` becomes a link to the entry of a `.bib` file, or to what the `\\bibitem` names, there or in the `.bbl` file.
-The preamble's simple macros are expanded. What does not balance is told with its place, and the rest goes on.
+The preamble's simple macros are expanded. What does not balance is reported with its place, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ class _Paper:
 
     def _items(self) -> dict[str, list[str]]:
         """Return the identifiers that each `\\bibitem` mentions, here or in the `.bbl`; else its own key."""
-        beside = self.source.path.with_suffix(".bbl")
-        text = self.body + (f"\n{decode(content(beside))}" if beside.is_file() and not self.source.alone else "")
+        compiled = self.source.path.with_suffix(".bbl")
+        text = self.body + (f"\n{decode(content(compiled))}" if compiled.is_file() and not self.source.alone else "")
         items: dict[str, list[str]] = {}
         found = list(_BIBITEM.finditer(text))
         for item, following in zip_longest(found, found[1:]):
