@@ -1,4 +1,4 @@
-"""The reference as Markdown, read off the code: commands, settings, columns, renamed keys, HTTP, tools."""
+"""The reference as Markdown, read off the code: commands, settings, columns, Python, HTTP, tools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,17 @@ from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 
-__all__ = ["PAGES", "columns", "commands", "renamed", "routes", "settings", "tools", "write_reference"]
+__all__ = [
+    "PAGES",
+    "columns",
+    "commands",
+    "interfaces",
+    "routes",
+    "settings",
+    "tools",
+    "values",
+    "write_reference",
+]
 
 PATIENCE = 60.0
 
@@ -125,32 +135,6 @@ def settings() -> str:
     )
 
 
-def renamed() -> str:
-    """Return a page with every former name of a key, flag or setting."""
-    from rifflux.surfaces.shared import renamed
-
-    tables = "\n\n".join(
-        f"## {title}\n\n{about}\n\n| Former | Now |\n| --- | --- |\n"
-        + "\n".join(f"| `{old}` | `{new}` |" for old, new in names.items())
-        for title, about, names in (
-            (
-                "Keys that you send",
-                "JSON keys and arguments of tools. `date_range` was both `since` and `until`.",
-                renamed.KEYS,
-            ),
-            ("Flags", "Options of the command line.", renamed.FLAGS),
-            ("Settings", "Keys of the settings file; in capitals after `RIFFLUX_`, variables.", renamed.SETTINGS),
-            ("Keys of answers", "Answers have the new names only.", renamed.ANSWERS),
-        )
-    )
-    return (
-        "# Renamed keys\n\nOne thing has one key, on every surface. Former names of what you send are still read, "
-        f"until {renamed.UNTIL}. They are never written and no help shows them. A request that gives both names is "
-        "refused.\n\n"
-        f"{tables}\n"
-    )
-
-
 def columns() -> str:
     """Return a page with every declared column of the candidate table."""
     import rifflux
@@ -167,6 +151,64 @@ def columns() -> str:
         "`stage/part`; `*` stands for any stage or part. Absent values are NaN.\n\n"
         "| Column | Unit | |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
     )
+
+
+# Python
+
+#: The public classes that are interfaces; the others are values or errors.
+_INTERFACES = ("Index", "Conversations", "Memories", "WorksCatalog")
+
+
+def interfaces() -> str:
+    """Return a page with the public functions and the classes that programs call."""
+    import rifflux
+    from rifflux.index.admin import Admin
+
+    functions = ["open", *(name for name, each in _public(rifflux) if not isinstance(each, type) and name != "open")]
+    parts = [
+        "# Python\n\nAll public names are attributes of `rifflux`, loaded when they are first used.\n\n## Functions",
+        *(_documented(f"rifflux.{name}", getattr(rifflux, name)) for name in functions),
+    ]
+    for name, each in [*((name, getattr(rifflux, name)) for name in _INTERFACES), ("Index.admin", Admin)]:
+        parts += [f"## {name}", *_members(name, each)]
+    return "\n\n".join(parts) + "\n"
+
+
+def values() -> str:
+    """Return a page with the public values, protocols and errors."""
+    import rifflux
+
+    classes = [(name, each) for name, each in _public(rifflux) if isinstance(each, type) and name not in _INTERFACES]
+    parts = ["# Python: values and errors\n\n## Values"]
+    parts += [_documented(f"rifflux.{name}", each) for name, each in classes if not issubclass(each, Exception)]
+    errors = sorted((each for _, each in classes if issubclass(each, Exception)), key=lambda each: len(each.__mro__))
+    return (
+        "\n\n".join([*parts, "## Errors", *(_documented(f"rifflux.{each.__name__}", each) for each in errors)]) + "\n"
+    )
+
+
+def _public(package: Any) -> list[tuple[str, Any]]:
+    """Return the public names whose values are documented: functions and classes."""
+    named = [(name, getattr(package, name)) for name in package.__all__]
+    return [(name, each) for name, each in named if hasattr(each, "__qualname__")]
+
+
+def _members(name: str, owner: type) -> list[str]:
+    """Return the public members of a class; a method of a part that it delegates to is documented where it stands."""
+    shown = [_documented(name, owner, members=False)]
+    for member, each in vars(owner).items():
+        if not member.startswith("_"):
+            path = f"{owner.__module__}.{owner.__qualname__}.{member}"
+            found = each if hasattr(each, "__qualname__") else None
+            shown.append(_documented(f"{name}.{member}", found, path=path))
+    return shown
+
+
+def _documented(heading: str, found: Any, *, path: str = "", members: bool = True) -> str:
+    path = f"{found.__module__}.{found.__qualname__}" if found is not None else path
+    options = [f"heading: {heading}", f"toc_label: {heading.removeprefix('rifflux.')}", "show_root_heading: true"]
+    options += [] if members else ["members: false", "show_signature: false", "merge_init_into_class: false"]
+    return "\n".join([f"::: {path}", "    options:", *(f"      {option}" for option in options)])
 
 
 # HTTP
@@ -310,7 +352,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "cli": commands,
     "settings": settings,
     "columns": columns,
-    "renamed": renamed,
+    "python": interfaces,
+    "values": values,
     "http": routes,
     "mcp": tools,
 }

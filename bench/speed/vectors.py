@@ -32,8 +32,7 @@ from rifflux.store.sqlite.connection import background
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.derived import current, location_of
 from rifflux.store.sqlite.semantic import hnsw
-from rifflux.store.sqlite.semantic.allowed import Allowed
-from rifflux.store.sqlite.semantic.matrix import Matrix
+from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
 from rifflux.store.sqlite.semantic.packed import NAME, Packed
 from rifflux.store.sqlite.semantic.scan import apart
 from rifflux.store.sqlite.semantic.semantic import SqliteSemantic

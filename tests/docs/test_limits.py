@@ -12,7 +12,7 @@ from tests.docs.pages import ROOT, pages
 
 #: Pages of the whole project; those that are generated come with the site.
 PAGES = [*pages(), *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"))]
-GENERATED = {"cli.md", "settings.md", "columns.md", "http.md", "mcp.md", "renamed.md"}
+GENERATED = {"cli.md", "settings.md", "columns.md", "http.md", "mcp.md", "python.md", "values.md"}
 _LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
 _PATH = re.compile(
     r"`((?:src|tests|bench|docs|scripts|examples|deploy)/[\w/.-]+|[a-z]+/[\w/]*\w\.py|[a-z]+(?:/[a-z_]+)*/)`"

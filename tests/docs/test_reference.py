@@ -12,6 +12,8 @@ from scripts.reference import PAGES
 
 from tests.docs.pages import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def reference() -> dict[str, str]:
@@ -25,7 +27,11 @@ def reference() -> dict[str, str]:
         ("cli", ["## rifflux index", "## rifflux works import", "## rifflux doctor"]),
         ("settings", ["| `db` |", "`RIFFLUX_MODEL`"]),
         ("columns", ["`*/score`", "`score`"]),
-        ("renamed", ["| `licence` | `license` |", "| `--from` | `--since` |"]),
+        (
+            "python",
+            ["heading: rifflux.open", "heading: Index.search", "heading: Index.add", "heading: Index.admin.backup"],
+        ),
+        ("values", ["heading: rifflux.Hit", "heading: rifflux.NotFound"]),
         ("http", ["### POST /search", "### GET /documents/{"]),
         ("mcp", ["## search_rifflux", "## retrieve"]),
     ],

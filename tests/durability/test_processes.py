@@ -161,7 +161,7 @@ class TestLog:
     ) -> None:
         reader = SqliteStore.open(str(tmp_path / "index.db"))
         log = tmp_path / "index.db-wal"
-        with reader.view.engine.reading() as connection:
+        with reader.view.reading() as (connection, _):
             connection.execute("begin")
             assert connection.execute("select count(*) from chunk").get == 0
             self.write(writer, 40)

@@ -13,7 +13,7 @@ import pytest
 import rifflux
 from rifflux.store import STORES, AnalyzedChunk, Catalog, FieldWeights, Lexical, Placed, Store
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.best import best
+from rifflux.store.sqlite.query import best
 from rifflux.testing import LexicalContract, SemanticContract
 from rifflux.types import Document, Filter, Ids, Query, Ranking, Vectors
 

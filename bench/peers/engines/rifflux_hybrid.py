@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import rifflux
 from rifflux.ingest.chunking import Chunker
-from rifflux.session.profiles import profile
+from rifflux.session.profile import profile
 from rifflux.types import Document, Query
 
 WHOLE = replace(profile("files"), name="whole", chunker=Chunker(target_tokens=100_000, floor_tokens=100_000))
@@ -51,7 +51,7 @@ class Engine:
     def _give(self, vectors):
         self.index._use_model()
         store = self.index.admin.store
-        rows = store.view.engine.rows(_CHUNKS)
+        rows = store.view.rows(_CHUNKS)
         self.places = {id: int(key) for id, _, key in rows}
         for start in range(0, len(rows), BATCH):
             ids, hashes, keys = zip(*rows[start : start + BATCH], strict=True)

@@ -28,7 +28,7 @@ from rifflux.conversations.model import (
     message_of,
 )
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.retrieve.channels import LEXICAL
+from rifflux.retrieve.table import LEXICAL
 from rifflux.session.arguments import HYBRID
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
@@ -279,7 +279,9 @@ class Conversations:
         from rifflux.conversations.writing import MessagePreparer, MessageWriter
 
         view = self._view
-        turns = MessagePreparer(view.analyzer, view.profile.chunker, view.embedder.count_tokens, self._store.owner)
+        turns = MessagePreparer(
+            view.profile.analyzer, view.profile.chunker, view.embedder.count_tokens, self._store.owner
+        )
         return MessageWriter(self._store, turns)
 
     def _wanted(self, embed: bool | None) -> bool:

@@ -19,12 +19,11 @@ from rifflux.evaluate.collection import Collection, Question
 from rifflux.evaluate.measures import PRIMARY, Bootstrap, measured
 from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Fuse
-from rifflux.retrieve.fuse.stored import dump_fusion
+from rifflux.retrieve.fuse.base import Weights
+from rifflux.retrieve.fuse.fusions import dump_fusion
 from rifflux.retrieve.pipeline import Stopwatch, gather
-from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput
-from rifflux.retrieve.steps.rerank.stored import dump_weights
+from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput, dump_weights
 from rifflux.retrieve.table import Candidates
-from rifflux.retrieve.weigh import Weights
 from rifflux.store import Registry
 from rifflux.types import Ids, Progress, Query, Ranking, Scores
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from rifflux.index.index import Index
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.steps.diversity import Diversity
+from rifflux.retrieve.table import LEXICAL, SEMANTIC
 from rifflux.types import Hit, Results, Verdict, Why
 
 __all__ = ["SearchService", "contract_results", "score_breakdown"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
+from rifflux.retrieve.table import LEXICAL, SEMANTIC
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Bound, Document, Filter, Link
 

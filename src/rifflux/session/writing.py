@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from rifflux.errors import ModelError, NotFound
 from rifflux.session.arguments import checked_document, checked_path
 from rifflux.session.freshness import note_synced
-from rifflux.session.maintenance import info_of, preparer
 from rifflux.session.reading import Reader
-from rifflux.session.session import IndexView
+from rifflux.session.session import IndexView, info_of
 from rifflux.store import DocumentChange, Placed, Store
 from rifflux.types import Document, Failure, IndexReport, Progress
 
@@ -127,7 +126,7 @@ class Writer:
         from rifflux.ingest.sync import READ, Sync, remember
 
         assert how.finder
-        with turns(READ), Runner(preparer(self.view), how.processes) as reading:
+        with turns(READ), Runner(self.view.preparer, how.processes) as reading:
             sync = Sync(self._store, how.finder, reading, how.force, how.prune)
             for target in todo:
                 begun = time.time()
@@ -226,7 +225,7 @@ class Writer:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
         from rifflux.ingest.parallel.job import Given, Runner, do
 
-        prepare, jobs = preparer(self.view), [Given(collection, document) for document in documents]
+        prepare, jobs = self.view.preparer, [Given(collection, document) for document in documents]
         with Runner(prepare, processes) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.

@@ -59,7 +59,7 @@ class Store(Protocol):
     def views(self) -> Sequence[Store]:
         """This view and all that it leads to: those of every owner and part, or of a named owner's own parts."""
 
-    def transaction(self) -> AbstractContextManager[None]:
+    def transaction(self) -> AbstractContextManager[object]:
         """Group the writes inside: all of them happen, or none."""
 
     def memoized(self) -> AbstractContextManager[None]:

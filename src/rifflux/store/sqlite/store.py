@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
 from rifflux.store.sqlite.connection.bm25 import Statistics
 from rifflux.store.sqlite.connection.connect import MEMORY, connect
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
+from rifflux.store.sqlite.connection.engine import Engine, GenerationCache, View
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.word_index import WordIndex, WordIndexes
@@ -26,7 +26,6 @@ from rifflux.store.sqlite.registry.registry import SqliteRegistry
 from rifflux.store.sqlite.semantic.matrix import Matrix
 from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
-from rifflux.store.sqlite.view import View
 from rifflux.store.store import PART
 from rifflux.types import Ids, Progress
 
@@ -57,12 +56,8 @@ class Database:
     embedded: GenerationCache[int] = field(default_factory=GenerationCache)
     frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
     statistics: GenerationCache[Statistics] = field(default_factory=GenerationCache)
-    matrices: GenerationCache[Matrix] = field(
-        default_factory=lambda: GenerationCache(MOST_VECTORS, lambda matrix: matrix.vectors.nbytes)
-    )
-    allowed: GenerationCache[Ids] = field(
-        default_factory=lambda: GenerationCache(MOST_ALLOWED, lambda rows: rows.nbytes)
-    )
+    matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
+    allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
 
     @classmethod
     def open(cls, location: str, *, create: bool, way: str) -> Database:
@@ -84,7 +79,7 @@ class Database:
 
     def wanted(self) -> list[WordIndex | VectorIndex]:
         """Return what is beside the database, or would pay."""
-        with self.engine.reading() as connection:
+        with View(self.engine).reading() as (connection, _):
             return self.derived(self.words.wanted(connection))
 
 
@@ -94,6 +89,8 @@ class SqliteStore:
     def __init__(
         self, database: Database, owner: str = "", roles: Mapping[str, Callable[[SqliteStore], Any]] | None = None
     ) -> None:
+        #: The owner of these rows; empty for the one without a name.
+        self.owner = owner
         self.database, self._roles = database, roles or {}
         self.view = view = View(database.engine, owner)
         self.catalog: Catalog = SqliteCatalog(view, database.counted)
@@ -116,11 +113,6 @@ class SqliteStore:
         What they are given still has SQLite's own roles, to leave to them what they do not do themselves.
         """
         return SqliteStore(self.database, self.owner, {**self._roles, **roles})
-
-    @property
-    def owner(self) -> str:
-        """Return the owner of these rows; empty for the one without a name."""
-        return self.view.owner
 
     def of(self, owner: str) -> SqliteStore:
         """Return the view of an owner. Raises OutOfScope from a named owner's to another's."""
@@ -149,11 +141,9 @@ class SqliteStore:
         """Return True if nothing can be written."""
         return self.database.engine.read_only
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[object]:
         """Group the writes inside: all of them happen, or none. Nested ones join the outermost."""
-        with self.view.writing():
-            yield
+        return self.view.writing()
 
     def memoized(self) -> AbstractContextManager[None]:
         """Within the block, read settings, the model and counts again only after something changed."""
@@ -216,16 +206,16 @@ class SqliteStore:
             raise OutOfScope("only the whole index can be mended: ask who looks after it")
         from rifflux.store.sqlite.maintenance.repair import mend
 
-        mended = mend(self.database.engine, analysis)
+        mended = mend(self.view, analysis)
         return replace(mended, done=(*mended.done, *self._build_anew()))
 
     def _build_anew(self) -> Iterator[str]:
         """Build what is derived from the database and cannot be used."""
         for derived in self.database.wanted():
-            with self.database.engine.reading() as connection:
+            with self.view.reading() as (connection, _):
                 trouble = derived.check(connection)
             if trouble:
-                with self.database.engine.writing("", content=False) as (connection, _):
+                with self.view.writing(content=False) as (connection, _):
                     forget(connection, derived.name)
                 derived.build()
                 yield f"{derived.title} {derived.place} could not be used: built it anew"

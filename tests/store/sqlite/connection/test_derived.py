@@ -188,7 +188,7 @@ def test_what_is_forgotten_while_it_is_built_is_not_known_afterwards(
 
     def write(new: Path, stamp: Stamp) -> None:
         new.write_bytes(stamp.encoded())
-        with store.view.engine.writing("") as (other, _):
+        with store.view.writing() as (other, _):
             forget(other, "words")
 
     assert not rebuild(connection, place, "words", 1, write)

@@ -13,9 +13,8 @@ import numpy as np
 from rifflux.store.catalog import DocumentChange, Edge, FileState, Placed
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
-from rifflux.store.sqlite.connection.engine import GenerationCache
-from rifflux.store.sqlite.filters import where
-from rifflux.store.sqlite.view import View
+from rifflux.store.sqlite.connection.engine import GenerationCache, View
+from rifflux.store.sqlite.query import where
 from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Why
 
 __all__ = ["SqliteCatalog"]
@@ -250,9 +249,7 @@ class SqliteCatalog:
 
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks` and `files`."""
-        with self.view.reading() as (connection, owner):
-            state = self.view.generation(connection, owner)
-            return self.counted.get(owner, state, lambda: _counts(connection, owner))
+        return self.view.kept(self.counted, _counts)
 
 
 def _counts(connection: apsw.Connection, owner: int) -> Mapping[str, int]:

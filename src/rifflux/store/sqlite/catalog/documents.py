@@ -15,7 +15,7 @@ import apsw
 from rifflux.store.catalog import LONGEST_NAME, AnalyzedChunk, Placed
 from rifflux.store.sqlite.catalog import sql
 from rifflux.store.sqlite.catalog.graph import drop_names, put_names
-from rifflux.store.sqlite.terms import Terms
+from rifflux.store.sqlite.query import Terms
 from rifflux.text.dates import timestamp
 from rifflux.types import Document
 

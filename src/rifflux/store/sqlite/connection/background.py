@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import apsw
 
-from rifflux.store.sqlite.connection.connect import Translated, connect
+from rifflux.store.sqlite.connection.connect import connect, translated
 
 __all__ = ["BackgroundBuilder", "Task"]
 
@@ -92,7 +92,7 @@ class BackgroundBuilder:
 
     def once(self) -> bool:
         """Do the task now; False if somebody else is at it."""
-        with Translated(self._location):
+        with translated(self._location):
             connection, _ = connect(self._location, create=False)
             self._connection = connection
             try:

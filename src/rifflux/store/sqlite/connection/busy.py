@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import apsw
 
-__all__ = ["BusyHandler", "WalCheckpointer", "retry_while_busy", "yield_turn"]
+__all__ = ["ASIDE", "LONG", "BusyHandler", "WalCheckpointer", "retry_while_busy"]
 
 #: How long anything waits for other connections before it fails with `Busy`.
 BUSY_TIMEOUT_MS = 60_000
@@ -36,17 +36,11 @@ def retry_while_busy(work: Callable[[], object]) -> None:
             return
 
 
-def yield_turn(begun: float) -> None:
-    """After a transaction begun at this moment of `time.monotonic()`: give way to those who waited, if it was long."""
-    if time.monotonic() - begun > LONG:
-        time.sleep(ASIDE)
-
-
 class BusyHandler:
     """What SQLite asks while another connection is in the way: whether to try again, after a pause.
 
     SQLite's own pauses grow, so that of many writers those who came last are served first. Here all have the same
-    chance at every try, and `Engine.writing` stands aside after a long transaction.
+    chance at every try, and `View.writing` stands aside after a long transaction.
     """
 
     def __init__(self) -> None:

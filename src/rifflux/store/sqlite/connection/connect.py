@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from typing import NoReturn
 from urllib.parse import quote
 
 import apsw
@@ -14,7 +16,7 @@ from rifflux.store.sqlite.connection.bm25 import bm25
 from rifflux.store.sqlite.connection.busy import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
-__all__ = ["MEMORY", "Translated", "connect", "frozen"]
+__all__ = ["MEMORY", "connect", "frozen", "raise_ours", "translated"]
 
 #: The engine's way to files without locks.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
@@ -27,7 +29,7 @@ MEMORY = ":memory:"
 
 def connect(location: str, *, create: bool) -> tuple[apsw.Connection, bool]:
     """Open or create an index and bring its schema up to date; returns the connection and whether it is read-only."""
-    with Translated(location):
+    with translated(location):
         if location == MEMORY:
             return _prepared(apsw.Connection(MEMORY), create=True), False
         path = Path(location).expanduser()
@@ -191,22 +193,20 @@ def _migrate(connection: apsw.Connection) -> None:
     connection.execute("pragma foreign_keys = on")
 
 
-class Translated:
-    """A block that turns the engine's errors into ours, each with its cure. Made for every statement, so kept light."""
+@contextmanager
+def translated(location: str) -> Iterator[None]:
+    """Turn SQLite's errors within the block into ours, each with its cure."""
+    try:
+        yield
+    except (apsw.Error, OSError) as error:
+        raise_ours(location, error)
 
-    __slots__ = ("_location",)
 
-    def __init__(self, location: str) -> None:
-        self._location = location
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, apsw.Error | OSError) and (ours := _in_our_words(self._location, error)):
-            raise ours from error
+def raise_ours(location: str, error: apsw.Error | OSError) -> NoReturn:
+    """Raise an error of SQLite as ours, with its cure, or as it is where we have none."""
+    if ours := _in_our_words(location, error):
+        raise ours from error
+    raise error
 
 
 def _in_our_words(location: str, error: apsw.Error | OSError) -> RiffluxError | None:

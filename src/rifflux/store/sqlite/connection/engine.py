@@ -1,4 +1,4 @@
-"""The engine under a store: its connections, its transactions, and what is derived from its rows.
+"""The engine under a store, and the view of an owner: connections, transactions, and what is derived from rows.
 
 One connection writes, and reads too while nobody else holds it. A thread that finds it held, mostly by a transaction,
 reads through a connection of its own (`Readers`) and sees what was committed before: no search waits for indexing.
@@ -9,60 +9,66 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import apsw
 
-from rifflux.store.sqlite.connection.busy import yield_turn
-from rifflux.store.sqlite.connection.connect import Translated, connect, frozen
+from rifflux.store.sqlite.connection.busy import ASIDE, LONG
+from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
 from rifflux.store.sqlite.connection.readers import Readers
 
-__all__ = ["DerivedFiles", "Engine", "GenerationCache"]
+__all__ = ["DerivedFiles", "Engine", "GenerationCache", "View"]
 
 #: Owners of whom something small is kept in memory.
 MOST_OWNERS = 4096
 #: How often what is derived follows while a long task goes on, in seconds.
 FOLLOW = 60.0
+#: The number of an owner of whom there is nothing: no row has it.
+NOBODY = -1
+
+OWNER = "select id, generation from owner where name = :name"
+INDEX_CHANGED = "update setting set value = value + 1 where name = 'generation'"
+OWNER_CHANGED = "update owner set generation = generation + 1 where id = ?"
 
 Value = TypeVar("Value")
 
 
 class GenerationCache(Generic[Value]):
-    """A value by owner (or what says more), derived from their rows at some generation.
+    """A value by owner (or a longer key), derived from their rows at some generation.
 
-    Those used longest ago go when it gets too much.
+    Values count by their `nbytes` where they have such, else as one. The least recently used go when it gets too much.
     """
 
-    def __init__(self, most: int = MOST_OWNERS, size: Callable[[Value], int] = lambda _: 1) -> None:
-        self._most, self._size, self._held = most, size, 0
+    def __init__(self, most: int = MOST_OWNERS) -> None:
+        self._most, self._held = most, 0
         self._values: OrderedDict[Hashable, tuple[object, Value]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, owner: Hashable, generation: object, make: Callable[[], Value]) -> Value:
-        """The owner's value of this generation, made anew where it is of another one."""
+    def get(self, key: Hashable, generation: object, make: Callable[..., Value], *given: object) -> Value:
+        """Return the value of this generation; `make` it of what is given where it is of another one."""
         with self._lock:
-            known, value = self._values.get(owner, (None, None))
+            known, value = self._values.get(key, (None, None))
             if value is not None and known == generation:
-                self._values.move_to_end(owner)
+                self._values.move_to_end(key)
                 return value
-        value = make()
+        made = make(*given)
         with self._lock:
-            self._drop(owner)
-            self._values[owner] = generation, value
-            self._held += self._size(value)
-            while self._held > self._most and len(self._values) > 1:
-                self._drop(next(iter(self._values)))
-        return value
-
-    def _drop(self, owner: Hashable) -> None:
-        if owner in self._values:
-            self._held -= self._size(self._values.pop(owner)[1])
+            gone = [self._values.pop(key)[1]] if key in self._values else []
+            self._values[key] = generation, made
+            self._held += getattr(made, "nbytes", 1)
+            while True:
+                for each in gone:
+                    self._held -= getattr(each, "nbytes", 1)
+                if self._held <= self._most or len(self._values) == 1:
+                    return made
+                gone = [self._values.popitem(last=False)[1][1]]
 
 
 class DerivedFiles(Protocol):
-    """What is derived from the database, beside it: it follows the rows of all owners."""
+    """Files derived from the database, which follow the rows of all owners."""
 
     def changed(self, connection: apsw.Connection, owners: Collection[int]) -> None:
         """Follow what was just committed for some owners."""
@@ -75,7 +81,7 @@ class DerivedFiles(Protocol):
 
 
 class Engine:
-    """A store's connections, for all threads. `lock` guards the one that writes. The rest is derived."""
+    """A store's connections, for all views and threads. `lock` guards the one that writes."""
 
     def __init__(self, connection: apsw.Connection, location: str, *, read_only: bool = False) -> None:
         self.connection = connection
@@ -84,11 +90,12 @@ class Engine:
         self.lock = threading.RLock()
         self.readers = Readers(location)
         self.followers: list[DerivedFiles] = []
+        self.frozen = frozen(connection)
         self._memo = threading.local()
-        self._touched: set[int] = set()
+        #: Owners of whom the open transaction changes what they find.
+        self.touched: set[int] = set()
         self._behind: set[int] = set()
         self._tasks, self._followed_at = 0, 0.0
-        self._frozen = frozen(connection)
 
     def close(self) -> None:
         """Close the database; pending work was committed or is rolled back."""
@@ -99,38 +106,16 @@ class Engine:
             self.readers.close()
             self.connection.close()
 
-    @contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
-        """A connection to read from, until the block ends: within a transaction the one that sees its changes."""
-        with Translated(self.location):
-            if self._frozen:
-                with self.lock:
-                    self._look_again()
-                    yield self.connection
-                return
-            if self.lock.acquire(blocking=False):
-                try:
-                    yield self.connection
-                finally:
-                    self.lock.release()
-                return
-            with self.readers.lent() as connection:
-                if connection:
-                    yield connection
-                    return
-            with self.lock:
-                yield self.connection
-
-    def _look_again(self) -> None:
-        """Open a file anew that was read as unchangeable, if its owner changed it nevertheless."""
-        if frozen(self.connection) != self._frozen:
+    def look_again(self) -> None:
+        """Open a file again that was read as unchangeable, if its owner changed it nevertheless."""
+        if frozen(self.connection) != self.frozen:
             self.connection.close()
             self.connection, self.read_only = connect(self.location, create=False)
-            self._frozen = frozen(self.connection)
+            self.frozen = frozen(self.connection)
 
     @contextmanager
     def alone(self) -> Iterator[apsw.Connection]:
-        """A connection that nobody else uses until the block ends, to read what is committed."""
+        """Lend a connection that nobody else uses until the block ends, to read what is committed."""
         with self.readers.lent() as connection:
             if connection:
                 yield connection
@@ -150,54 +135,17 @@ class Engine:
         finally:
             self._memo.values = None
 
-    def known(self, connection: apsw.Connection, statement: str, *bound: Hashable) -> Any:
+    def known(self, connection: apsw.Connection, statement: str, **bound: Hashable) -> Any:
         """Return the first row of a statement, or None; within `memoized` as long as the connection saw no change."""
         values = getattr(self._memo, "values", None)
-        if values is None or connection.in_transaction:
+        if values is None:
             return connection.execute(statement, bound).fetchone()
-        found = values.get((statement, *bound))
-        if found is None or found[:2] != (connection, connection.data_version()):
-            row = connection.execute(statement, bound).fetchone()
-            found = values[statement, *bound] = connection, connection.data_version(), row
-        return found[2]
-
-    def rows(self, statement: str, bound: apsw.Bindings = ()) -> list[Any]:
-        """All rows that a statement finds."""
-        # A search asks a dozen times: where nobody is in the way, it goes without a context.
-        if self._frozen or not self.lock.acquire(blocking=False):
-            with self.reading() as connection:
-                return connection.execute(statement, bound).fetchall()
-        try:
-            with Translated(self.location):
-                return self.connection.execute(statement, bound).fetchall()
-        finally:
-            self.lock.release()
-
-    @contextmanager
-    def writing(self, owner: str, *, content: bool = True) -> Iterator[tuple[apsw.Connection, int]]:
-        """A transaction for an owner, with the owner's number; nested ones join the outermost.
-
-        One that changes no `content` leaves valid what is derived from it.
-        """
-        with self.lock, Translated(self.location):
-            connection = self.connection
-            if connection.in_transaction:
-                yield connection, self._number(connection, owner, content)
-                return
-            self._touched.clear()
-            connection.execute("begin immediate")
-            begun = time.monotonic()
-            try:
-                yield connection, self._number(connection, owner, content)
-                if self._touched:
-                    connection.execute("update setting set value = value + 1 where name = 'generation'")
-                    touched = [(number,) for number in self._touched]
-                    connection.executemany("update owner set generation = generation + 1 where id = ?", touched)
-                connection.execute("commit")
-            finally:
-                _end(connection)
-            self._follow(connection)
-        yield_turn(begun)
+        state = connection, connection.data_version(), connection.total_changes()
+        key = (statement, *bound.values())
+        found = values.get(key)
+        if found is None or found[0] != state:
+            found = values[key] = state, connection.execute(statement, bound).fetchone()
+        return found[1]
 
     @contextmanager
     def long_task(self) -> Iterator[None]:
@@ -209,36 +157,147 @@ class Engine:
         try:
             yield
         finally:
-            with self.lock, Translated(self.location):
+            with self.lock:
                 self._tasks -= 1
-                self._follow(self.connection)
+                self.follow()
 
-    def _follow(self, connection: apsw.Connection) -> None:
+    def follow(self) -> None:
         """Have what is derived follow what was committed, unless that is to wait for the end of a long task."""
-        self._behind |= self._touched
-        self._touched.clear()
+        self._behind |= self.touched
+        self.touched.clear()
         if self._tasks and time.monotonic() - self._followed_at < FOLLOW:
             return
         behind, self._behind = self._behind, set()
         self._followed_at = time.monotonic()
-        for follower in self.followers if behind else ():
-            follower.changed(connection, behind)
+        try:
+            for follower in self.followers if behind else ():
+                follower.changed(self.connection, behind)
+        except (apsw.Error, OSError) as error:
+            raise_ours(self.location, error)
 
-    def _number(self, connection: apsw.Connection, owner: str, content: bool) -> int:
+    def undo(self) -> None:
+        """Roll back what is still open, if SQLite has not by itself, and remember nothing of it."""
+        if getattr(self._memo, "values", None):
+            self._memo.values.clear()
+        if self.connection.in_transaction:
+            self.connection.execute("rollback")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One owner's part of the database. Every statement gets the owner's number bound as `:owner`."""
+
+    engine: Engine
+    owner: str = ""
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[apsw.Connection, int]]:
+        """Lend a connection to read from until the block ends, with the owner's number.
+
+        Within a transaction it is the one that sees its changes.
+        """
+        engine = self.engine
+        try:
+            if not engine.frozen and not engine.lock.acquire(blocking=False):
+                with engine.readers.lent() as connection:
+                    if connection:
+                        yield connection, self._number(connection) if self.owner else 0
+                        return
+                engine.lock.acquire()
+            elif engine.frozen:
+                engine.lock.acquire()
+            try:
+                if engine.frozen:
+                    engine.look_again()
+                yield engine.connection, self._number(engine.connection) if self.owner else 0
+            finally:
+                engine.lock.release()
+        except (apsw.Error, OSError) as error:
+            raise_ours(engine.location, error)
+
+    def _number(self, connection: apsw.Connection) -> int:
+        """Return the owner's number, one that no row has while there is nothing of this owner."""
+        # Read again after every change: a user who was deleted may come back, under another number.
+        row = self.engine.known(connection, OWNER, name=self.owner)
+        return int(row[0]) if row else NOBODY
+
+    @property
+    def number(self) -> int:
+        """Return the owner's number."""
+        if not self.owner:
+            return 0
+        with self.reading() as (_, number):
+            return number
+
+    def rows(self, statement: str, bound: Mapping[str, Any] | None = None) -> list[Any]:
+        """Return all rows that a statement finds."""
+        engine = self.engine
+        # A search asks a dozen times: where nobody is in the way, it goes without a context.
+        if engine.frozen or not engine.lock.acquire(blocking=False):
+            with self.reading() as (connection, owner):
+                return connection.execute(statement, {**(bound or {}), "owner": owner}).fetchall()
+        try:
+            connection = engine.connection
+            owner = self._number(connection) if self.owner else 0
+            return connection.execute(statement, {**(bound or {}), "owner": owner}).fetchall()
+        except (apsw.Error, OSError) as error:
+            raise_ours(engine.location, error)
+        finally:
+            engine.lock.release()
+
+    def row(self, statement: str, **bound: Hashable) -> Any:
+        """Return the first row of a statement, or None, as `Engine.known` does."""
+        with self.reading() as (connection, _):
+            return self.engine.known(connection, statement, **bound)
+
+    def kept(self, cache: GenerationCache[Value], make: Callable[[apsw.Connection, int], Value]) -> Value:
+        """Return what a cache holds of this owner, or `make` it if what they find has changed."""
+        with self.reading() as (connection, owner):
+            return cache.get(owner, self.generation(connection), make, connection, owner)
+
+    def generation(self, connection: apsw.Connection) -> object:
+        """Return a value that changes with whatever changed what this owner can find; in a transaction a new one."""
+        if connection.in_transaction:
+            return object()
+        row = self.engine.known(connection, OWNER, name=self.owner)
+        return row and row[1]
+
+    @contextmanager
+    def writing(self, *, content: bool = True) -> Iterator[tuple[apsw.Connection, int]]:
+        """Open a transaction, or join the one around it, with the owner's number.
+
+        One that changes no `content` leaves valid what is derived from it.
+        """
+        engine = self.engine
+        with engine.lock:
+            connection = engine.connection
+            if connection.in_transaction:
+                yield connection, self._entered(connection, content)
+                return
+            engine.touched.clear()
+            try:
+                connection.execute("begin immediate")
+                begun = time.monotonic()
+                yield connection, self._entered(connection, content)
+                if engine.touched:
+                    connection.execute(INDEX_CHANGED)
+                    connection.executemany(OWNER_CHANGED, [*zip(engine.touched, strict=True)])
+                connection.execute("commit")
+            except BaseException as error:
+                engine.undo()
+                if isinstance(error, apsw.Error | OSError):
+                    raise_ours(engine.location, error)
+                raise
+            engine.follow()
+        if time.monotonic() - begun > LONG:
+            time.sleep(ASIDE)
+
+    def _entered(self, connection: apsw.Connection, content: bool) -> int:
+        """Return the owner's number, a new one where there was nothing of them, and note whether content changes."""
         number = 0
-        if owner:
-            connection.execute("insert or ignore into owner (name) values (?)", (owner,))
-            number = connection.execute("select id from owner where name = ?", (owner,)).get
+        if self.owner:
+            connection.execute("insert or ignore into owner (name) values (?)", (self.owner,))
+            number = connection.execute("select id from owner where name = ?", (self.owner,)).get
         if content:
-            self.touch(number)
+            self.engine.touched.add(number)
         return number
-
-    def touch(self, owner: int) -> None:
-        """Say within a transaction that it changes what an owner finds."""
-        self._touched.add(owner)
-
-
-def _end(connection: apsw.Connection) -> None:
-    """Roll back what is still open: something went wrong, and the engine has not rolled back by itself."""
-    if connection.in_transaction:
-        connection.execute("rollback")

@@ -11,13 +11,10 @@ import apsw
 import numpy as np
 
 from rifflux.store.lexical import VARIANT, FieldWeights
-from rifflux.store.sqlite.best import best
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring, Statistics
-from rifflux.store.sqlite.connection.engine import GenerationCache
-from rifflux.store.sqlite.filters import where
+from rifflux.store.sqlite.connection.engine import GenerationCache, View
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
-from rifflux.store.sqlite.terms import Terms
-from rifflux.store.sqlite.view import View
+from rifflux.store.sqlite.query import Terms, best, where
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
 
 __all__ = ["SqliteLexical"]
@@ -120,7 +117,7 @@ class SqliteLexical:
         self, query: Query, limit: int, weights: FieldWeights, among: Sequence[int] | None = None
     ) -> Ranking:
         """What the full-text tables find, `among` some rows or all."""
-        if not query.variants or self.view.terms().owner:
+        if not query.variants or self.view.owner:
             return self._by_bm25(query, limit, weights, among)
         # SQLite's bm25() weighs all phrases alike.
         asked = replace(query, variants=())
@@ -141,7 +138,7 @@ class SqliteLexical:
         self, statement: str, query: Query, weights: FieldWeights, among: Sequence[int] | None = None
     ) -> tuple[str, dict[str, Any]]:
         """A statement over the chunks that match, and what is bound to it; `terms` are empty if none can match."""
-        terms = self.view.terms()
+        terms = Terms(self.view.number)
         condition, bound = where(query.filter)
         # The plus keeps SQLite from asking the word index once for every allowed row.
         narrowed = f"and +rowid in ({ALLOWED.format(condition=condition)})" if condition else ""
@@ -159,16 +156,15 @@ class SqliteLexical:
     def _scoring(self, terms: Terms, query: Query, weights: FieldWeights) -> Bm25Scoring:
         """How to score by the statistics of this owner alone."""
         statement = MATCHING.format(table=terms.table)
-        with self.view.reading() as (connection, owner):
-            state = self.view.generation(connection, owner)
-            statistics = self.statistics.get(owner, state, lambda: _statistics(connection, owner))
+        with self.view.reading() as (connection, _):
+            statistics = self.view.kept(self.statistics, _statistics)
             frequencies = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
         fields = weights.title, weights.headings, weights.body
         return Bm25Scoring.of(statistics, frequencies, terms.worths(query), fields)
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Those of the chunks that hold a term, or a phrase of adjacent terms."""
-        terms = self.view.terms()
+        terms = Terms(self.view.number)
         statement = (HOLDING_FEW if len(ids) <= FEW else HOLDING).format(table=terms.table)
         rows = self.view.rows(statement, {"ids": json.dumps(ids.tolist()), "terms": terms.phrase(clause)})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
@@ -177,7 +173,7 @@ class SqliteLexical:
         """In how many chunks each term occurs; terms that occur in none are left out."""
         with self.view.reading() as (connection, owner):
             # Counting goes through all chunks that hold a term.
-            known = self.frequencies.get(owner, self.view.generation(connection, owner), dict)
+            known = self.frequencies.get(owner, self.view.generation(connection), dict)
             if unknown := [term for term in terms if term not in known]:
                 words = self.indexes.of(owner)
                 found = words.frequencies(connection, unknown) if words else None

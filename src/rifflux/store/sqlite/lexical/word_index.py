@@ -18,7 +18,7 @@ from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.derived import Current, Unfit, current, location_of
 from rifflux.store.sqlite.lexical.word_snapshot import WordSnapshot, intact, sound
-from rifflux.store.sqlite.terms import Terms
+from rifflux.store.sqlite.query import Terms
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary

@@ -21,7 +21,7 @@ from rifflux.store.sqlite.connection.derived import Stamp, Unfit, advance, curre
 from rifflux.store.sqlite.lexical import word_index_terms as words_terms
 from rifflux.store.sqlite.lexical.word_index_schema import FORMAT, ROW, entry, facets, schema
 from rifflux.store.sqlite.lexical.word_snapshot import WordSnapshot, stamp_file
-from rifflux.store.sqlite.terms import Terms
+from rifflux.store.sqlite.query import Terms
 
 __all__ = ["Upkeep"]
 

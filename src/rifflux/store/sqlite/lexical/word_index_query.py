@@ -17,7 +17,7 @@ import tantivy
 
 from rifflux.store.lexical import VARIANT
 from rifflux.store.sqlite.lexical.word_index_schema import FACET, ROW, TERMS, TIME, encoded, own
-from rifflux.store.sqlite.terms import MOST_CLAUSES, Terms
+from rifflux.store.sqlite.query import MOST_CLAUSES, Terms
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.text.rarity import idf, okapi_idf
 from rifflux.types import Clause, Filter, Query

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.store.sqlite.connection.derived import Current, Stamp, Unfit
-from rifflux.store.sqlite.terms import Terms
+from rifflux.store.sqlite.query import Terms
 from rifflux.types import Query, Ranking
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from rifflux.errors import DamagedIndex, InvalidArgument
-from rifflux.store.sqlite.connection.connect import Translated
+from rifflux.store.sqlite.connection.connect import translated
 from rifflux.types import Progress
 
 __all__ = ["backup"]
@@ -29,7 +29,7 @@ def backup(source: apsw.Connection, target: Path, *, force: bool = False, progre
     """
     target = target.expanduser()
     _check_target(Path(source.filename) if source.filename else None, target, force=force)
-    with Translated(str(target)), _partial(target) as partial:
+    with translated(str(target)), _partial(target) as partial:
         copy = apsw.Connection(str(partial))
         try:
             with _one_moment(source):

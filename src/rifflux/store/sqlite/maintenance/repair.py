@@ -10,11 +10,11 @@ import apsw
 
 from rifflux.store.mending import NAMING, REVISION, Analysis, Mended, StoredChunk
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.connection.engine import Engine
+from rifflux.store.sqlite.connection.engine import View
 from rifflux.store.sqlite.maintenance import check
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
+from rifflux.store.sqlite.query import Terms
 from rifflux.store.sqlite.registry.registry import PUT_SETTING
-from rifflux.store.sqlite.terms import Terms
 
 __all__ = ["mend"]
 
@@ -38,18 +38,18 @@ _READ_AGAIN = "update file set size = -1, hash = '' where id = ?"
 _OTHER_RESULTS = "update owner set generation = generation + 1"
 
 
-def mend(engine: Engine, analysis: Analysis) -> Mended:
+def mend(view: View, analysis: Analysis) -> Mended:
     """Mend what is wrong with the rows and the word index, step by step, each step one transaction."""
     done: list[str] = []
     for step in (_indexes, _rows, _hashes, _vectors, _revision, _terms):
-        with engine.writing("") as (connection, _):
+        with view.writing() as (connection, _):
             # References between rows that are mended together hold again when all is done.
             connection.execute("pragma defer_foreign_keys = on")
             told = list(step(connection, analysis))
             if told:
                 connection.execute(_OTHER_RESULTS)
             done += told
-    with engine.writing("") as (connection, _):
+    with view.writing() as (connection, _):
         incomplete = check.incomplete(connection)
         again = {file for *_, file, waits in incomplete if file is not None and not waits}
         connection.executemany(_READ_AGAIN, [(file,) for file in again])

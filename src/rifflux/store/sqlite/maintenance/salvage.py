@@ -19,7 +19,7 @@ from typing import Any
 import apsw
 
 from rifflux.errors import Busy, DamagedIndex, NotAnIndex
-from rifflux.store.sqlite.connection.connect import Translated, connect
+from rifflux.store.sqlite.connection.connect import connect, translated
 from rifflux.store.sqlite.connection.locks import held
 
 __all__ = ["Salvaged", "salvage"]
@@ -90,7 +90,7 @@ def salvage(location: str) -> Salvaged:
     be read, and leaves everything as it was.
     """
     path = Path(location).expanduser()
-    with Translated(location), _alone(path), tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    with translated(location), _alone(path), tempfile.TemporaryDirectory(dir=path.parent) as folder:
         copy, new = Path(folder, "damaged.db"), Path(folder, "new.db")
         for suffix in ("", "-wal"):
             if path.with_name(path.name + suffix).exists():

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux.store.registry import Erased
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.terms import Terms
+from rifflux.store.sqlite.query import Terms
 from rifflux.store.store import PART
 
 if TYPE_CHECKING:
-    from rifflux.store.sqlite.connection.engine import Engine
+    from rifflux.store.sqlite.connection.engine import View
 
 __all__ = ["erase"]
 
@@ -38,11 +38,11 @@ PAGES = 1000
 _LOG = "delete from touched where what = ?"
 
 
-def erase(engine: Engine, user: str) -> Erased:
+def erase(view: View, user: str) -> Erased:
     """Delete a user in one transaction, and tell what there was. A part of what somebody has is no user."""
     if PART in user:
         return Erased({})
-    with engine.writing("", content=False) as (connection, _):
+    with view.writing(content=False) as (connection, _):
         found: list[Any] = connection.execute(_OWNERS, {"user": user, "part": user + PART}).fetchall()
         owners = [owner for (owner,) in found]
         bound = {"user": user, "owners": json.dumps(owners)}
@@ -58,30 +58,30 @@ def erase(engine: Engine, user: str) -> Erased:
             *map(deleted, (_FILES, _EVENTS, _SETTINGS, _TOKENS, _USAGE, _QUESTIONS)),
         )
         for owner in owners:
-            engine.touch(owner)
+            view.engine.touched.add(owner)
             forget(connection, Terms(owner).index)
             connection.execute(_LOG, (Terms(owner).index,))
         deleted(_NAMES)
     if erased.documents:
-        _merge(engine)
-    for follower in engine.followers:
+        _merge(view)
+    for follower in view.engine.followers:
         follower.erased(owners, documents=bool(erased.documents))
     return erased
 
 
-def _merge(engine: Engine) -> None:
+def _merge(view: View) -> None:
     """Merge the segments of the owners' words, which keep what was deleted until then.
 
     A step at a time, so that others may write between; what an interruption leaves goes with later merges.
     """
     pages = -PAGES
     while True:
-        with engine.writing("", content=False) as (connection, _):
+        with view.writing(content=False) as (connection, _):
             before = connection.total_changes()
             connection.execute(_MERGE, (pages,))
             if connection.total_changes() - before < 2:
                 break
         pages = PAGES
-    with engine.lock:
+    with view.engine.lock:
         # The log of writes holds them too; where somebody reads from it now, it is emptied later.
-        engine.connection.pragma("wal_checkpoint", "truncate")
+        view.engine.connection.pragma("wal_checkpoint", "truncate")

@@ -10,10 +10,9 @@ from pathlib import Path
 from rifflux.errors import OutOfScope
 from rifflux.store.registry import Erased, Event, QuestionDigest, Reaction, Spending, SpendingSum, Token
 from rifflux.store.sqlite.connection.connect import MEMORY
-from rifflux.store.sqlite.connection.engine import Engine
+from rifflux.store.sqlite.connection.engine import View
 from rifflux.store.sqlite.connection.locks import held
 from rifflux.store.sqlite.registry.erase import erase
-from rifflux.store.sqlite.view import View
 
 __all__ = ["SqliteRegistry"]
 
@@ -26,18 +25,19 @@ select kind, query, collection, key, chunk, grade, user, time
 from event where owner = :owner and (:kind is null or kind = :kind) order by id"""
 
 # Settings that are an owner's own; those of owner 0 are for the whole index.
-OWN_SETTING = "select value from owner_setting where owner = ? and name = ?"
+OWN_SETTING = """
+select value from owner_setting where owner = (select id from owner where name = :owner) and name = :name"""
 
 PUT_OWN_SETTING = "insert or replace into owner_setting (owner, name, value) values (:owner, :name, :value)"
 
-SETTING = "select value from setting where name = ?"
+SETTING = "select value from setting where name = :name"
 
 PUT_SETTING = "insert or replace into setting (name, value) values (:name, :value)"
 
 _PUT_TOKEN = """
 insert into token (id, user, role, label, created_at, used_at, revoked_at, digest) values (?, ?, ?, ?, ?, ?, ?, ?)"""
 
-_TOKEN = "select id, user, role, label, created_at, used_at, revoked_at, digest from token where id = ?"
+_TOKEN = "select id, user, role, label, created_at, used_at, revoked_at, digest from token where id = :id"
 
 _TOKENS = "select id, user, role, label, created_at, used_at, revoked_at from token order by created_at, id"
 
@@ -53,7 +53,7 @@ from usage
 where (:user is null or user = :user) and time >= :since and (:until is null or time < :until)
 group by day, user, feature, model order by day, user, feature, model"""
 
-_COST = "select coalesce(sum(cost), 0.0) from usage where user = ? and time >= ?"
+_COST = "select coalesce(sum(cost), 0.0) from usage where user = :user and time >= :since"
 
 _ASK = "insert into question (user, digest, time) values (?, ?, ?)"
 
@@ -79,11 +79,11 @@ class SqliteRegistry:
     view: View
 
     @property
-    def _whole(self) -> Engine:
-        """The engine, for what is the whole index's. Writing that leaves valid what is derived from its contents."""
+    def _whole(self) -> View:
+        """Return the view, for what is the whole index's."""
         if self.view.owner:
             raise OutOfScope("tokens and spendings are the whole index's: ask who looks after it")
-        return self.view.engine
+        return self.view
 
     def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
         """Have a task to oneself until the block or the process ends; an index in memory is nobody else's."""
@@ -101,15 +101,14 @@ class SqliteRegistry:
 
     def setting(self, name: str) -> str | None:
         """Return a setting's value, or None."""
-        with self.view.reading() as (connection, owner):
-            bound = (owner, name) if self.view.owner else (name,)
-            row = self.view.engine.known(connection, OWN_SETTING if self.view.owner else SETTING, *bound)
+        if not self.view.owner:
+            return self.policy(name)
+        row = self.view.row(OWN_SETTING, owner=self.view.owner, name=name)
         return row[0] if row else None
 
     def policy(self, name: str) -> str | None:
         """Return a setting of the whole index, which every owner may read; None where it is not set."""
-        with self.view.engine.reading() as connection:
-            row = self.view.engine.known(connection, SETTING, name)
+        row = self.view.row(SETTING, name=name)
         return row[0] if row else None
 
     def set(self, name: str, value: str, *, content: bool = True) -> None:
@@ -129,12 +128,12 @@ class SqliteRegistry:
 
     def put_token(self, token: Token, digest: bytes) -> None:
         """Remember a new token by the digest of its secret."""
-        with self._whole.writing("", content=False) as (connection, _):
+        with self._whole.writing(content=False) as (connection, _):
             connection.execute(_PUT_TOKEN, (*astuple(token), digest))
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
         """A token and the digest of its secret, or None."""
-        return next(((Token(*row[:-1]), row[-1]) for row in self._whole.rows(_TOKEN, (id,))), None)
+        return next(((Token(*row[:-1]), row[-1]) for row in self._whole.rows(_TOKEN, {"id": id})), None)
 
     def tokens(self) -> list[Token]:
         """All tokens in the order of their making, the revoked ones too."""
@@ -142,12 +141,12 @@ class SqliteRegistry:
 
     def mark_used(self, id: str, time: float) -> None:
         """Remember when a token was last used."""
-        with self._whole.writing("", content=False) as (connection, _):
+        with self._whole.writing(content=False) as (connection, _):
             connection.execute(_MARK_USED, (time, id))
 
     def revoke(self, id: str, time: float) -> bool:
         """Make a token useless for ever; False if there is none that is valid."""
-        with self._whole.writing("", content=False) as (connection, _):
+        with self._whole.writing(content=False) as (connection, _):
             connection.execute(_REVOKE, (time, id))
             return connection.changes() > 0
 
@@ -157,7 +156,7 @@ class SqliteRegistry:
 
     def spend(self, spendings: Sequence[Spending]) -> None:
         """Append to the record of spendings."""
-        with self._whole.writing("", content=False) as (connection, _):
+        with self._whole.writing(content=False) as (connection, _):
             connection.executemany(_SPEND, [astuple(each) for each in spendings])
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
@@ -167,12 +166,12 @@ class SqliteRegistry:
 
     def cost(self, user: str, since: float) -> float:
         """What a user has spent since a moment."""
-        ((cost,),) = self._whole.rows(_COST, (user, since))
+        ((cost,),) = self._whole.rows(_COST, {"user": user, "since": since})
         return float(cost)
 
     def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
         """Append to the record of questions, and drop what is older than a moment."""
-        with self._whole.writing("", content=False) as (connection, _):
+        with self._whole.writing(content=False) as (connection, _):
             connection.executemany(_ASK, [astuple(each) for each in questions])
             connection.execute(_FORGET_QUESTIONS, (forget_before,))
 

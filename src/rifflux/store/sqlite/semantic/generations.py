@@ -11,7 +11,7 @@ from rifflux.store.semantic import Generation, ModelInfo, State
 from rifflux.store.sqlite.connection.derived import forget
 
 if TYPE_CHECKING:
-    from rifflux.store.sqlite.connection.engine import Engine
+    from rifflux.store.sqlite.connection.engine import View
 
 __all__ = ["SqliteGenerations"]
 
@@ -48,18 +48,18 @@ _DROP_MODELS = "delete from model where state = 'retired'"
 class SqliteGenerations:
     """The generations of an index. Building and dropping change nothing that is found, so what is derived stays."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, view: View) -> None:
+        self._view = view
 
     def all(self) -> list[Generation]:
         """The active one first, then one that is built, then those that are dropped."""
-        rows = self._engine.rows(_ALL)
+        rows = self._view.rows(_ALL)
         return [Generation(ModelInfo(*model), State(state), vectors, chunks) for *model, state, vectors, chunks in rows]
 
     def begin(self, model: ModelInfo) -> None:
         """Build vectors of a model, or go on where that was interrupted, while searches use those there are."""
         bound = {name: getattr(model, name) for name in ModelInfo.__slots__}
-        with self._engine.writing("", content=False) as (connection, _):
+        with self._view.writing(content=False) as (connection, _):
             active, building = (_by_state(connection, state) for state in (State.ACTIVE, State.BUILDING))
             if active is None:
                 raise InvalidArgument("the index holds no vectors yet: make them with 'rifflux index --model NAME'")
@@ -77,7 +77,7 @@ class SqliteGenerations:
 
     def finish(self) -> bool:
         """Let searches use the built vectors from now on, and retire the others; False if a chunk still lacks one."""
-        with self._engine.writing("") as (connection, _):
+        with self._view.writing() as (connection, _):
             if not connection.execute(_COMPLETE).get:
                 return False
             connection.execute(_MOVE, {"before": State.ACTIVE, "after": State.RETIRED})
@@ -88,14 +88,14 @@ class SqliteGenerations:
 
     def abort(self) -> ModelInfo | None:
         """Retire what is being built; returns its model, or None if there was nothing."""
-        with self._engine.writing("", content=False) as (connection, _):
+        with self._view.writing(content=False) as (connection, _):
             building = _by_state(connection, State.BUILDING)
             connection.execute(_MOVE, {"before": State.BUILDING, "after": State.RETIRED})
             return building
 
     def drop(self, most: int) -> int:
         """Drop at most so many vectors of retired generations; returns how many, 0 once nothing is left of them."""
-        with self._engine.writing("", content=False) as (connection, _):
+        with self._view.writing(content=False) as (connection, _):
             connection.execute(_DROP, (most,))
             dropped = connection.changes()
             if not dropped:

@@ -11,11 +11,10 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.best import best
-from rifflux.store.sqlite.semantic.allowed import Allowed
+from rifflux.store.sqlite.query import best
 from rifflux.types import Ids, Ranking, Vectors
 
-__all__ = ["Matrix", "scanned"]
+__all__ = ["Allowed", "Matrix", "scanned"]
 
 #: Rows read at a time where all are only looked at once.
 BLOCK = 4096
@@ -27,6 +26,38 @@ where vector.owner = :owner"""
 
 
 @dataclass(frozen=True, slots=True)
+class Allowed:
+    """The row numbers of documents that pass a filter, and of chunks that hold what they must, and must not.
+
+    None where nothing is asked.
+    """
+
+    documents: Ids | None = None
+    required: Ids | None = None
+    excluded: Ids | None = None
+
+    def mask(self, documents: Ids, chunks: Ids) -> NDArray[np.bool_]:
+        """Which of some chunks, each with its document, are allowed."""
+        allowed = np.ones(len(chunks), np.bool_)
+        if self.documents is not None:
+            allowed &= _held(self.documents, documents)
+        if self.required is not None:
+            allowed &= _held(self.required, chunks)
+        if self.excluded is not None:
+            allowed &= ~_held(self.excluded, chunks)
+        return allowed
+
+
+def _held(wanted: Ids, rows: Ids) -> NDArray[np.bool_]:
+    """Which rows are among the wanted ones; row numbers are small, so a table tells fastest."""
+    if not len(wanted) or not len(rows):
+        return np.zeros(len(rows), np.bool_)
+    table = np.zeros(int(max(wanted.max(), rows.max())) + 1, np.bool_)
+    table[wanted] = True
+    return table.take(rows, mode="clip")
+
+
+@dataclass(frozen=True, slots=True)
 class Matrix:
     """Unit vectors by row, with their chunk's row number and id, and its document's row number."""
 
@@ -34,6 +65,11 @@ class Matrix:
     ids: Ids
     documents: Ids
     vectors: Vectors
+
+    @property
+    def nbytes(self) -> int:
+        """Return what the vectors take in memory."""
+        return self.vectors.nbytes
 
     @classmethod
     def read(cls, connection: apsw.Connection, owner: int, dimension: int) -> Matrix:

@@ -13,13 +13,11 @@ import numpy as np
 from rifflux.errors import ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, State
 from rifflux.store.sqlite.connection.derived import unmoved
-from rifflux.store.sqlite.connection.engine import GenerationCache
-from rifflux.store.sqlite.filters import where
-from rifflux.store.sqlite.semantic.allowed import Allowed
+from rifflux.store.sqlite.connection.engine import GenerationCache, View
+from rifflux.store.sqlite.query import Terms, where
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
-from rifflux.store.sqlite.semantic.matrix import Matrix, scanned
+from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, scanned
 from rifflux.store.sqlite.semantic.vector_index import LEAST, VectorIndex
-from rifflux.store.sqlite.view import View
 from rifflux.types import Filter, Ids, Query, Ranking, Scores, Vectors
 
 __all__ = ["SqliteSemantic"]
@@ -98,14 +96,11 @@ class SqliteSemantic:
         """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
         if self.view.owner:
             raise OutOfScope("the models are the whole index's: ask who looks after it")
-        return SqliteGenerations(self.view.engine)
+        return SqliteGenerations(self.view)
 
     def embedded(self) -> int:
         """Count the chunks that have a vector of the model in use."""
-        with self.view.reading() as (connection, owner):
-            return self.counted.get(
-                owner, self.view.generation(connection, owner), lambda: _embedded(connection, owner)
-            )
+        return self.view.kept(self.counted, _embedded)
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
         """Store vectors for chunks that still have the given hash; returns how many did."""
@@ -119,7 +114,7 @@ class SqliteSemantic:
                 connection.execute(PUT_VECTOR, {"owner": owner, "id": id, "hash": hash, "vector": data, "model": model})
                 stored += connection.changes()
             if state == State.ACTIVE:
-                self.view.engine.touch(owner)
+                self.view.engine.touched.add(owner)
         return stored
 
     def use_model(self, model: ModelInfo) -> None:
@@ -143,11 +138,7 @@ class SqliteSemantic:
 
     def model(self) -> ModelInfo | None:
         """The model whose vectors are stored, or None while there are none."""
-        with self.view.engine.reading() as connection:
-            return self._model_at(connection)
-
-    def _model_at(self, connection: apsw.Connection) -> ModelInfo | None:
-        row = self.view.engine.known(connection, ACTIVE_MODEL)
+        row = self.view.row(ACTIVE_MODEL)
         return ModelInfo(*row) if row else None
 
     def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
@@ -207,12 +198,12 @@ class SqliteSemantic:
         allowed: Allowed | None,
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
-        index, state = self.index, self.view.generation(connection, owner)
+        index, state = self.index, self.view.generation(connection)
         if index and index.suggest(connection) and self.embedded() >= LEAST:
             with unmoved(connection):
                 self._check_model(connection, query)
                 return scanned(connection, owner, vector, limit, allowed)
-        matrix = self.matrices.get(owner, state, lambda: self._matrix(connection, owner, query))
+        matrix = self.matrices.get(owner, state, self._matrix, connection, owner, query)
         self._check_model(connection, query)
         return matrix.nearest(vector, limit, allowed)
 
@@ -224,16 +215,16 @@ class SqliteSemantic:
 
     def _check_model(self, connection: apsw.Connection, query: Query) -> None:
         """Raise where the question was embedded by another model than the one that is searched."""
-        known = self._model_at(connection)
-        if known and query.model and known.fingerprint != query.model:
-            raise ModelMismatch(f"the question was embedded by another model than {known.name}: embed it anew")
+        known = self.view.engine.known(connection, ACTIVE_MODEL)
+        if known and query.model and ModelInfo(*known).fingerprint != query.model:
+            raise ModelMismatch(f"the question was embedded by another model than {known[0]}: embed it again")
 
     def _allowed(self, query: Query) -> Allowed | None:
         """What the filter and the query's required and excluded words leave, or None for all."""
-        terms = self.view.terms()
-        required, excluded = terms.all_of(query), terms.any_of(query)
-        if not (query.filter or required or excluded):
+        if not (query.required or query.excluded or query.filter):
             return None
+        terms = Terms(self.view.number)
+        required, excluded = terms.all_of(query), terms.any_of(query)
         holding = HOLDING_ALL.format(table=terms.table)
         return Allowed(
             self._documents(query.filter) if query.filter else None,
@@ -246,9 +237,9 @@ class SqliteSemantic:
         condition, bound = where(filter)
         statement = PASSING_DOCUMENTS.format(condition=condition)
         with self.view.reading() as (connection, owner):
-            state = self.view.generation(connection, owner)
+            state = self.view.generation(connection)
             asked = (owner, condition, repr(bound))
-            return self.allowed.get(asked, state, lambda: self._numbers(statement, bound))
+            return self.allowed.get(asked, state, self._numbers, statement, bound)
 
     def _numbers(self, statement: str, bound: Mapping[str, Any]) -> Ids:
         # One text is made and read in half the time of a row each.

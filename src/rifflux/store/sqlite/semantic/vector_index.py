@@ -14,7 +14,6 @@ import apsw
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.store.sqlite.best import best
 from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
 from rifflux.store.sqlite.connection.derived import (
     Current,
@@ -26,8 +25,8 @@ from rifflux.store.sqlite.connection.derived import (
     touched,
     unmoved,
 )
-from rifflux.store.sqlite.semantic.allowed import Allowed
-from rifflux.store.sqlite.semantic.matrix import Matrix
+from rifflux.store.sqlite.query import best
+from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
 from rifflux.store.sqlite.semantic.packed import FORMAT, GRAPH, NAME, Packed, write
 from rifflux.store.sqlite.semantic.scan import nearest_rows
 from rifflux.types import Ids, Ranking, Vectors

@@ -1,0 +1,194 @@
+"""A query as SQL: its clauses as an FTS5 expression over an owner's terms, its filter as a condition, the best found.
+
+Terms of a named owner carry the owner's number: `|7|cache`. No analyzer makes a term with a bar, and what comes from
+elsewhere loses it, so no term of one owner can be taken for another's. Every term of an expression is quoted, so
+nothing a user writes is ever read as syntax.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rifflux.store.lexical import VARIANT
+from rifflux.text.dates import parse_time, whole_day_end
+from rifflux.types import Bound, Clause, Filter, Ids, Query, Ranking, Scores
+
+__all__ = ["Terms", "best", "where"]
+
+Condition = tuple[str, dict[str, Any]]
+
+#: More alternatives only cost time: no question has as many words, and a pasted page is found by its first ones.
+MOST_CLAUSES = 256
+#: What ends a term for the word index, and the bar.
+_NO_TERM = re.compile(r"[\x00-\x1f\x7f'\"|]")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of one owner, by number; those of owner 0 are as the analyzer made them. `table` holds them."""
+
+    owner: int
+
+    @property
+    def table(self) -> str:
+        """The table of the word index that holds this owner's terms."""
+        return "owned_terms" if self.owner else "chunk_terms"
+
+    @property
+    def index(self) -> str:
+        """The name of the owner's word index beside the database, if there is one."""
+        return f"words-{self.owner}" if self.owner else "words"
+
+    @property
+    def prefix(self) -> str:
+        """What stands in front of each of the owner's terms."""
+        return f"|{self.owner}|" if self.owner else ""
+
+    def stored(self, term: str) -> str:
+        """A term as the word index has it."""
+        return self.prefix + _NO_TERM.sub("", term) if self.owner else term
+
+    def joined(self, terms: str) -> str:
+        """Terms with spaces between them, as the word index has them."""
+        if not self.owner or not terms:
+            return terms
+        return self.prefix + f" {self.prefix}".join(_NO_TERM.sub("", terms).split())
+
+    def expression(self, query: Query) -> str:
+        """What to give to MATCH to rank by the query; empty when it has no term to rank by."""
+        optional = self.ranked(query)
+        required, excluded = self.all_of(query), self.any_of(query)
+        wanted = " OR ".join([f"({required})"] * bool(required) + optional)
+        if not wanted:
+            return ""
+        # The required clauses stand among the wanted ones too, so that the others may be missing.
+        ranked = f"({required}) AND ({wanted})" if required else f"({wanted})"
+        return f"({ranked}) NOT ({excluded})" if excluded else ranked
+
+    def phrases(self, query: Query) -> list[str]:
+        """The phrases of the expression, in its order: what FTS5 counts apart."""
+        required, excluded = self._phrases(query.required), self._phrases(query.excluded)
+        return [*required, *required, *self.ranked(query), *excluded]
+
+    def worths(self, query: Query) -> list[float]:
+        """What each of those phrases counts."""
+        asked = len(self._phrases(query.clauses))
+        guessed = len(self._phrases((*query.clauses, *query.variants))) - asked
+        fixed = len(self._phrases(query.required))
+        rest = len(self.phrases(query)) - 2 * fixed - asked - guessed
+        return [*[1.0] * (2 * fixed + asked), *[VARIANT] * guessed, *[1.0] * rest]
+
+    def ranked(self, query: Query) -> list[str]:
+        """The alternatives of a query, each as an expression."""
+        clauses = [self.phrase(clause) for clause in (*query.clauses, *query.variants)[:MOST_CLAUSES]]
+        return clauses + [self.phrase((prefix,)) + " *" for prefix in query.prefixes[:MOST_CLAUSES]]
+
+    def all_of(self, query: Query) -> str:
+        """An expression for the clauses that must match; empty when there are none."""
+        return " AND ".join(self._phrases(query.required))
+
+    def any_of(self, query: Query) -> str:
+        """An expression for the clauses that must not match; empty when there are none."""
+        return " OR ".join(self._phrases(query.excluded))
+
+    def _phrases(self, clauses: Sequence[Clause]) -> list[str]:
+        return [self.phrase(clause) for clause in clauses[:MOST_CLAUSES]]
+
+    def phrase(self, clause: Clause) -> str:
+        """A clause, quoted."""
+        return '"' + " ".join(map(self.stored, clause)).replace('"', '""') + '"'
+
+
+def where(filter: Filter) -> Condition:
+    """A condition on `document` and its bound values; empty for a filter that asks nothing."""
+    conditions = list(_conditions(filter))
+    clause = " and ".join(f"({sql})" for sql, _ in conditions)
+    return clause, {name: value for _, values in conditions for name, value in values.items()}
+
+
+def _conditions(filter: Filter) -> Iterator[Condition]:
+    if filter.paths:
+        yield _any_of("document.path glob", "path", [_glob(path) for path in filter.paths])
+    if filter.kinds:
+        yield _any_of("document.kind =", "kind", filter.kinds)
+    if filter.collections:
+        yield _any_of("document.collection =", "collection", filter.collections)
+    if filter.documents:
+        yield _any_of("document.key =", "document", filter.documents)
+    if filter.since:
+        yield "document.time >= :since", {"since": parse_time(filter.since).timestamp()}
+    if filter.until:
+        yield "document.time <= :until", {"until": whole_day_end(filter.until)}
+    for number, (key, value) in enumerate(filter.metadata.items()):
+        yield _metadata(f"facet{number}", key, value)
+    for number, bound in enumerate(filter.bounds):
+        yield _bound(f"bound{number}", bound)
+    for number, key in enumerate(filter.without):
+        yield f"json_extract(document.metadata, :without{number}) is null", {f"without{number}": _path(key)}
+    if filter.tags:
+        # Subjects are typed as they come: math.ag, arXiv:math.AG.
+        value, bound_tags = _any_of("tag.value collate nocase =", "tag", filter.tags)
+        whole, _ = _any_of("(tag.scheme || ':' || tag.value) collate nocase =", "tag", filter.tags)
+        yield f"exists (select 1 from tag where tag.document = document.id and ({value} or {whole}))", bound_tags
+    for number, kind in enumerate(filter.not_kinds):
+        yield f"document.kind <> :not_kind{number}", {f"not_kind{number}": kind}
+
+
+def _any_of(test: str, name: str, values: Any) -> Condition:
+    bound = {f"{name}{number}": value for number, value in enumerate(values)}
+    return " or ".join(f"{test} :{each}" for each in bound), bound
+
+
+def _metadata(name: str, key: str, value: Any) -> Condition:
+    """Matches scalars and any item of a list alike: json_each yields one row for a scalar."""
+    values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    bound = {f"{name}_{number}": _bindable(each) for number, each in enumerate(values)}
+    wanted = ", ".join(f":{each}" for each in bound)
+    sql = f"exists (select 1 from json_each(document.metadata, :{name}) as item where item.value in ({wanted}))"
+    return sql, {name: _path(key), **bound}
+
+
+def _bound(name: str, bound: Bound) -> Condition:
+    number = f"json_extract(document.metadata, :{name})"
+    tests = [
+        f"{number} {sign} :{name}_{end}"
+        for end, sign in (("least", ">="), ("most", "<="))
+        if getattr(bound, end) is not None
+    ]
+    values = {f"{name}_{end}": getattr(bound, end) for end in ("least", "most") if getattr(bound, end) is not None}
+    # Texts are greater than every number, so they must be told apart.
+    sql = f"typeof({number}) in ('integer', 'real')" + "".join(f" and {test}" for test in tests)
+    return f"{number} is null or {sql}" if bound.missing else sql, {name: _path(bound.field)} | values
+
+
+def _path(key: str) -> str:
+    """A metadata field as a JSON path. It has no escape for a quote in a quoted key; such a key is found nowhere."""
+    return '$."' + key.replace('"', "") + '"'
+
+
+def _bindable(value: Any) -> Any:
+    """Whole numbers of more than 64 bits are as SQLite reads them from JSON."""
+    return float(value) if isinstance(value, int) and abs(value) >= 1 << 63 else value
+
+
+def _glob(pattern: str) -> str:
+    """SQLite's star crosses folders already; a bare name means that name in any folder, a folder all below it."""
+    if pattern.endswith("/"):
+        pattern += "*"
+    return pattern.replace("**/", "*").replace("**", "*")
+
+
+def best(ids: Ids, scores: Scores, limit: int) -> Ranking:
+    """Return the `limit` highest scores in order, ties by id."""
+    if len(ids) > limit:
+        # Everything that ties with the last place comes along, so that the id decides and not the array's order.
+        lowest = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        keep = scores >= lowest
+        ids, scores = ids[keep], scores[keep]
+    order = np.lexsort((ids, -scores))[:limit]
+    return Ranking(ids[order], scores[order])
