@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rifflux.session.profile import closed_document
 from rifflux.types import Document, Hit, Span, is_withheld
 
 __all__ = ["Choice", "Chosen", "Citable", "Fitting", "Limits", "choose", "fitted"]
@@ -41,9 +40,9 @@ class Limits:
 class Citable:
     """A document that evidence may be taken from, by its best hit; `passages` come best first.
 
-    `document` reads it. `components` are the parts of the score. `certainty` says how surely the question names the
-    document (0: not at all), `named` holds the chunk ids of the passages it names. `groups` are the values that caps
-    count, `subject` the field that spreading goes by. Groups and subject are empty where they may not be shown.
+    `document` reads it as it may be shown. `components` are the parts of the score. `certainty` says how surely the
+    question names the document (0: not at all), `named` holds the chunk ids of the passages it names. `groups` are the
+    values that caps count, `subject` the field that spreading goes by; both are empty where they may not be shown.
     """
 
     hit: Hit
@@ -140,7 +139,6 @@ class _Table:
         document = candidate.document()
         if document is None:
             return None
-        document = closed_document(candidate.hit.collection, document)
         passages = tuple(self._passages(candidate, document))
         return Chosen(candidate, self.ranks[candidate.hit.place], document, passages) if passages else None
 

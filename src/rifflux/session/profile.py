@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.ingest.chunking import Chunker
@@ -16,6 +16,9 @@ from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Document, Hit, Query, is_withheld
+
+if TYPE_CHECKING:
+    from rifflux.evidence.pack import Packer
 
 __all__ = [
     "FILES",
@@ -82,7 +85,8 @@ class Profile:
     page gets its own. With `exact`, scores by words are SQLite's own to the last digit, however large the index is.
     `features` are weights of the reranker of that name by component, `intents` what is changed of how works are
     retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default. `visible` closes what
-    licenses withhold. `command` is what brings such content in on the command line, vectors and all.
+    licenses withhold, `packer` packs evidence of what was found, for content that is cited. `command` is what brings
+    such content in on the command line, vectors and all.
     """
 
     name: str
@@ -104,6 +108,7 @@ class Profile:
     features: Mapping[str, float] = field(default_factory=dict)
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     visible: Visibility = field(default_factory=Visibility)
+    packer: Packer | None = None
     command: str = "rifflux index"
 
     @cached_property

@@ -27,6 +27,7 @@ from rifflux.works.licenses import license_of
 from rifflux.works.report import Doubt, WorksReport
 
 if TYPE_CHECKING:
+    from rifflux.evidence.pack import EvidencePack
     from rifflux.works.importers.base import Entry
     from rifflux.works.merging.importing import Tally
 
@@ -84,6 +85,12 @@ class WorksCatalog:
 
         entries = [Entry(f"work {number}", _key(work), work) for number, work in enumerate(works, start=1)]
         return self._run(lambda tally: self._bring(tally, source, entries), embed=embed, progress=progress)
+
+    def verify(self, pack: EvidencePack) -> list[str]:
+        """Return the problems of a pack beside the works of the index, a line each; see `rifflux.verify`."""
+        from rifflux.works.export import verify
+
+        return verify(pack, self._store)
 
     def import_files(
         self,
