@@ -17,7 +17,7 @@ from rifflux.store import Registry, Spending, SpendingSum
 __all__ = ["Ledger", "Meter", "Prices", "month_start", "read_prices", "summed"]
 
 _MILLION = 1_000_000
-#: What a sum of spendings may be by, in the order of the report.
+#: What a sum of spendings may be by, in the order they are listed.
 GROUPS = ("day", "user", "feature", "model")
 
 
@@ -45,7 +45,7 @@ def read_prices(lines: Iterable[str]) -> Prices:
 
 
 def _number(text: str) -> float:
-    """Return the number that a text is; not a number if it is none."""
+    """Return the number of a text; not a number if it is none."""
     try:
         return float(text)
     except ValueError:
@@ -121,7 +121,7 @@ class Meter:
     user: str
 
     def refusal(self) -> str | None:
-        """Return the reason to call no model for this user now, or None."""
+        """Return the reason for which no model may be called for this user now, or None."""
         if self.ledger.left(self.user) > 0:
             return None
         return "this month's budget is spent: searched by words alone"

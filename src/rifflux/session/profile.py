@@ -78,7 +78,7 @@ class Profile:
 
     `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
     with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those of a store;
-    `pool` tells how many candidates each gives for a page of `top_k`, `reach` how far each is read for them. With
+    `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them. With
     `anchors`, what a question names to the letter lifts the hits that hold it; with `shortcut`, a question that is one
     identifier is searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too,
     and the user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
@@ -129,7 +129,7 @@ PROFILES = {
 
 
 def profile(name: str | Profile) -> Profile:
-    """The profile of a name; a profile is returned as it is."""
+    """Return the profile of a name; a profile is returned as it is."""
     if isinstance(name, Profile):
         return name
     if name not in PROFILES:
