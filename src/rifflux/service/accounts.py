@@ -48,11 +48,7 @@ class Accounts:
         return token, f"{_PREFIX}_{token.id}_{secret}"
 
     def check(self, text: str) -> Token | None:
-<<<<<<< HEAD
-        """Return the valid token that a text is, or None; takes as long for a wrong secret as for a right one."""
-=======
         """Return the valid token of a text, or None; takes as long for a wrong secret as for a right one."""
->>>>>>> main
         prefix, _, rest = text.partition("_")
         id, _, secret = rest.partition("_")
         found = self.register.token(id) if prefix == _PREFIX else None
@@ -73,11 +69,7 @@ class Accounts:
         """Delete a user: tokens, conversations, memories, documents, feedback and usage, in one transaction.
 
         It cannot be undone. Copies of the index keep what they have; words of deleted texts leave the database's
-<<<<<<< HEAD
-        full-text table, and vectors the file next to it, when these are next rebuilt. Raises `NotFound` if nothing is
-=======
         full-text table, and vectors the file next to it, when these are next made. Raises `NotFound` if nothing is
->>>>>>> main
         kept of the user.
         """
         erased = self.register.erase(user) if user else None

@@ -67,20 +67,12 @@ class _Asked:
 
 
 def digest_of(query: str) -> bytes:
-<<<<<<< HEAD
-    """Return a digest of a question, equal for equal words, whatever their case and blanks."""
-=======
     """Return the digest of a question: equal for equal words, of any case and with any blanks."""
->>>>>>> main
     return blake2b(" ".join(query.casefold().split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def online(questions: Iterable[QuestionDigest], reactions: Iterable[Reaction]) -> list[Day]:
-<<<<<<< HEAD
-    """Return the days with a question or a reaction, in order."""
-=======
     """Return the days on which something was asked or recorded, in order."""
->>>>>>> main
     asked: dict[str, list[_Asked]] = defaultdict(list)
     for each in sorted(questions, key=lambda question: question.time):
         _add(asked[each.user], each)
@@ -159,11 +151,7 @@ class Diary:
         self._register.ask(questions, self._now() - KEPT_S)
 
     def days(self, since: float = 0.0, until: float | None = None) -> list[Day]:
-<<<<<<< HEAD
-        """Return the days of a span of time, both in seconds since 1970."""
-=======
         """Return the days of a span of time, both ends in seconds since 1970."""
->>>>>>> main
         self.flush()
         late = None if until is None else until + REFORMULATED_S
         questions = self._register.questions(since - SAME_S, late)
