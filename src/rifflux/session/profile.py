@@ -79,7 +79,7 @@ class Profile:
     `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is needed.
     `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
     with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those of a store;
-    `pool` tells how many candidates each gives for a page of `top_k`, `reach` how far each is read for them. With
+    `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them. With
     `anchors`, what a question names to the letter lifts the hits that hold it; with `shortcut`, a question that is one
     identifier is searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too,
     and the user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a

@@ -30,7 +30,7 @@ from rifflux.works.report import Doubt, WorksReport
 if TYPE_CHECKING:
     from rifflux.evidence.pack import EvidencePack
     from rifflux.works.importers.base import Entry
-    from rifflux.works.merging.importing import Tally
+    from rifflux.works.merging.importing import ImportTally
 
 __all__ = ["WorkRecord", "WorkSummary", "WorksCatalog"]
 
@@ -130,7 +130,7 @@ class WorksCatalog:
         whatever the format's suffix is. Raises `InvalidArgument` for a format or a source's name that cannot be.
         """
         from rifflux.works.importers import TEXTS, read_works
-        from rifflux.works.importers.base import Source
+        from rifflux.works.importers.base import WorkSource
 
         if format not in TEXTS:
             raise InvalidArgument(f"no format {format!r} for texts: choose one of {', '.join(TEXTS)}")
@@ -138,7 +138,7 @@ class WorksCatalog:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder).resolve() / f"{source}{TEXTS[format]}"
             path.write_bytes(text.encode("utf-8", "replace"))
-            entries = read_works(Source(path, source, lambda _: source, alone=True), format)
+            entries = read_works(WorkSource(path, source, lambda _: source, alone=True), format)
             report = self._run(lambda tally: self._bring(tally, source, entries, license), embed=embed, progress=None)
         failed, noted = (tuple(_within(path.parent, each) for each in told) for told in (report.failed, report.noted))
         return replace(report, failed=failed, noted=noted)
@@ -150,31 +150,33 @@ class WorksCatalog:
         format: str | None,
         license: str | None,
         progress: Progress | None,
-        tally: Tally,
+        tally: ImportTally,
     ) -> None:
         from rifflux.works.importers import read_works
-        from rifflux.works.importers.base import Source
+        from rifflux.works.importers.base import WorkSource
         from rifflux.works.importers.sources import name_source
 
         for done, path in enumerate(paths):
             if progress:
                 progress("read", done, len(paths))
             name = name_source(self._store, path, wanted)
-            entries = read_works(Source(path, name, partial(name_source, self._store)), format)
+            entries = read_works(WorkSource(path, name, partial(name_source, self._store)), format)
             self._bring(tally, name, entries, license)
         if progress:
             progress("read", len(paths), len(paths))
 
-    def _bring(self, tally: Tally, source: str, entries: Iterable[Entry | Failure], license: str | None = None) -> None:
+    def _bring(
+        self, tally: ImportTally, source: str, entries: Iterable[Entry | Failure], license: str | None = None
+    ) -> None:
         from rifflux.works.merging.importing import Bring
 
         Bring(self._store, self._view.preparer, tally, license)(source, entries)
 
-    def _run(self, bring: Callable[[Tally], None], *, embed: bool, progress: Progress | None) -> WorksReport:
-        from rifflux.works.merging.importing import Tally
+    def _run(self, bring: Callable[[ImportTally], None], *, embed: bool, progress: Progress | None) -> WorksReport:
+        from rifflux.works.merging.importing import ImportTally
 
         start = time.perf_counter()
-        bring(tally := Tally())
+        bring(tally := ImportTally())
         tally.conclude(self._store)
         embedded = self._writer.embed(progress) if embed else 0
         return WorksReport(
@@ -281,13 +283,13 @@ class WorksCatalog:
         `InvalidArgument` if both names are of one record, which nobody merged.
         """
         from rifflux.works.merging.doubts import Doubts
-        from rifflux.works.merging.importing import Bring, Tally
+        from rifflux.works.merging.importing import Bring, ImportTally
         from rifflux.works.merging.matching import records_of
         from rifflux.works.merging.splitting import named_records, part
 
         places = [self._place(name) for name in (one, other)]
         doubts = Doubts.of(self._store)
-        bring = Bring(self._store, self._view.preparer, Tally())
+        bring = Bring(self._store, self._view.preparer, ImportTally())
         with self._store.transaction():
             told = [records_of(self._store, place) for place in places]
             names = [named_records(records, name)[0] for records, name in zip(told, (one, other), strict=True)]
