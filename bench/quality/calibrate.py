@@ -16,7 +16,7 @@ Printed are, for each collection with the coefficients fitted on the others: the
 in that even mix), the share of answers among the hits of its own questions by level (a lower bound: most collections
 judge only few documents a question), the share of its answers above low, and the share of questions without an answer
 that have any hit above low. `--write` stores the coefficients beside the bundled model; those for words alone are
-printed, and stand in rifflux/retrieve/calibrate.py.
+printed, and stand in rifflux/retrieve/steps/calibrate.py.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from rifflux.evaluate import Collection, Question, read_beir
 from rifflux.index import Index
 from rifflux.models.embedder import BUNDLED
 from rifflux.models.onnx import OnnxEmbedder
-from rifflux.retrieve.steps.calibrate import HIGH, MEDIUM, STORED, WORDS, Calibration, Relevance
+from rifflux.retrieve.steps.calibrate import STORED, WORDS, Calibration, Relevance
 from rifflux.retrieve.steps.rerank import Rerank, Scored
-from rifflux.retrieve.table import Candidates
+from rifflux.retrieve.table import HIGH, MEDIUM, Candidates
 from rifflux.types import Query, Scores
 
 NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "cfr30", "srd5e", "stacks", "stacks:terms")

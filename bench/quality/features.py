@@ -28,9 +28,9 @@ from rifflux.evaluate import Cache, parse_run, read_beir
 from rifflux.evaluate.collection import Collection, Question
 from rifflux.evaluate.tune import ORDER, Judged, column, judged
 from rifflux.index import Index
+from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.steps.rerank.features import WEIGHTS, spread
 from rifflux.retrieve.steps.rerank.maxsim import MaxSim
-from rifflux.retrieve.weigh import Weights
 from rifflux.types import Scores
 
 HEAD = """# Reranking

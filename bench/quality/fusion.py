@@ -23,11 +23,10 @@ from bench.shared import NAMES, SCOPES
 from rifflux.evaluate import Cache, parse_run, read_beir
 from rifflux.evaluate.collection import Collection, Question
 from rifflux.index import Index
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.coverage import StoreEvidence
 from rifflux.retrieve.fuse import Adaptive, Balanced, ReciprocalRank
-from rifflux.retrieve.query.understand import understand
-from rifflux.retrieve.table import SCORE, joined, pool_of
+from rifflux.retrieve.fuse.base import StoreEvidence
+from rifflux.retrieve.query.reading import understand
+from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, joined, pool_of
 from rifflux.types import Filter, Ids, Ranking, Scores
 
 HEAD = """# Fusion

@@ -34,8 +34,9 @@ from rifflux.evaluate import read_beir
 from rifflux.evaluate.collection import Collection
 from rifflux.evaluate.measures import Bootstrap, measured
 from rifflux.index import Index
+from rifflux.retrieve.fuse.base import Weights
 from rifflux.types import Hit, Scores
-from rifflux.works.retrieval.intent import GENERIC, INTENTS, ComponentWeights
+from rifflux.works.retrieval.intent import GENERIC, INTENTS
 from rifflux.works.retrieval.retriever import RetrievalSettings
 
 COLLECTIONS = ("cacm", "stacks", "stacks:terms")
@@ -141,12 +142,12 @@ def _ways(index: Index, depth: int) -> dict[str, Way]:
     def searching(mode: str) -> Way:
         return lambda text: index.search(text, top_k=depth, mode=mode, group="document")
 
-    def retrieving(weights: ComponentWeights) -> Way:
+    def retrieving(weights: Weights) -> Way:
         generic = replace(INTENTS[GENERIC], weights=weights)
         scholar = replace(patient, intents=dict.fromkeys(INTENTS, generic))
         return lambda text: scholar(text, top_k=depth).reranked
 
-    cited = replace(INTENTS[GENERIC].weights, field_match=0.0, freshness=0.0, authority=0.0)
+    cited = INTENTS[GENERIC].weights.but(field_match=0.0, freshness=0.0, authority=0.0)
     return {
         "1 words": searching("lexical"),
         "2 meaning": searching("semantic"),
@@ -154,7 +155,7 @@ def _ways(index: Index, depth: int) -> dict[str, Way]:
         "4 + citations": retrieving(cited),
         ALL: retrieving(INTENTS[GENERIC].weights),
         DEFAULT: lambda text: patient(text, top_k=depth).reranked,
-        WITHOUT: retrieving(replace(INTENTS[GENERIC].weights, citation=0.0)),
+        WITHOUT: retrieving(INTENTS[GENERIC].weights.but(citation=0.0)),
     }
 
 

@@ -23,10 +23,10 @@ import numpy as np
 
 import rifflux
 from rifflux.index import Index
-from rifflux.retrieve.coverage import StoreEvidence
-from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.fuse import FUSIONS
+from rifflux.retrieve.fuse.base import StoreEvidence
 from rifflux.retrieve.pipeline import Plan, Stopwatch, gather, reaching
+from rifflux.retrieve.table import page
 
 WARMING, AGAIN = 10, 5
 T = TypeVar("T")

@@ -24,7 +24,7 @@ import apsw
 
 import rifflux
 from bench.shared import MARK, SHARES, questions, tell, timed
-from rifflux.retrieve.query.understand import understand
+from rifflux.retrieve.query.reading import understand
 from rifflux.store import FieldWeights, Store
 from rifflux.store.sqlite.connection import background
 from rifflux.store.sqlite.connection.derived import location_of

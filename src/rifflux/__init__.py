@@ -32,20 +32,22 @@ if _typing.TYPE_CHECKING:
     )
     from rifflux.evidence.pack import TITLE_ONLY, EvidencePack
     from rifflux.evidence.pack import Item as EvidenceItem
-    from rifflux.index import Index, Status
+    from rifflux.index import Index
     from rifflux.index import open_index as open
     from rifflux.index.contract import SearchService, contract_results, score_breakdown
     from rifflux.index.salvage import diagnose, repair
+    from rifflux.index.status import Status
     from rifflux.ingest.walk.find import Finder, Found, Skipped
     from rifflux.memories import Memories, Memory, Saved
     from rifflux.models import Embedder, load_embedder
     from rifflux.models.embedder import KnownModel, known_models
     from rifflux.models.guarded import Guard
     from rifflux.models.workers import Workers
+    from rifflux.retrieve.explain.verdict import QueryTerm, Verdict
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RerankSettings
     from rifflux.session.maintenance import Copied, Repaired, Switched
     from rifflux.session.policies import HYBRID_SEARCH, POLICIES
-    from rifflux.session.visible import WITHHELD
+    from rifflux.session.profile import WITHHELD
     from rifflux.store import Erased, Event, Generation, Problem, Store, Token
     from rifflux.text.analyzer import Analyzer
     from rifflux.types import (
@@ -57,22 +59,20 @@ if _typing.TYPE_CHECKING:
         IndexReport,
         Link,
         Progress,
-        QueryTerm,
         Results,
         Scope,
         Tag,
         Trace,
         Understanding,
-        Verdict,
         Why,
         is_withheld,
     )
     from rifflux.works import Work
     from rifflux.works.catalog import WorkRecord, WorksCatalog, WorkSummary
-    from rifflux.works.citing import verify
+    from rifflux.works.export import verify
     from rifflux.works.report import WorksReport
+    from rifflux.works.retrieval.intent import adjusted as adjusted_intents
     from rifflux.works.retrieval.retriever import Retrieval
-    from rifflux.works.retrieval.settings import adjusted as adjusted_intents
 
 __all__ = [  # noqa: RUF022
     "Analyzer",
@@ -167,27 +167,29 @@ __version__ = "0.1.0"
 _ELSEWHERE = {
     "conversations": "Conversation Conversations ImportReport Message MessageHit MessageResults",
     "evidence.pack": "TITLE_ONLY EvidencePack Item:EvidenceItem",
-    "index": "Index Status open_index:open",
+    "index": "Index open_index:open",
     "index.contract": "SearchService contract_results score_breakdown",
     "index.salvage": "diagnose repair",
+    "index.status": "Status",
     "ingest.walk.find": "Finder Found Skipped",
     "memories": "Memories Memory Saved",
     "models": "Embedder load_embedder",
     "models.guarded": "Guard",
     "models.embedder": "KnownModel known_models",
     "models.workers": "Workers",
+    "retrieve.explain.verdict": "QueryTerm Verdict",
     "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
     "session.maintenance": "Copied Repaired Switched",
     "session.policies": "HYBRID_SEARCH POLICIES",
-    "session.visible": "WITHHELD",
+    "session.profile": "WITHHELD",
     "store": "Erased Event Generation Problem Store Token",
     "text.analyzer": "Analyzer",
     "works": "Work",
     "works.catalog": "WorkRecord WorksCatalog WorkSummary",
-    "works.citing": "verify",
+    "works.export": "verify",
     "works.report": "WorksReport",
     "works.retrieval.retriever": "Retrieval",
-    "works.retrieval.settings": "adjusted:adjusted_intents",
+    "works.retrieval.intent": "adjusted:adjusted_intents",
 }
 
 

@@ -16,9 +16,8 @@ from rifflux import Document, Index, InvalidArgument
 from rifflux.evaluate import read_beir, read_feedback
 from rifflux.evaluate.tune import FEWEST, apply, reset, tune
 from rifflux.retrieve.fuse import Adaptive, Balanced, Linear, ReciprocalRank
-from rifflux.retrieve.fuse.stored import dump_fusion, load_fusion
-from rifflux.retrieve.steps.rerank.features import WEIGHTS
-from rifflux.retrieve.steps.rerank.stored import dump_weights, load_weights
+from rifflux.retrieve.fuse.fusions import dump_fusion, load_fusion
+from rifflux.retrieve.steps.rerank.features import WEIGHTS, dump_weights, load_weights
 from tests.support.collection import write_collection
 
 COUNT = 40

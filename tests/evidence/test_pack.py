@@ -11,15 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
-from rifflux.evidence.trim import fitted
+from rifflux.evidence.choose import fitted
 from rifflux.index import Index, open_index
 from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
-from rifflux.works.citing import verify
-from rifflux.works.retrieval.intent import INTENTS
-from rifflux.works.retrieval.settings import adjusted
+from rifflux.works.export import verify
+from rifflux.works.retrieval.intent import INTENTS, adjusted
 
 PAGES = tuple(
     Passage(
@@ -69,11 +68,11 @@ def asked(intents: Any = None, **more: Any) -> tuple[Counter[str], Counter[str],
 class TestCaps:
     def test_as_they_are_by_default(self) -> None:
         authors, venues, passages, pack = asked()
-        packing = INTENTS["generic"].packing
-        assert authors["Ann Able"] == packing.per_author
-        assert max(venues.values()) <= packing.per_venue
-        assert max(passages.values()) == packing.per_work
-        assert len(passages) >= packing.least_works
+        limits = INTENTS["generic"].limits
+        assert authors["Ann Able"] == limits.caps["authors"]
+        assert max(venues.values()) <= limits.caps["venues"]
+        assert max(passages.values()) == limits.per_document
+        assert len(passages) >= limits.least
         assert "repeated authors or venues were left out" in " ".join(pack.notes)
 
     @pytest.mark.parametrize("most", [1, 2, 4])
@@ -117,15 +116,17 @@ class TestWeights:
 
     def test_hold_where_a_work_is_named_too(self) -> None:
         about = adjusted({"prereq": {"citation": 2}})["prereq"].about
+        plain = INTENTS["prereq"].about
         assert about
-        assert (about.citation, about.lexical) == (2, INTENTS["prereq"].about.lexical)
+        assert plain
+        assert (about["citation"], about["lexical"]) == (2, plain["lexical"])
 
     def test_hold_for_every_user(self) -> None:
         from rifflux.types import Scope
 
         with open_index(":memory:", model="hash", intents={"generic": {"follow": []}}) as index:
             scoped: Index = index.scoped(Scope("ann"))
-            assert scoped.retrieve.intents["generic"].expansion.follow == ()
+            assert scoped.retrieve.intents["generic"].follow == ()
 
     def test_come_from_the_settings(self, tmp_path: Any, run: Any) -> None:
         (tmp_path / ".rifflux").mkdir()

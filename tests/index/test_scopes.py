@@ -23,9 +23,8 @@ from rifflux import Document, Hit, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.index.admin import Admin
 from rifflux.ingest.walk.find import Finder
-from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.steps.rerank import Resources
-from rifflux.retrieve.table import Candidates
+from rifflux.retrieve.table import Candidates, page
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.session.searching import Searcher
 from rifflux.session.writing import Writer

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.explain.trail import trails
-from rifflux.retrieve.table import SCORE, Candidates, columns, declare, declared, joined
-from rifflux.retrieve.weigh import Weights, weighed
+from rifflux.retrieve.fuse.base import Weights, weighed
+from rifflux.retrieve.table import SCORE, Candidates, columns, declare, declared, joined, trails
 from rifflux.types import Ranking, Why
 
 NOTED = declare("noted/told", "factor", "a column of these tests")

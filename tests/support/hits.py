@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from rifflux.models.hashing import HashEmbedder
-from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.pipeline import Step
 from rifflux.retrieve.steps.rerank import RerankSettings, Resources
-from rifflux.retrieve.table import Candidates
+from rifflux.retrieve.table import Candidates, page
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Hit, Query, Vectors, Why
 

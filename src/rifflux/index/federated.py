@@ -13,9 +13,8 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import AskedOnce
-from rifflux.retrieve.channels import SEMANTIC
 from rifflux.retrieve.fuse import ReciprocalRank
-from rifflux.retrieve.table import SCORE, joined
+from rifflux.retrieve.table import SCORE, SEMANTIC, joined
 from rifflux.session.arguments import HYBRID, checked_filter, checked_search
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
@@ -58,7 +57,7 @@ class Everything:
     """Asks each source by itself, and fuses their lists by reciprocal rank with the sources' weights.
 
     A short list is not crowded out by a long one, and scores of different sources are never compared. Where the
-    first source answers well by itself (its best hit's relevance, or cosine where relevance is not told, is `HIGH`),
+    first source answers well by itself (its best hit's relevance, or cosine where there is no relevance, is `HIGH`),
     the others are not asked. The scores of fused ranks say nothing of quality and are not looked at for it. `parts` are
     the views that are searched for the sources of their names instead of `view`, and `modes` gives those that sources
     are searched in whatever the caller wants.
@@ -84,10 +83,10 @@ class Everything:
         filter: Filter | Mapping[str, Any] | None = None,
         deadline_ms: float | None = None,
     ) -> Results:
-        """The best hits of all sources; each hit's trail tells its source and its rank there."""
+        """Return the best hits of all sources; each hit's trail names its source and its rank there."""
         checked_search(query, top_k, None)
         load = cache(lambda: AskedOnce(self.view.embedder))
-        asked = _Asked(self, self.modes(), load, query, top_k, mode, checked_filter(filter), deadline_ms)
+        asked = _Round(self, self.modes(), load, query, top_k, mode, checked_filter(filter), deadline_ms)
         first = self.sources[0]
         found = {first.name: asked.of(first)}
         if quality_of(found[first.name]) >= HIGH:
@@ -103,7 +102,7 @@ class Everything:
         return self._fused(query, found, top_k, [f"little was found: asked again as {wider!r}"])
 
     def _fused(self, query: str, found: Mapping[str, Results], top_k: int, notes: Sequence[str]) -> Results:
-        """One page of several lists, each hit with what its source gave for it."""
+        """Return one page of several lists, each hit with the explanation of its source."""
         fuse = ReciprocalRank(self.k, {source.name: source.weight for source in self.sources})
         rankings = {name: _ranking(results) for name, results in found.items()}
         fused = fuse(joined(rankings)).head(top_k)
@@ -121,7 +120,7 @@ class Everything:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Round:
     """A question on its way to the sources."""
 
     everything: Everything
@@ -134,7 +133,7 @@ class _Asked:
     deadline_ms: float | None
 
     def of(self, source: Source) -> Results:
-        """What one source answers."""
+        """Return the answer of one source."""
         everything = self.everything
         view = replace(everything.parts.get(source.name, everything.view), load=self.load)
         mode = self.modes.get(source.name, self.mode)
@@ -143,14 +142,14 @@ class _Asked:
 
 
 def quality_of(results: Sequence[Hit]) -> float:
-    """The best relevance of a page, or its best cosine where no hit has a relevance; 0 for an empty one."""
+    """Return the best relevance of a page, or its best cosine if no hit has a relevance; 0 for an empty one."""
     relevances = [hit.relevance for hit in results if hit.relevance is not None]
     cosines = [why.score for hit in results if (why := hit.because(SEMANTIC)) and why.score is not None]
     return max(relevances or cosines, default=0.0)
 
 
 def widened(query: str) -> str:
-    """The question without its quotes and required parts, its longer words also as beginnings of others."""
+    """Return the question without its quotes and required parts, its longer words also as beginnings of others."""
     words = re.sub(r'(?<!\S)\+|"', " ", query).split()
     plain = [word for word in words if not word.startswith("-")]
     excluded = [word for word in words if word.startswith("-")]
@@ -159,7 +158,7 @@ def widened(query: str) -> str:
 
 
 def _narrowed(asked: Filter, source: Filter) -> Filter:
-    """What both let through. A kind that the source has none of leaves nothing."""
+    """Return a filter that both let through. A kind that the source has none of leaves nothing."""
     kinds = tuple(kind for kind in asked.kinds if kind in source.kinds) if asked.kinds and source.kinds else None
     if kinds is None:
         kinds = asked.kinds or source.kinds
@@ -172,12 +171,12 @@ def _ranking(results: Results) -> Ranking:
 
 
 def _place(results: Results, hit: Hit) -> tuple[int, float]:
-    """A hit's rank and score in the list of its source."""
+    """Return a hit's rank and score in the list of its source."""
     return next(rank for rank, each in enumerate(results, 1) if each.chunk_id == hit.chunk_id), hit.score
 
 
 def _trace(found: Mapping[str, Results], notes: Sequence[str]) -> Trace:
-    """One trace of all searches: times and counts by source, each reason once."""
+    """Return one trace of all searches: times and counts by source, each reason once."""
     traces = {name: results.trace for name, results in found.items()}
     first = next(iter(traces.values()))
     reasons = dict.fromkeys(reason for trace in traces.values() for reason in trace.degraded)

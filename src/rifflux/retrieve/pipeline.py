@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 
 import numpy as np
 
-from rifflux.retrieve.channels import Channel
-from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse
-from rifflux.retrieve.table import SCORE, Candidates, alone, joined
-from rifflux.store import Store
+from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page
+from rifflux.store import FieldWeights, Store
 from rifflux.types import Query, Ranking, Results, Trace
 
-__all__ = ["RERANK", "NotApplied", "Pipeline", "Plan", "Step", "Stopwatch", "counted", "gather", "reaching"]
+__all__ = [
+    "RERANK",
+    "Channel",
+    "NotApplied",
+    "Pipeline",
+    "Plan",
+    "Step",
+    "Stopwatch",
+    "channels",
+    "counted",
+    "gather",
+    "reaching",
+]
 
+#: Ranks chunk ids for a query, and fetches nothing.
+Channel = Callable[[Query], Ranking]
 #: Changes a candidate table: more columns, another order, fewer rows.
 Step = Callable[[Query, Candidates], Candidates]
 #: The name of the step that reranks.
@@ -29,31 +41,16 @@ class NotApplied(Exception):
     """Raised by a step that could not do its work; the table stays as it was, and the trace says why."""
 
 
+@dataclass(frozen=True, slots=True)
 class Stopwatch:
-    """Milliseconds by the name of what was timed, in the order of happening."""
+    """Milliseconds by the name of the work that was timed, in the order of happening."""
 
-    def __init__(self) -> None:
-        self.milliseconds: dict[str, float] = {}
+    milliseconds: dict[str, float] = field(default_factory=dict)
 
-    def __call__(self, name: str) -> Lap:
-        """Time a block under `name`."""
-        return Lap(self.milliseconds, name)
-
-
-class Lap:
-    """Adds the time from entering to leaving a block to what its name has already."""
-
-    __slots__ = ("_milliseconds", "_name", "_start")
-
-    def __init__(self, milliseconds: dict[str, float], name: str) -> None:
-        self._milliseconds, self._name, self._start = milliseconds, name, 0.0
-
-    def __enter__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        elapsed = (time.perf_counter() - self._start) * 1000
-        self._milliseconds[self._name] = round(self._milliseconds.get(self._name, 0.0) + elapsed, 3)
+    def add(self, name: str, start: float) -> None:
+        """Add the time since `start`, a moment of `time.perf_counter()`, to that of a name."""
+        elapsed = (perf_counter() - start) * 1000
+        self.milliseconds[name] = round(self.milliseconds.get(name, 0.0) + elapsed, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +80,15 @@ class Pipeline:
         """Return the best `top_k` candidates, their passages read, and the trace completed."""
         table = self.candidates(query, clock)
         counts = counted(table)
-        with clock("fetch"):
-            table = self.read(table.head(self.depth(top_k)))
+        start = perf_counter()
+        table = self.read(table.head(self.depth(top_k)))
+        clock.add("fetch", start)
         table, left_out, dropped = self.refined(query, table, clock)
         table = table.head(top_k)
         if self.rate:
-            with clock("relevance"):
-                table = self.rate(query, table)
+            start = perf_counter()
+            table = self.rate(query, table)
+            clock.add("relevance", start)
         return table, replace(
             trace,
             reranker=None if RERANK in left_out else trace.reranker,
@@ -101,7 +100,10 @@ class Pipeline:
 
     def depth(self, top_k: int) -> int:
         """Return how many passages are read, for the page and for the steps to see."""
-        return max([top_k, *(getattr(step, "top", self.pool) for _, step in self.steps)])
+        depth = top_k
+        for _, step in self.steps:
+            depth = max(depth, getattr(step, "top", self.pool))
+        return depth
 
     def candidates(self, query: Query, clock: Stopwatch) -> Candidates:
         """Ask the channels, and put the candidates in order."""
@@ -109,14 +111,16 @@ class Pipeline:
 
     def ordered(self, query: Query, rankings: Mapping[str, Ranking], clock: Stopwatch) -> Candidates:
         """Fuse the rankings of the channels, and lift anchors."""
-        with clock("fuse"):
-            if self.fuse:
-                table = self.fuse(joined(rankings, self.pool), self.evidence)
-            else:
-                table = alone(*next(iter(rankings.items())))
+        start = perf_counter()
+        if self.fuse:
+            table = self.fuse(joined(rankings, self.pool), self.evidence)
+        else:
+            table = alone(*next(iter(rankings.items())))
+        clock.add("fuse", start)
         if self.anchors:
-            with clock("anchors"):
-                table = self.anchors(query, table)
+            start = perf_counter()
+            table = self.anchors(query, table)
+            clock.add("anchors", start)
         return table
 
     def read(self, table: Candidates) -> Candidates:
@@ -133,29 +137,41 @@ class Pipeline:
         """Return the rows after all steps, the steps that were left out and why, and how many rows each dropped."""
         left_out, dropped = {}, {}
         for name, step in self.steps:
-            before = len(table)
+            before, start = len(table), perf_counter()
             try:
-                with clock(name):
-                    table = step(query, table)
+                table = step(query, table)
             except NotApplied as error:
                 left_out[name] = str(error)
+            clock.add(name, start)
             if len(table) < before:
                 dropped[name] = before - len(table)
         return table, left_out, dropped
+
+
+def channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
+    """Return the channels of a store by name: by words (BM25) and by meaning (cosine)."""
+    return {
+        LEXICAL: lambda query: store.lexical.match(query, query.limit, weights),
+        SEMANTIC: lambda query: store.semantic.nearest(query, query.limit),
+    }
 
 
 def gather(query: Query, channels: Mapping[str, Channel], clock: Stopwatch) -> Mapping[str, Ranking]:
     """Ask each channel for its ranking."""
     found = {}
     for name, channel in channels.items():
-        with clock(name):
-            found[name] = channel(query)
+        start = perf_counter()
+        found[name] = channel(query)
+        clock.add(name, start)
     return found
 
 
 def counted(table: Candidates) -> dict[str, int]:
     """Return how many chunks each channel ranked, and how many candidates they made."""
-    return {name: len(ranking) for name, ranking in table.rankings.items()} | {"fused": len(table)}
+    counts = {}
+    for name, ranking in table.rankings.items():
+        counts[name] = len(ranking.ids)
+    return {**counts, "fused": len(table.ids)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,20 +200,20 @@ class Plan:
         return self.pipeline.found(self.query, top_k, self.trace, self.clock)
 
     def _more(self, trace: Trace, read: int) -> bool:
-        """Whether there are candidates that were not read: fused, or further down in a channel."""
+        """Return True if there are candidates that were not read: fused, or further down in a channel."""
         channels = (trace.counts[name] for name in self.pipeline.channels)
         reach = self.query.sufficient(self.query.limit)
         return trace.counts["fused"] > read or any(count >= reach for count in channels)
 
     def wider(self, top_k: int) -> Plan:
-        """The plan for a longer page: its pool, and how far its channels are read."""
+        """Return the plan for a longer page, with its pool and the depth of its channels."""
         pool = self.pool_of(top_k)
         pipeline = replace(self.pipeline, pool=pool)
         return replace(self, pipeline=pipeline, query=reaching(self.query, pipeline.fuse, pool), clock=Stopwatch())
 
 
 def reaching(query: Query, fuse: Fuse | None, pool: int) -> Query:
-    """The question with how far its channels are read for a pool of candidates."""
+    """Return the question with the depth of its channels for a pool of candidates."""
     if fuse is None:
         return replace(query, limit=pool, enough=pool)
     return replace(query, limit=fuse.depth(pool), enough=fuse.enough(pool))

@@ -7,24 +7,29 @@ end. A name without a stage, such as `score`, serves the steps alone and is neve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.types import Hit, Ids, Ranking, Scores
+from rifflux.types import Hit, Ids, Ranking, Scores, Why
 
 __all__ = [
     "COUNT",
+    "HIGH",
+    "LEXICAL",
     "LIFT",
+    "MEDIUM",
     "OTHERS",
     "PLACE",
     "RANK",
     "RELEVANCE",
     "SCORE",
+    "SEMANTIC",
     "Candidates",
     "Column",
     "alone",
@@ -32,15 +37,23 @@ __all__ = [
     "declare",
     "declared",
     "joined",
+    "page",
     "placed",
     "places_in",
     "pool_of",
+    "quality",
     "ranks_of",
     "stacked",
+    "stages",
+    "trails",
 ]
 
+#: The channels of every store: by words (BM25) and by meaning (cosine).
+LEXICAL, SEMANTIC = "lexical", "semantic"
 #: Units of columns whose values are whole numbers.
 COUNT, PLACE = "count", "place from 1"
+#: The least relevance of a hit of high, and of medium, quality.
+HIGH, MEDIUM = 0.85, 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +146,10 @@ class Candidates:
 
     def with_stage(self, stage: str, parts: Mapping[str, Scores]) -> Candidates:
         """Return the table with the columns of a stage by their parts: `score`, `rank` and what else it tells."""
-        return self._with({f"{stage}/{part}": values for part, values in parts.items()})
+        named = {}
+        for part, values in parts.items():
+            named[f"{stage}/{part}"] = values
+        return self._with(named)
 
     def _with(self, columns: Mapping[str, Scores]) -> Candidates:
         added = dict(self.columns)
@@ -281,3 +297,58 @@ def _searched(ranked: Ids, ids: Ids) -> Scores:
 def _write(ranks: Scores, place: Ids, rank: Ids, known: NDArray[np.bool_]) -> None:
     """Put the known ranks in their places, backwards, so that of several ranks of one id the best stays."""
     ranks[place[known][::-1]] = rank[known][::-1] + 1.0
+
+
+# Explanations, written from the columns; only surfaces read them
+
+
+def page(table: Candidates, always: Collection[str] = ()) -> list[Hit]:
+    """Return the rows of a table, whose passages were read, as hits with their scores and explanations."""
+    columns = table[SCORE].tolist(), trails(table, always), table[RELEVANCE].tolist()
+    return [
+        hit.retold(score, why) if relevance != relevance else hit.retold(score, why, relevance, quality(relevance))
+        for hit, score, why, relevance in zip(table.passages, *columns, strict=True)
+    ]
+
+
+def trails(table: Candidates, always: Collection[str] = ()) -> list[tuple[Why, ...]]:
+    """Return for each row the values of the stages, in their order.
+
+    A stage without a value in a row is left out of that row's explanation, but for channels and those of `always`.
+    """
+    every, rows = {*table.rankings, *always}, [list[Why]() for _ in table.ids]
+    for stage, parts in stages(table).items():
+        _explain(rows, stage, parts, stage in every)
+    return list(map(tuple, rows))
+
+
+def stages(table: Candidates) -> Mapping[str, Mapping[str, Scores]]:
+    """Return the columns of a table by stage and part, in the order they were made."""
+    found: dict[str, dict[str, Scores]] = {}
+    for name, values in table.columns.items():
+        stage, slash, part = name.partition("/")
+        if slash:
+            found.setdefault(stage, {})[part] = values
+    return found
+
+
+def _explain(rows: Sequence[list[Why]], stage: str, parts: Mapping[str, Scores], always: bool) -> None:
+    """Add the values of a stage to the explanation of each row: whole numbers where the unit says so."""
+    columns = []
+    for part, values in parts.items():
+        columns.append((part, values.tolist(), declared(f"{stage}/{part}").unit in (COUNT, PLACE)))
+    for place, row in enumerate(rows):
+        known: dict[str, Any] = {}
+        for part, values, whole in columns:
+            if (value := values[place]) == value:
+                known[part] = int(value) if whole else value
+        if known or always:
+            rank, score, detail = known.pop(RANK, None), known.pop(SCORE, None), {}
+            for part, value in known.items():
+                detail[part.strip()] = value
+            row.append(Why(stage, rank, score, detail))
+
+
+def quality(relevance: float) -> str:
+    """Return the level of a relevance: `high` from .85, `medium` from .7, else `low`."""
+    return "high" if relevance >= HIGH else "medium" if relevance >= MEDIUM else "low"

@@ -34,7 +34,7 @@ class Sampler:
         self._due = 0.0
 
     def latest(self) -> Freshness | None:
-        """What was found out last; None if nothing can be. Takes microseconds, but for the first time."""
+        """Return the latest finding; None if there can be none. Takes microseconds, but for the first time."""
         now = time.monotonic()
         if now >= self._due:
             self._due = now + PAUSE
@@ -45,7 +45,7 @@ class Sampler:
         return self._latest
 
     def now(self) -> Freshness:
-        """What a look at many files finds."""
+        """Return the finding of a look at many files."""
         found = _look(self._store, MANY)
         self._latest, self._due = found, time.monotonic() + PAUSE
         return found
@@ -56,7 +56,7 @@ class Sampler:
 
 
 def synced(store: Store) -> Mapping[str, float]:
-    """When each root was last looked at as a whole, in seconds since 1970."""
+    """Return the moment of the last look at each root as a whole, in seconds since 1970."""
     known = store.registry.setting(_SYNCED)
     return json.loads(known) if known else {}
 
@@ -70,22 +70,27 @@ def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
 
 def _look(store: Store, number: int) -> Freshness:
     total, sampled = store.catalog.some_files(number)
-    last = synced(store)
-    missing = {root for root in {root for root, _ in sampled} if not Path(root).exists()}
-    files = [(Path(root, state.path), root, state) for root, state in sampled if root not in missing]
-    changed = sum(_differs(path, state) for path, _, state in files)
+    last, there, folders, changed = synced(store), dict[str, bool](), set[tuple[str, Path]](), 0
+    for root, state in sampled:
+        if root not in there:
+            there[root] = Path(root).exists()
+        if there[root]:
+            path = Path(root, state.path)
+            folders.add((root, path.parent))
+            changed += _differs(path, state)
+    oldest = min(last.values(), default=None)
     return Freshness(
         files=total,
         sampled_files=len(sampled),
         changed_files=round(changed / len(sampled) * total) if changed else 0,
-        changed_folders=_touched({(root, path.parent) for path, root, _ in files}, last),
-        synced_at=_iso(min(last.values(), default=None)),
-        missing_roots=tuple(sorted(missing)),
+        changed_folders=_touched(folders, last),
+        synced_at=None if oldest is None else datetime.fromtimestamp(oldest, UTC).isoformat(timespec="seconds"),
+        missing_roots=tuple(sorted(root for root, exists in there.items() if not exists)),
     )
 
 
 def _differs(path: Path, state: FileState) -> bool:
-    """Whether a file is not as it was read, or gone."""
+    """Return True if a file is not as it was read, or gone."""
     try:
         status = path.stat()
     except OSError:
@@ -94,13 +99,9 @@ def _differs(path: Path, state: FileState) -> bool:
 
 
 def _touched(folders: Iterable[tuple[str, Path]], last: Mapping[str, float]) -> int:
-    """In how many folders something came or went since their root was last looked at as a whole."""
+    """Count the folders in which something came or went since their root was last looked at as a whole."""
     touched = 0
     for root, folder in folders:
         with suppress(OSError):
             touched += root in last and folder.stat().st_mtime > last[root]
     return touched
-
-
-def _iso(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

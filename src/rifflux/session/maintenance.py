@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument, ModelError
-from rifflux.session.session import IndexView
+from rifflux.session.session import IndexView, info_of
 from rifflux.store import Generation, ModelInfo, Problem, State, Store
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
-    from rifflux.ingest.prepare import Preparer
     from rifflux.models import Embedder
 
-__all__ = ["Copied", "Maintenance", "Repaired", "Switched", "info_of", "preparer"]
+__all__ = ["Copied", "Maintenance", "Repaired", "Switched"]
 
 _OTHER_MODEL = "put the former one there, or choose another one with 'rifflux models switch'"
 
-#: Vectors that are dropped in one transaction: a moment's work, so that searches beside it do not notice.
+#: Vectors that are dropped in one transaction: a moment's work, so that searches at the same time do not notice.
 DROPPED_AT_ONCE = 256
 
 
@@ -68,7 +67,7 @@ class Maintenance:
     def accelerate(self) -> None:
         """Build now what makes searching a large index fast, and return when it is there.
 
-        Above some 20,000 chunks this happens by itself, in the background. It lies beside the index and can be deleted.
+        Above some 20,000 chunks this happens by itself, in the background. It is a file of its own, and can be deleted.
         """
         self._store.accelerate()
 
@@ -76,10 +75,10 @@ class Maintenance:
         """Look for damage; an empty list means that the index is sound and complete."""
         from rifflux.ingest.prepare import analysis_of
 
-        return [*self._store.check(analysis_of(self.view.analyzer)), *self._model_problems()]
+        return [*self._store.check(analysis_of(self.view.profile.analyzer)), *self._model_problems()]
 
     def _model_problems(self) -> list[Problem]:
-        """Whether questions can be embedded as the chunks were."""
+        """Return the reasons for which questions cannot be embedded as the chunks were."""
         known = self._store.semantic.model()
         if known is None:
             return []
@@ -94,25 +93,25 @@ class Maintenance:
         return [Problem(f"{known.spec} is another model now than the one that made the vectors", _OTHER_MODEL)]
 
     def repair(self, progress: Progress | None = None) -> Repaired:
-        """Mend what can be made anew: rows, the word index, vectors. What cannot be is left, and reported.
+        """Mend what can be made again: rows, the word index, vectors. The rest is left, and reported.
 
-        A database that cannot be opened or read is put together anew by `rifflux.repair`.
+        A database that cannot be opened or read is put together again by `rifflux.repair`.
         """
         from rifflux.ingest.prepare import analysis_of
 
-        mended = self._store.mend(analysis_of(self.view.analyzer))
+        mended = self._store.mend(analysis_of(self.view.profile.analyzer))
         done = [*mended.done, *self._rebuild(mended.incomplete), *self._make_vectors(progress)]
         return Repaired(tuple(done), tuple(self.check()))
 
     def _rebuild(self, documents: Sequence[tuple[str, str, str]]) -> list[str]:
-        """Cut documents that lack chunks anew; they came from no file, so their text is all there is of them."""
+        """Cut documents that lack chunks again; they came from no file, so their text is all there is of them."""
         from rifflux.ingest.chunking import blocks_of
 
         for owner, collection, key in documents:
             view = self._store.of(owner)
             document = view.catalog.document(collection, key)
             if document:
-                prepare = preparer(replace(self.view, store=view))
+                prepare = replace(self.view, store=view).preparer
                 view.catalog.put(collection, prepare(collection, document, blocks_of(document), document.key))
         return [f"{len(documents)} documents lacked chunks: made them of their text"] if documents else []
 
@@ -140,11 +139,11 @@ class Maintenance:
         return Copied(str(target), target.stat().st_size, round(time.perf_counter() - start, 3))
 
     def models(self) -> list[Generation]:
-        """The models whose vectors the index holds: the one in use first, then one that is built, then former ones."""
+        """Return the models whose vectors the index holds: the one in use, then one that is built, then former ones."""
         return self._store.semantic.generations.all()
 
     def switching(self) -> Generation | None:
-        """The generation that is built at the moment, or whose building was interrupted."""
+        """Return the generation that is built at the moment, or whose building was interrupted."""
         return next((each for each in self.models() if each.state == State.BUILDING), None)
 
     def switch(
@@ -188,12 +187,12 @@ class Maintenance:
         return ended
 
     def _missing(self) -> int:
-        """How many chunks have no vector yet of the model that is being built."""
+        """Count the chunks without a vector of the model that is being built."""
         built = self.switching()
         return built.chunks - built.vectors if built else 0
 
     def _tidy(self) -> bool:
-        """Whether an interrupted switch to the model in use left something to do."""
+        """Return True if an interrupted switch to the model in use left something to do."""
         self._store.semantic.generations.abort()
         return any(each.state == State.RETIRED for each in self.models())
 
@@ -205,16 +204,3 @@ class Maintenance:
             if progress:
                 progress("drop", dropped, total)
         return dropped
-
-
-def preparer(view: IndexView) -> Preparer:
-    """Return the function that chunks and analyzes documents for a view."""
-    from rifflux.ingest.prepare import Preparer
-
-    return Preparer(view.analyzer, view.profile.chunker, view.embedder.count_tokens, view.store.owner)
-
-
-def info_of(model: Embedder) -> ModelInfo:
-    """What an index remembers of an embedder."""
-    spec = getattr(model, "spec", model.name)
-    return ModelInfo(model.name, model.backend, model.dimension, model.fingerprint, spec)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import ModelError, ModelMismatch
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.coverage import StoreEvidence, chunks_of
 from rifflux.retrieve.fuse import Fuse, fusion_of
+from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
 from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Step, Stopwatch
-from rifflux.retrieve.query.classify import classify
-from rifflux.retrieve.query.reading import QueryReader
+from rifflux.retrieve.query.reading import QueryReader, classify
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Relevance, at_least
 from rifflux.retrieve.steps.diversity import Diversity
-from rifflux.retrieve.table import Candidates
+from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates
 from rifflux.session.arguments import (
     HYBRID,
     HYBRID_RERANK,
@@ -25,11 +24,9 @@ from rifflux.session.arguments import (
     checked_mode,
     checked_search,
 )
-from rifflux.session.profile import Profile
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.store import Store
-from rifflux.text.analyzer import Analyzer
 from rifflux.types import (
     Filter,
     Query,
@@ -37,11 +34,10 @@ from rifflux.types import (
     Trace,
     Understanding,
     Vectors,
-    Verdict,
 )
 
 if TYPE_CHECKING:
-    from rifflux.models import Embedder
+    from rifflux.retrieve.explain.verdict import Verdict
     from rifflux.retrieve.steps.rerank import Rerank
 
 __all__ = ["Searcher", "Way"]
@@ -62,31 +58,14 @@ class Way:
         return [*first, *self.diversity.steps(store)] if self.diversity else first
 
 
-@dataclass(frozen=True, slots=True)
 class Searcher:
     """Answers questions from a view of an index. Safe to share between threads."""
 
-    view: IndexView
-
-    @property
-    def store(self) -> Store:
-        """The part of the store that is searched."""
-        return self.view.store
-
-    @property
-    def profile(self) -> Profile:
-        """The profile that content is searched through."""
-        return self.view.profile
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """The analyzer that made the terms of the index."""
-        return self.view.analyzer
-
-    @property
-    def embedder(self) -> Embedder:
-        """The embedder, loaded when first needed."""
-        return self.view.embedder
+    def __init__(self, view: IndexView) -> None:
+        self.view = view
+        self.store = view.store
+        self.profile = view.profile
+        self.analyzer = view.profile.analyzer
 
     def search(
         self,
@@ -137,8 +116,9 @@ class Searcher:
         self, text: str, filter: Filter | Mapping[str, Any] | None, clock: Stopwatch, deadline: float | None = None
     ) -> Query:
         wanted = checked_filter(filter)
-        with clock("understand"):
-            query = self.read(text, wanted)
+        start = perf_counter()
+        query = self.read(text, wanted)
+        clock.add("understand", start)
         return query if deadline is None else replace(query, deadline=deadline)
 
     def read(self, text: str, filter: Filter | None = None, understanding: Understanding | None = None) -> Query:
@@ -153,7 +133,7 @@ class Searcher:
         return reader(text, filter, understanding)
 
     def ready(self, query: Query, top_k: int, clock: Stopwatch, way: Way | None = None, *, rated: bool = False) -> Plan:
-        """Return the search for a question that was read, ready to run; a hybrid one unless told otherwise."""
+        """Return the search for a question that was read, ready to run; a hybrid one by default."""
         way, profile = way or Way(HYBRID, self.profile.fusion), self.profile
         pool = profile.pool(top_k)
         query, names, degraded, notes = self._channels(profile.reach(query, way.fuse, pool), way.mode, clock)
@@ -185,7 +165,7 @@ class Searcher:
         return Plan(pipeline, query, trace, clock, profile.pool)
 
     def rated(self, query: Query, table: Candidates) -> Candidates:
-        """Return the candidates of a question with their relevance, if the profile tells it."""
+        """Return the candidates of a question with their relevance, if the profile wants it."""
         rate = self._relevance(query)
         return rate(query, table) if rate else table
 
@@ -232,7 +212,7 @@ class Searcher:
         return query, [LEXICAL] if query.vector is None else [LEXICAL, SEMANTIC], degraded, []
 
     def _with_vector(self, query: Query, clock: Stopwatch) -> tuple[Query, list[str]]:
-        """The query with its vector, and why there is none or not one for every chunk."""
+        """Return the query with its vector, and why there is none or not one for every chunk."""
         known = query.statistics
         chunks, embedded = (known.chunks, known.embedded_chunks) if known else (0, 0)
         if not embedded:
@@ -243,19 +223,21 @@ class Searcher:
             degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run '{self.profile.command}'")
         if query.vector is not None:
             return query, degraded
+        start = perf_counter()
         try:
-            with clock("embed"):
-                vector, model = self._embed(query.semantic_text)
-                query = replace(query, vector=vector, model=model)
+            vector, model = self._embed(query.semantic_text)
+            query = replace(query, vector=vector, model=model)
         except ModelMismatch:
             raise
         except ModelError as error:
             return query, [*degraded, f"no query vector: {error}"]
+        finally:
+            clock.add("embed", start)
         return query, degraded if query.vector is not None else [*degraded, "no query vector: the embedder gave none"]
 
     def _embed(self, text: str) -> tuple[Vectors | None, str]:
-        """The vector of a text, and the fingerprint of the model it is by."""
-        known, embedder = self.store.semantic.model(), self.embedder
+        """Return the vector of a text, and the fingerprint of the model it is by."""
+        known, embedder = self.store.semantic.model(), self.view.embedder
         if known and known.fingerprint != embedder.fingerprint:
             raise ModelMismatch(
                 f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "
@@ -280,7 +262,7 @@ class Searcher:
         chunk. The rest is as in `search`. Raises `NotFound` for an unknown document.
         """
         from rifflux.retrieve.explain.inquiry import Inquiry, deep
-        from rifflux.retrieve.query.words import as_typed
+        from rifflux.retrieve.query.reading import as_typed
 
         checked_search(query, top_k, None)
         way = self._way(mode, fusion, rerank, self.profile.diversity)

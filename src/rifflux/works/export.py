@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from rifflux.errors import InvalidArgument
-from rifflux.evidence.reference import Reference
+from rifflux.evidence.pack import Citing, EvidencePack, Reference
+from rifflux.evidence.verify import verify as verify_pack
+from rifflux.session.profile import closed_document
+from rifflux.store import Store
 from rifflux.text.titles import plain
-from rifflux.works.model import Work
+from rifflux.types import Document
+from rifflux.works.model import Work, work_of
 
-__all__ = ["bibtex", "cite_keys", "csl", "style_of"]
+__all__ = ["CITING", "bibtex", "cite_keys", "csl", "style_of", "verify"]
 
 #: The kind of work by what it is called in BibTeX and in CSL; anything else is `misc` and `document`.
 _TYPES: Mapping[str, tuple[str, str]] = {
@@ -133,3 +138,25 @@ def _balanced(text: str) -> str:
         if depth < 0:
             break
     return text if depth == 0 else re.sub(r"(?<!\\)[{}]", "", text)
+
+
+# How works are cited, and packs of works verified
+
+
+def _reference(document: Document) -> Reference:
+    work = work_of(document)
+    names = tuple(map(str, work.identifiers))
+    return Reference(work.title, tuple(map(str, work.authors)), work.year, work.venue, names)
+
+
+def _entry(document: Document, key: str, style: str) -> Any:
+    """Return a work in a style, without its abstract: what is quoted of that is evidence, and counted."""
+    return style_of(style)(replace(work_of(document), abstract=""), key)
+
+
+CITING = Citing(_reference, lambda references: list(cite_keys(references)), _entry)
+
+
+def verify(pack: EvidencePack, store: Store | None = None) -> list[str]:
+    """Return the problems of a pack of works, a line each; with a store, compare it with its documents too."""
+    return verify_pack(pack, CITING, closed_document, store)

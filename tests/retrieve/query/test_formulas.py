@@ -8,7 +8,7 @@ import pytest
 
 import rifflux
 from rifflux import Document
-from rifflux.retrieve.query.formulas import formulas
+from rifflux.retrieve.query.expand import formulas
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Query
 

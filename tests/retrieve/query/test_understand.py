@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.retrieve.query.understand import parted, understand
+from rifflux.retrieve.query.reading import parted, understand
 from rifflux.store import FieldWeights
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import change

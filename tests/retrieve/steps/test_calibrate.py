@@ -16,7 +16,8 @@ import rifflux
 from rifflux import Document, Index
 from rifflux.errors import ModelError
 from rifflux.models import load_embedder
-from rifflux.retrieve.steps.calibrate import WORDS, Calibration, calibration_of, quality
+from rifflux.retrieve.steps.calibrate import WORDS, Calibration, calibration_of
+from rifflux.retrieve.table import quality
 
 PAGES = {
     "cache": "Cache entries live for an hour. After that they are read from the disk again.",

@@ -20,7 +20,7 @@ from rifflux.index import open_index
 from rifflux.surfaces.shared.packs import pack_json, read_pack, retrieval_json
 from rifflux.types import Hit, Identifier, Link, Tag
 from rifflux.works import Passage, Work
-from rifflux.works.citing import verify
+from rifflux.works.export import verify
 from rifflux.works.retrieval.intent import INTENTS, MODES
 from rifflux.works.retrieval.retriever import RetrievalSettings
 from tests.support.exploring import examples

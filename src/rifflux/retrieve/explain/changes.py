@@ -14,12 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
 from rifflux.retrieve.explain.obstacles import Obstacle
+from rifflux.retrieve.explain.verdict import Change, QueryTerm
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.pipeline import Plan, Stopwatch
-from rifflux.retrieve.table import SCORE, Candidates
-from rifflux.types import Change, Ids, QueryTerm, Ranking
+from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates
+from rifflux.types import Ids, Ranking
 
 __all__ = ["changes"]
 
@@ -61,7 +61,7 @@ class _Trial:
 
     @property
     def id(self) -> int:
-        """The chunk."""
+        """Return the chunk's id."""
         return int(self.row.ids[0])
 
     def unblocked(self, obstacles: Sequence[Obstacle]) -> Iterator[Change]:
@@ -122,7 +122,7 @@ class _Trial:
 
     @cached_property
     def _far(self) -> Mapping[str, Ranking]:
-        """The rankings of the channels for the longest page."""
+        """Return the rankings of the channels for the longest page."""
         query = self.plan.wider(LONGEST_PAGE).query
         if query.limit <= self.plan.query.limit:
             return self.candidates.rankings

@@ -13,21 +13,50 @@ from itertools import pairwise
 
 import numpy as np
 
-from rifflux.retrieve.channels import SEMANTIC, Place, Whole
-from rifflux.retrieve.coverage import chunks_of, frequencies_of
 from rifflux.retrieve.explain.changes import changes
 from rifflux.retrieve.explain.obstacles import Obstacle, obstacles
-from rifflux.retrieve.explain.trail import page, stages
-from rifflux.retrieve.pipeline import RERANK, Plan, counted
-from rifflux.retrieve.query.words import shown
+from rifflux.retrieve.explain.verdict import Change, QueryTerm, Verdict
+from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
+from rifflux.retrieve.pipeline import RERANK, Channel, Plan, counted
+from rifflux.retrieve.query.reading import shown
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
-from rifflux.retrieve.table import RANK, SCORE, Candidates, placed
+from rifflux.retrieve.table import RANK, SCORE, SEMANTIC, Candidates, page, placed, stages
 from rifflux.store import Store
 from rifflux.text.numbers import ordinal
 from rifflux.text.rarity import idf
-from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Trace, Verdict
+from rifflux.types import Clause, Hit, Ids, Query, Ranking, Trace
 
-__all__ = ["Inquiry", "deep"]
+__all__ = ["Inquiry", "Place", "Whole", "deep"]
+
+#: A chunk's id, rank and score in a channel.
+Place = tuple[int, int, float]
+
+
+class Whole:
+    """A channel that also finds the place of any chunk, however far down.
+
+    It ranks all that it can only when a place is asked for, and once for a question.
+    """
+
+    def __init__(self, channel: Channel, chunks: int) -> None:
+        self._channel = channel
+        self._chunks = chunks
+        self._last: tuple[Query, Ranking] | None = None
+
+    def __call__(self, query: Query) -> Ranking:
+        """Return the ranking of the channel."""
+        return self._channel(query)
+
+    def place(self, query: Query, ids: Ids) -> Place | None:
+        """Return the place of the best of some chunks among all; None where none of them is ranked."""
+        if self._last is None or self._last[0] is not query:
+            self._last = query, self._channel(replace(query, limit=max(self._chunks, query.limit), enough=0))
+        ranking = self._last[1]
+        places = np.flatnonzero(np.isin(ranking.ids, ids))
+        if not len(places):
+            return None
+        best = int(places[0])
+        return int(ranking.ids[best]), best + 1, float(ranking.scores[best])
 
 
 def deep(plan: Plan, chunks: int) -> Plan:
@@ -70,22 +99,22 @@ class Inquiry:
 
     @cached_property
     def ids(self) -> Ids:
-        """The chunks in question."""
+        """Return the ids of the chunks in question."""
         return np.fromiter((int(hit.chunk_id, 16) for hit in self.asked), np.int64, len(self.asked))
 
     @cached_property
     def obstacles(self) -> Sequence[Obstacle]:
-        """What keeps some of them out."""
+        """Return the parts of the query that keep some of them out."""
         return list(obstacles(self.plan.query, self.store, self.asked[0], self.ids, self.typed))
 
     @cached_property
     def candidates(self) -> Candidates:
-        """All candidates of the search, before any passage was read."""
+        """Return all candidates of the search, before any passage was read."""
         return self.plan.pipeline.candidates(self.plan.query, self.plan.clock)
 
     @cached_property
     def _steps(self) -> Sequence[tuple[str, Candidates]]:
-        """The table after each step by its name; the one that they began with comes first, under no name."""
+        """Return the table after each step by its name; the one before all steps comes first, under no name."""
         pipeline, query = self.plan.pipeline, self.plan.query
         if not pipeline.steps:
             return ()
@@ -108,7 +137,7 @@ class Inquiry:
 
     @cached_property
     def order(self) -> Ids:
-        """The ids of all candidates that were not dropped, best first, after every step."""
+        """Return the ids of all candidates that were not dropped, best first, after every step."""
         ids = self.candidates.ids
         if not self._steps:
             return ids
@@ -130,7 +159,7 @@ class Inquiry:
 
     @property
     def trace(self) -> Trace:
-        """The search's trace as far as it went."""
+        """Return the search's trace as far as it went."""
         trace = self.plan.trace
         degraded = (*trace.degraded, *map(": ".join, self.left_out.items()))
         trace = replace(trace, reranker=None) if RERANK in self.left_out else trace
@@ -250,7 +279,7 @@ class Inquiry:
 
     @property
     def _first(self) -> str:
-        """The stage that ordered the candidates first: the fusion, or the only channel."""
+        """Return the stage that ordered the candidates first: the fusion, or the only channel."""
         fuse = self.plan.pipeline.fuse
         return fuse.name if fuse else next(iter(self.candidates.rankings))
 
@@ -267,7 +296,7 @@ class Inquiry:
         return "; ".join([f"below the pool of {pool}{where} ({told})", *others])
 
     def _nothing(self, channel: str) -> str:
-        """Why a channel does not rank a chunk at all."""
+        """Return why a channel does not rank a chunk at all."""
         if channel == SEMANTIC:
             return "semantic: not embedded yet" if self.plan.query.vector is not None else "semantic: no query vector"
         asked = [shown(clause, self.typed) for clause in _clauses(self.plan.query)] + list(self.plan.query.prefixes)

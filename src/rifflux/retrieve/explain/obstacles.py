@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rifflux.retrieve.query.words import shown
+from rifflux.retrieve.query.reading import shown
 from rifflux.store import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 
@@ -38,7 +38,7 @@ class Obstacle:
 def obstacles(
     query: Query, store: Store, hit: Hit, ids: Ids, typed: Mapping[str, str] | None = None
 ) -> Iterator[Obstacle]:
-    """The parts of a query that keep out some of a document's chunks. Each is tried alone; `hit` is one of the chunks.
+    """Yield the parts of a query that keep out some of a document's chunks, each tried alone; `hit` is a chunk of it.
 
     `typed` are the words that were typed, by their terms.
     """
@@ -67,7 +67,7 @@ def obstacles(
 
 
 def _without_filter(part: Filter, query: Query) -> Query:
-    """The query without one part of its filter."""
+    """Return the query without one part of its filter."""
     filter = query.filter
     empty = {name: getattr(Filter(), name) for name in _PARTS if getattr(part, name)}
     metadata = {name: value for name, value in filter.metadata.items() if name not in part.metadata}
@@ -75,18 +75,18 @@ def _without_filter(part: Filter, query: Query) -> Query:
 
 
 def _allowing(clause: Clause, query: Query) -> Query:
-    """The query with a clause no longer excluded."""
+    """Return the query with a clause no longer excluded."""
     return replace(query, excluded=tuple(each for each in query.excluded if each != clause))
 
 
 def _unquoted(clause: Clause, query: Query) -> Query:
-    """The query with the words of a required phrase as words like others."""
+    """Return the query with the words of a required phrase as words like others."""
     clauses = dict.fromkeys((*query.clauses, *((term,) for term in clause)))
     return replace(query, clauses=tuple(clauses), required=tuple(each for each in query.required if each != clause))
 
 
 def _parts(filter: Filter) -> Iterator[Filter]:
-    """Each part of the filter alone."""
+    """Yield each part of the filter alone."""
     for name in _PARTS:
         if value := getattr(filter, name):
             yield Filter(**{name: value})
@@ -95,7 +95,7 @@ def _parts(filter: Filter) -> Iterator[Filter]:
 
 
 def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
-    """The name of a part of a filter, and why a document does not pass it."""
+    """Return the name of a part of a filter, and why a document does not pass it."""
     dated = hit.created_at or hit.updated_at
     date = f"it is of {dated}" if dated else "it has no date"
     if part.paths:
@@ -129,7 +129,7 @@ def _of_metadata(wanted: Mapping[str, Any], hit: Hit) -> tuple[str, str]:
 
 
 def _held(name: str, hit: Hit) -> str:
-    """What a document has in a field of its metadata."""
+    """Return a document's value in a field of its metadata, as a sentence."""
     return f"its {name} is {_any(hit.metadata[name])}" if name in hit.metadata else f"it has no {name}"
 
 

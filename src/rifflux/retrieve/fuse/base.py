@@ -1,16 +1,32 @@
-"""What every fusion is made of: the protocol, what it may ask about candidates, and the order of fused scores."""
+"""What every fusion is made of: the protocol, the evidence on candidates, one weighted sum, and the order of scores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from rifflux.errors import InvalidArgument
 from rifflux.retrieve.table import SCORE, Candidates
-from rifflux.types import Ids, Ranking, Scores
+from rifflux.store import Store
+from rifflux.text.rarity import idf
+from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
-__all__ = ["NO_EVIDENCE", "Evidence", "Fuse", "fused"]
+__all__ = [
+    "NO_EVIDENCE",
+    "Evidence",
+    "Fuse",
+    "StoreEvidence",
+    "Weights",
+    "chunks_of",
+    "frequencies_of",
+    "fused",
+    "weighed",
+    "weights_of",
+]
 
 
 class Evidence(Protocol):
@@ -26,7 +42,7 @@ class Evidence(Protocol):
 
     @property
     def specificity(self) -> float:
-        """The share of the question's words that name one thing, in [0, 1]."""
+        """Return the share of the question's words that name one thing, in [0, 1]."""
         ...
 
 
@@ -57,12 +73,12 @@ class Fuse(Protocol):
 
     @property
     def name(self) -> str:
-        """The name users choose it by."""
+        """Return the name users choose it by."""
         ...
 
     @property
     def anchored(self) -> bool:
-        """Whether its scores may be multiplied for anchors; where ranks alone decide they may not."""
+        """Return True if anchors may multiply its scores; where ranks alone decide they may not."""
         ...
 
     def depth(self, pool: int) -> int:
@@ -87,3 +103,92 @@ def fused(table: Candidates, name: str, scores: Scores, addends: Mapping[str, Sc
     best = np.fmin.reduce([table[f"{channel}/rank"] for channel in table.rankings])
     table = table.with_stage(name, {SCORE: scores, **addends}).scored(scores, best)
     return table.with_column(f"{name}/rank", table.ranks())
+
+
+def frequencies_of(store: Store, query: Query, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
+    """Return how many chunks hold each clause at most: a phrase is no more frequent than its rarest word.
+
+    The store is asked only about terms that the query does not tell of.
+    """
+    clauses, known = dict.fromkeys(clauses), dict(query.statistics.frequencies) if query.statistics else {}
+    missing = [term for clause in clauses for term in clause if term not in known]
+    if missing:
+        known |= store.lexical.document_frequencies(missing)
+    return {clause: min((known.get(term, 0) for term in clause), default=0) for clause in clauses}
+
+
+def chunks_of(store: Store, query: Query) -> int:
+    """Return how many chunks there are, as of when the query was read."""
+    return query.statistics.chunks if query.statistics else store.counts()["chunks"]
+
+
+def weights_of(store: Store, query: Query) -> Mapping[Clause, float]:
+    """Return the idf of each clause of the query."""
+    chunks = chunks_of(store, query)
+    found = frequencies_of(store, query, (*query.clauses, *query.required))
+    return {clause: idf(chunks, count) for clause, count in found.items()}
+
+
+@dataclass(frozen=True)
+class StoreEvidence:
+    """The evidence on one query's candidates."""
+
+    store: Store
+    query: Query
+
+    def coverage(self, ids: Ids) -> Scores:
+        """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
+        weights = weights_of(self.store, self.query)
+        total = sum(weights.values())
+        share = np.zeros(len(ids))
+        for clause, weight in weights.items():
+            share += weight * np.isin(ids, self.store.lexical.holding(clause, ids))
+        return share / total if total else share
+
+    def kinds(self, ids: Ids) -> Sequence[str]:
+        """Return the kind of each chunk's document; empty for a chunk that is gone."""
+        known = self.store.catalog.kinds(ids)
+        return [known.get(id, "") for id in ids.tolist()]
+
+    @property
+    def specificity(self) -> float:
+        """Return the share of the question's words that name one thing, in [0, 1]."""
+        return self.query.specificity
+
+
+@dataclass(frozen=True, slots=True)
+class Weights(Mapping[str, float]):
+    """How much each component counts, by its name; only the proportions matter."""
+
+    by_name: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        values = self.by_name.values()
+        if any(not math.isfinite(value) or value < 0 for value in values) or not any(values):
+            raise InvalidArgument("feature weights must be finite and not negative, and some above zero")
+
+    def __getitem__(self, name: str) -> float:
+        return self.by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        return len(self.by_name)
+
+    def but(self, **changes: float) -> Weights:
+        """Return these weights with some replaced. Raises `InvalidArgument` for a component that is none."""
+        if unknown := sorted(changes.keys() - self.by_name.keys()):
+            raise InvalidArgument(f"no component {unknown[0]!r} to weigh; choose from {', '.join(self.by_name)}")
+        return Weights({**self.by_name, **{name: float(weight) for name, weight in changes.items()}})
+
+    def shares(self) -> dict[str, float]:
+        """Return the weights divided by their sum."""
+        total = sum(self.by_name.values())
+        return {name: weight / total for name, weight in self.by_name.items()}
+
+
+def weighed(components: Mapping[str, Scores], weights: Mapping[str, float]) -> tuple[Scores, dict[str, Scores]]:
+    """Return the sum of the components times their weights, and the addend of each; in the order of the weights."""
+    addends = {name: weight * components[name] for name, weight in weights.items()}
+    return np.sum(list(addends.values()), axis=0), addends

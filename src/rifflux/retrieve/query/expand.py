@@ -15,16 +15,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, permutations, product
+from itertools import chain, islice, permutations, product
 from pathlib import Path
 
 import rifflux.text
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.retrieve.query.formulas import formulas
 from rifflux.text.analyzer import Analyzer, tokens
+from rifflux.text.symbols import symbol_names
 from rifflux.types import Clause, Query
 
-__all__ = ["Synonyms", "Variant", "distance", "expand", "known_synonyms", "read_synonyms", "spellings", "synonyms"]
+__all__ = [
+    "Synonyms",
+    "Variant",
+    "distance",
+    "expand",
+    "formulas",
+    "known_synonyms",
+    "read_synonyms",
+    "spellings",
+    "synonyms",
+]
 
 #: A word may differ by one letter from this length on, by two from the other.
 SHORTEST, SHORTEST_FOR_TWO = 4, 8
@@ -105,7 +115,7 @@ def spellings(query: Query, analyzer: Analyzer, frequencies: Frequencies, vocabu
 
 
 def _words(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, str]]:
-    """The terms that may be misspelt, and the words they come from: what holds a digit or humps is a name."""
+    """Yield the terms that may be misspelt with the words they come from: what holds a digit or humps is a name."""
     asked = set(query.clauses)
     for word in (part for token in tokens(query.semantic_text) for part in token.split("-")):
         terms = analyzer.of_word(word)
@@ -124,7 +134,7 @@ def _near(term: str, vocabulary: Vocabulary) -> list[str]:
 
 
 def _within(term: str, known: Iterable[str], most: int) -> list[str]:
-    """The terms that are nearest, if that is at most so many letters."""
+    """Return the terms that are nearest, if that is at most so many letters."""
     letters = set(term)
     # A letter that is changed makes a difference of two between the sets of letters, which are compared much sooner.
     alike = (each for each in known if len(letters.symmetric_difference(each)) <= 2 * most and each.isalpha())
@@ -157,7 +167,7 @@ def distance(one: str, other: str, most: int) -> int:
 
 
 def _differing(one: str, other: str) -> tuple[str, str]:
-    """Both without what they begin and end with alike, which their distance does not depend on."""
+    """Return both without their common beginning and end, which their distance does not depend on."""
     start = 0
     while start < min(len(one), len(other)) and one[start] == other[start]:
         start += 1
@@ -184,7 +194,7 @@ def synonyms(query: Query, known: Synonyms) -> Iterator[Variant]:
 
 
 def known_synonyms(path: str | Path | None, analyzer: Analyzer) -> Synonyms | None:
-    """The synonyms of a file, and those that come with the way the analyzer reads mathematics."""
+    """Return the synonyms of a file, and those that come with the way the analyzer reads mathematics."""
     shipped = LEXICONS.get(analyzer.mathematics)
     paths = [
         *([Path(rifflux.text.__file__).with_name("lexicon") / shipped] if shipped else []),
@@ -216,7 +226,7 @@ def read_synonyms(path: str | Path, analyzer: Analyzer) -> Synonyms:
 
 
 def _rules(line: str, place: str, analyzer: Analyzer) -> Iterator[tuple[Clause, Variant]]:
-    """What a line says: the terms of a phrase, and what stands for it."""
+    """Yield the rules of a line: the terms of a phrase, and a variant of it."""
     sides = [_members(side, place, analyzer) for side in line.split("=>")]
     if len(sides) > 2 or (len(sides) == 1 and len(sides[0]) < 2):
         raise InvalidArgument(f"{place}: {line!r} is no line of synonyms: {_FORMAT}")
@@ -233,3 +243,52 @@ def _members(side: str, place: str, analyzer: Analyzer) -> list[tuple[Clause, st
             problem = f"{written!r} holds no word to search for" if written else "an entry is empty"
             raise InvalidArgument(f"{place}: {problem}: {_FORMAT}")
     return members
+
+
+#: Neighbouring tokens that are searched as a piece of a formula, and the most pieces of one question.
+WIDTH, MOST_PIECES = 2, 16
+#: Names of functions and categories are short; a longer word belongs to the sentence.
+LONGEST_NAME = 5
+_NAMES = frozenset(
+    {"lim", "colim", "dim", "det", "deg", "ker", "coker", "hom", "ext", "tor", "spec", "proj", "gal", "id"}
+)
+
+
+def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Clause]]]:
+    """Each formula of a question as its tokens, with the phrases to search it by: whole first, then its pieces."""
+    if analyzer.mathematics != "notation":
+        return
+    for run in _runs(query.semantic_text, analyzer):
+        terms = [clause for _, clause in run if clause]
+        if len(terms) > 1 and any(_is_symbol(token) for token, _ in run):
+            pieces = [_joined(terms[start : start + WIDTH]) for start in range(len(terms) - WIDTH + 1)]
+            phrases = dict.fromkeys([_joined(terms), *pieces[:MOST_PIECES]])
+            yield " ".join(token for token, clause in run if clause), list(phrases)
+
+
+def _runs(text: str, analyzer: Analyzer) -> Iterator[list[tuple[str, Clause]]]:
+    """Yield the longest runs of tokens without an ordinary word, each token with its terms."""
+    run: list[tuple[str, Clause]] = []
+    for token in analyzer.tokens(text):
+        if _is_word(token):
+            yield run
+            run = []
+        else:
+            run.append((token, tuple(analyzer.terms_of(token))))
+    yield run
+
+
+def _is_word(token: str) -> bool:
+    """Return True if a token belongs to the sentence around the formulas."""
+    letters = token.replace("-", "").replace("'", "")
+    if not letters.isalpha() or len(letters) == 1 or token in symbol_names() or token.lower() in _NAMES:
+        return False
+    return len(letters) > LONGEST_NAME or token.islower() or token.istitle()
+
+
+def _is_symbol(token: str) -> bool:
+    return len(token) == 1 or "_" in token or "^" in token or token in symbol_names()
+
+
+def _joined(clauses: Sequence[Clause]) -> Clause:
+    return tuple(chain.from_iterable(clauses))

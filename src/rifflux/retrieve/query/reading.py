@@ -1,18 +1,27 @@
-"""Reading a question: it is analyzed, classified and expanded here, each once, and travels as a `Query`."""
+"""Reading a question: it is parsed, analyzed, classified and expanded here, each once, and travels as a `Query`.
+
+    "exact phrase"   must occur, its words next to each other; in a longer question that only mentions one
+                     (more words outside quotes than inside), it counts extra instead
+    -word  -"a b"    must not occur
+    start*           any word that begins so
+    field:value      for the facets the profile declares; anything else with a colon is plain words
+
+Everything that is not clearly one of these is plain words. No input is an error.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rifflux.retrieve.query.classify import classify
 from rifflux.retrieve.query.expand import Synonyms, expand
-from rifflux.retrieve.query.understand import understand
 from rifflux.store import Store
-from rifflux.text.analyzer import Analyzer
-from rifflux.types import Filter, Query, TermStatistics, Understanding
+from rifflux.text.analyzer import Analyzer, fold, tokens
+from rifflux.text.identifiers import labelled, named_results, numbered_results
+from rifflux.types import Clause, Filter, Query, TermStatistics, Understanding
 
-__all__ = ["QueryReader"]
+__all__ = ["QueryReader", "as_typed", "classify", "parted", "shown", "understand"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +75,227 @@ class _Frequencies:
         if missing:
             self.known |= dict.fromkeys(missing, 0) | dict(self.store.lexical.document_frequencies(missing))
         return {term: count for term in terms if (count := self.known[term])}
+
+
+_PIECE = re.compile(
+    r"""
+    (?:(?<=\s)|^)(?P<minus>-)?"(?P<phrase>[^"]+)"
+    | (?:(?<=\s)|^)-(?P<without>[^\W\d][^\s"]*)
+    | (?:(?<=\s)|^)(?P<field>[^\W\d]\w*):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s":/][^\s"]*))
+    | (?:(?<=\s)|^)(?P<prefix>\w[\w.-]+)\*(?=\s|$)
+    | (?P<words>\S+|\s+)
+    """,
+    re.VERBOSE,
+)
+
+#: A facet's value that is a number may be stored as one.
+_WHOLE, _DECIMAL = re.compile(r"-?\d{1,18}\Z"), re.compile(r"-?\d{1,15}\.\d{1,15}\Z")
+#: A question without these is plain words.
+_SYNTAX = frozenset('"-:*')
+
+
+@dataclass
+class _Reading:
+    """The parts collected so far while going through the pieces of a question."""
+
+    words: list[str] = field(default_factory=list)
+    meaning: list[str] = field(default_factory=list)
+    required: list[str] = field(default_factory=list)
+    excluded: list[str] = field(default_factory=list)
+    prefixes: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
+    facets: dict[str, list[str]] = field(default_factory=dict)
+
+
+def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filter: Filter | None = None) -> Query:
+    """Analyze a question. `facets` are the metadata fields that `field:value` may name, besides kind and path."""
+    text = _comparable(text)
+    reading = _read(text, {*facets, "kind", "path"})
+    plain, meaning = " ".join(reading.words), " ".join(" ".join(reading.meaning).split())
+    words, phrases = analyzer.terms(plain), _clauses(reading.required, analyzer)
+    asked, limits = _halves(text, reading)
+    mentioned = len(words) > sum(map(len, phrases))
+    return Query(
+        text=text,
+        clauses=_alternatives(words, phrases if mentioned else ()),
+        required=() if mentioned else phrases,
+        excluded=_clauses(reading.excluded, analyzer),
+        prefixes=tuple(dict.fromkeys(_prefixes(reading.prefixes, analyzer))),
+        semantic_text=meaning,
+        terms=tuple(words if reading.words == reading.meaning else analyzer.terms(meaning)),
+        asked=asked,
+        limits=limits,
+        filter=_narrowed(filter or Filter(), reading.facets),
+    )
+
+
+def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
+    """Return what a question asks for, and its exclusions and facets; each half is read as in the whole."""
+    text = _comparable(text)
+    return _halves(text, _read(text, {*facets, "kind", "path"}))
+
+
+def _halves(text: str, reading: _Reading) -> tuple[str, str]:
+    if not reading.asked and not reading.limits:
+        return text, ""
+    return " ".join("".join(reading.asked).split()), " ".join(reading.limits)
+
+
+def _comparable(text: str) -> str:
+    """Replace halves of surrogate pairs, as a broken terminal may send: nothing can store or compare them."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clause, ...]:
+    """Return every word by itself, those of the phrases too, and the phrases whole; each once."""
+    singles = [(word,) for word in (*words, *(word for phrase in phrases for word in phrase))]
+    return tuple(dict.fromkeys([*singles, *phrases]))
+
+
+def _read(text: str, facets: Collection[str]) -> _Reading:
+    if _SYNTAX.isdisjoint(text):
+        return _Reading([text], [text])
+    reading = _Reading()
+    for piece in _PIECE.finditer(text):
+        narrows = piece["minus"] or piece["without"] or piece["field"] in facets
+        (reading.limits if narrows else reading.asked).append(piece[0])
+        kind = piece.lastgroup if piece.lastgroup not in ("quoted", "value") else "field"
+        if kind == "phrase" and piece["minus"]:
+            reading.excluded.append(piece["phrase"])
+        elif kind == "phrase":
+            reading.required.append(piece["phrase"])
+            reading.meaning.append(piece["phrase"])
+        elif kind == "without":
+            reading.excluded.append(piece["without"])
+        elif kind == "field" and piece["field"] in facets:
+            reading.facets.setdefault(piece["field"], []).append(piece["quoted"] or piece["value"])
+        else:
+            if kind == "prefix":
+                reading.prefixes.append(piece["prefix"])
+            reading.words.append(piece[0] if kind != "prefix" else "")
+            reading.meaning.append(piece["prefix"] or piece[0])
+    return reading
+
+
+def _clauses(phrases: list[str], analyzer: Analyzer) -> tuple[Clause, ...]:
+    found = (tuple(analyzer.terms(phrase)) for phrase in phrases)
+    return tuple(dict.fromkeys(clause for clause in found if clause))
+
+
+def _prefixes(prefixes: list[str], analyzer: Analyzer) -> Iterator[str]:
+    """Yield each prefix as typed and as a stem: stored terms are stems, so `configuration*` must find `configur`."""
+    for prefix in prefixes:
+        yield fold(prefix)
+        yield from analyzer.terms(prefix)[:1]
+
+
+def _narrowed(filter: Filter, facets: dict[str, list[str]]) -> Filter:
+    if not facets:
+        return filter
+    metadata = {
+        name: [each for value in values for each in _readings(value)]
+        for name, values in facets.items()
+        if name not in ("kind", "path")
+    }
+    return replace(
+        filter,
+        kinds=(*filter.kinds, *facets.get("kind", ())),
+        paths=(*filter.paths, *facets.get("path", ())),
+        metadata={**filter.metadata, **metadata},
+    )
+
+
+def _readings(value: str) -> Iterator[str | int | float]:
+    """Yield a facet's value as it was typed, and as the number that it may be stored as."""
+    yield value
+    if _WHOLE.match(value):
+        yield int(value)
+    elif _DECIMAL.match(value):
+        yield float(value)
+
+
+#: Above this share of identifiers among the words that mean something, a question is for one thing.
+IDENTIFIER_SHARE = 0.5
+#: Above this share it is a question about one thing.
+MIXED_SHARE = 0.2
+#: A word in at most this share of the chunks, or in this many, is rare enough to be a name.
+RARE_SHARE, RARE_COUNT = 0.002, 2
+_QUOTED = re.compile(r'"([^"]+)"')
+#: Hahn–Banach is found where Hahn Banach is written, too.
+_DASH = re.compile(r"(?<=[^\W\d_])\s?(?:--?|[‐‑–—−])\s?(?=[^\W\d_])")
+#: Words that ask, and say nothing of what is asked for; the analyzer's stop words do the rest.
+_ASKING = frozenset(
+    ["tell", "explain", "show", "give", "find", "list", "describe", "please", "want", "know", "look", "search"]
+)
+
+Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
+
+
+def classify(text: str, analyzer: Analyzer, frequencies: Frequencies, documents: int) -> Understanding:
+    """Classify a question; `frequencies` tells in how many of the `documents` chunks terms occur in this very index."""
+    rest = _QUOTED.sub(" ", text)
+    # A single word in quotes is mostly meant ironically or as a word; alone, it is what is looked for.
+    quoted = [each for each in _QUOTED.findall(text) if len(analyzer.terms(each)) > 1 or not rest.strip()]
+    # Anchors too, and yet words like others: a theorem is also described without its name.
+    results = named_results(rest) if analyzer.mathematics == "notation" else []
+    codes, rest = _codes(rest, analyzer)
+    words = [word for word in _words(rest) if analyzer.of_word(word)]
+    named = [f"{name!r} is a named result or object" for name in results]
+    names = _names(words, analyzer, frequencies, documents, alone=not codes and not quoted)
+    specific = len(codes) + len(quoted) + len(names)
+    share = specific / max(1, len(codes) + len(quoted) + len(words))
+    return Understanding(
+        kind="identifier" if share > IDENTIFIER_SHARE else "mixed" if share > MIXED_SHARE else "conceptual",
+        specificity=share,
+        identifiers=(*codes, *quoted, *(_DASH.sub(" ", name) for name in results)),
+        names=tuple(names),
+        reasons=(*named, *_reasons(codes, quoted, names, words)),
+    )
+
+
+def _codes(text: str, analyzer: Analyzer) -> tuple[list[str], str]:
+    """Return the identifiers in a text, each once, and the text without them."""
+    codes = []
+    for find in (numbered_results, labelled) if analyzer.mathematics == "notation" else (labelled,):
+        for written, code in list(find(text)):
+            codes.append(code)
+            text = text.replace(written, " ")
+    return list(dict.fromkeys(codes)), text
+
+
+def _words(text: str) -> list[str]:
+    words = (word.strip(".,;:!?()[]{}'") for word in text.split())
+    return [word for word in words if word and word.lower() not in _ASKING]
+
+
+def _names(
+    words: Sequence[str], analyzer: Analyzer, frequencies: Frequencies, documents: int, *, alone: bool
+) -> list[str]:
+    """Return the words that are rare in this index and written as names inside the question, or are all of it."""
+    single = alone and len(words) == 1
+    candidates = [word for place, word in enumerate(words) if single or (place and word[0].isupper())]
+    if not candidates:
+        return []
+    known = frequencies([term for word in candidates for term in analyzer.of_word(word)])
+    most = max(RARE_COUNT, RARE_SHARE * documents)
+    return [word for word in candidates if 0 < max(known.get(term, 0) for term in analyzer.of_word(word)) <= most]
+
+
+def _reasons(codes: Sequence[str], quoted: Sequence[str], names: Sequence[str], words: Sequence[str]) -> list[str]:
+    found = [f"{code!r} looks like an identifier" for code in codes]
+    found += [f"{phrase!r} is quoted" for phrase in quoted]
+    found += [f"{name!r} is rare in this index" for name in names]
+    others = len(words) - len(names)
+    return [*found, f"{others} other meaningful {'word' if others == 1 else 'words'}"]
+
+
+def as_typed(text: str, analyzer: Analyzer) -> Mapping[str, str]:
+    """Return the words of a text by the term that each becomes; names, which become several, are left out."""
+    words = ((analyzer.of_word(word), word) for token in tokens(text) for word in token.split("-"))
+    return {terms[0]: word for terms, word in words if len(terms) == 1}
+
+
+def shown(clause: Clause, typed: Mapping[str, str]) -> str:
+    """Return a clause in the words that were typed."""
+    return " ".join(typed.get(term, term) for term in clause)

@@ -25,43 +25,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.embedder import Embedder
-from rifflux.retrieve.channels import SEMANTIC
-from rifflux.retrieve.coverage import weights_of
-from rifflux.retrieve.table import RELEVANCE, Candidates
-from rifflux.retrieve.weigh import weighed
+from rifflux.retrieve.fuse.base import weighed, weights_of
+from rifflux.retrieve.table import RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Query, Results, Scores
 
+if TYPE_CHECKING:
+    from rifflux.models import Embedder
+
 __all__ = [
     "FEATURES",
-    "HIGH",
-    "MEDIUM",
     "STORED",
     "WORDS",
     "Calibration",
     "Relevance",
     "at_least",
     "calibration_of",
-    "quality",
 ]
 
 #: The file of a model's calibration, in the model's folder.
 STORED = "relevance.json"
-#: From here on a hit is of high, or of medium, quality.
-HIGH, MEDIUM = 0.85, 0.7
-
-
-def quality(relevance: float) -> str:
-    """Return the level of a relevance: `high` from .85, `medium` from .7, else `low`."""
-    return "high" if relevance >= HIGH else "medium" if relevance >= MEDIUM else "low"
-
-
 #: The features by name, in the order they are told in.
 FEATURES = ("cosine", "coverage", "length", "named", "title")
 

@@ -10,14 +10,12 @@ import typer
 from rifflux import InvalidArgument
 from rifflux.service.registry import open_registry
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json, Model, Qrels, SharedField, Threads
+from rifflux.surfaces.cli.app import Db, Json, Model, Qrels, SharedField, Threads, app
 from rifflux.surfaces.cli.progress import progress_bar
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured
+from rifflux.surfaces.shared.config import load, open_configured
 
 if TYPE_CHECKING:
-    from rifflux.evaluate.tune import Fitted, Tuned
+    from rifflux.evaluate.tune import FittedChoice, Tuned
 
 
 @app.command(
@@ -76,7 +74,7 @@ def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:
     }
 
 
-def _figures(found: Fitted[Any], *, kept: bool) -> dict[str, object]:
+def _figures(found: FittedChoice[Any], *, kept: bool) -> dict[str, object]:
     return {
         "before": round(found.before, 6),
         "after": round(found.after, 6),

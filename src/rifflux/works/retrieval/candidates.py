@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
 from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.pipeline import Stopwatch
-from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, declare, joined, stacked
+from rifflux.retrieve.table import LEXICAL, LIFT, RANK, RELEVANCE, SCORE, SEMANTIC, Candidates, declare, joined, stacked
 from rifflux.session.searching import Searcher
 from rifflux.store import Store
 from rifflux.text.rarity import idf
-from rifflux.types import Clause, Filter, Query, Ranking, Tag, Trace
-from rifflux.works.retrieval.citations import allowed
-from rifflux.works.retrieval.named import NamedWork
-from rifflux.works.retrieval.question import Question
-from rifflux.works.retrieval.rescore import settled
-from rifflux.works.retrieval.sides import side_of
+from rifflux.types import Clause, Filter, Hit, Ids, Query, Ranking, Scores, Tag, Trace
+from rifflux.works.retrieval.intent import IN
+from rifflux.works.retrieval.question import NamedWork, Question
+from rifflux.works.retrieval.score import NEAR, share
+from rifflux.works.retrieval.wording import side_of
 
-__all__ = ["POOL", "SIDE", "SIDES", "CandidateGenerator", "Gathered", "unmatched"]
+__all__ = [
+    "CITED",
+    "POOL",
+    "SIDE",
+    "SIDES",
+    "CandidateGenerator",
+    "Gathered",
+    "Neighborhood",
+    "neighborhood",
+    "unmatched",
+]
 
 #: Candidates of each search.
 POOL = 60
@@ -49,7 +60,7 @@ class Gathered:
 
 @dataclass(frozen=True)
 class CandidateGenerator:
-    """Searches for what answers a question about works, by words and meaning together, `POOL` deep."""
+    """Search for works that answer a question, by words and meaning together, `POOL` deep."""
 
     searcher: Searcher
     question: Question
@@ -106,8 +117,10 @@ class CandidateGenerator:
         """Return a work's title as a question, within the limits of the one that names it."""
         title = "".join(char if char.isalnum() else " " for char in named.hit.title)
         asked = self.question.query
-        with self.clock("understand"):
-            return self.searcher.read(f"{title} {asked.limits}", self.filter, asked.understanding)
+        start = perf_counter()
+        query = self.searcher.read(f"{title} {asked.limits}", self.filter, asked.understanding)
+        self.clock.add("understand", start)
+        return query
 
     def rated(self, found: Gathered, table: Candidates) -> Candidates:
         """Return candidates with their relevance for the question; if it has two sides, for the one they answer.
@@ -188,3 +201,132 @@ def unmatched(filter: Filter, works: Candidates, tags: Mapping[int, Sequence[Tag
         if name not in listed
     ]
     return [f"no work here {told} {name!r}" for told, name, each in asked if not store.catalog.any_passes(each)]
+
+
+# The works around the best candidates in the graph of citations, one step away
+
+
+#: The stage of explanations with the nearness of a work.
+CITED = "cited"
+NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
+NOT_TOLD = "no license is recorded for it, so its citations are not told: those of the most similar works were followed"
+#: Neighbors of seeds that are looked at.
+MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Neighborhood:
+    """The works that citations join with the best candidates, or with the work that is asked about, best first.
+
+    Their scores are how near they are.
+    """
+
+    hits: Sequence[Hit] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def near(self) -> Mapping[tuple[str, str], float]:
+        """Return how near each work is, by collection and key."""
+        return {hit.place: hit.score for hit in self.hits}
+
+    def new(self, table: Candidates, most: int) -> Candidates:
+        """Return at most so many neighbors that are no candidates yet."""
+        known = {hit.place for hit in table.passages}
+        ranked = [(rank, hit) for rank, hit in enumerate(self.hits, 1) if hit.place not in known][:most]
+        found = Candidates.of_hits([hit for _, hit in ranked])
+        return found.with_stage(CITED, {RANK: np.array([rank for rank, _ in ranked], np.float64), SCORE: found[SCORE]})
+
+    def joined(self, table: Candidates, more: Candidates) -> Candidates:
+        """Return candidates and new neighbors in one table, all with how near their works are."""
+        table, near = stacked(table, more), self.near
+        return table.with_column(NEAR, np.array([near.get(hit.place, np.nan) for hit in table.passages], np.float64))
+
+
+def neighborhood(store: Store, question: Question, limits: Query, works: Candidates) -> Neighborhood:
+    """Follow the citations of the work that is asked about, else of the best candidates, as the question allows."""
+    about, intent = question.about, question.intent
+    closed = bool(about and about.hit.withheld)
+    notes = (NOT_TOLD if closed else NO_CITATIONS,) if about else ()
+    ranking = Ranking.empty()
+    if about and not closed:
+        ranking = allowed(store, limits, neighbors(store, np.array([about.id], np.int64), intent.follow))
+    if len(ranking):
+        notes = ()
+    else:
+        ranking = allowed(store, limits, neighbors(store, works.ids[: intent.seeds], intent.follow))
+    hits = store.catalog.hydrate(ranking) if len(ranking) else ()
+    asked = about.hit.place if about else None
+    return Neighborhood([hit for hit in hits if intent.keeps(hit) and hit.place != asked], notes)
+
+
+def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Ranking:
+    """Return the neighbors of seeds by their first chunks and how near they are; `follow` holds the directions.
+
+    The nearness is the sum, over the seeds that a neighbor is linked with, of 1 / (rank of the seed + 1) times the
+    link's confidence, divided by the square root of how many links the seed has: one that cites everything says little.
+    Seeds that other seeds cite are among them.
+    """
+    if not len(seeds) or not follow:
+        return Ranking.empty()
+    scores: dict[int, float] = defaultdict(float)
+    rank = {id: place for place, id in enumerate(seeds.tolist(), 1)}
+    for direction in follow:
+        edges = store.catalog.linked(seeds, incoming=direction == IN)
+        fan: dict[int, int] = defaultdict(int)
+        for edge in edges:
+            fan[edge.asked] += 1
+        for edge in edges:
+            scores[edge.chunk] += edge.confidence / ((rank[edge.asked] + 1) * fan[edge.asked] ** 0.5)
+    found = np.fromiter(scores, np.int64, len(scores))
+    values = np.fromiter(scores.values(), np.float64, len(scores))
+    order = np.lexsort((found, -values))[:MOST]
+    return Ranking(found[order], values[order])
+
+
+def allowed(store: Store, limits: Query, ranking: Ranking) -> Ranking:
+    """Return what a search would let through: what passes the filter, and holds what must and must not be held.
+
+    Each work is judged by the chunk that stands for it, as a search judges chunks.
+    """
+    ids = ranking.ids
+    if limits.filter and len(ids):
+        ids = ids[np.isin(ids, store.catalog.passing(limits.filter, ids))]
+    for clause in limits.required if len(ids) else ():
+        ids = ids[np.isin(ids, store.lexical.holding(clause, ids))]
+    for clause in limits.excluded if len(ids) else ():
+        ids = ids[~np.isin(ids, store.lexical.holding(clause, ids))]
+    kept = np.isin(ranking.ids, ids)
+    return Ranking(ranking.ids[kept], ranking.scores[kept])
+
+
+#: The columns that are kept, besides those of the channels.
+_KEPT = ("anchors/", "cited/")
+
+
+def settled(store: Store, query: Query, table: Candidates, weights: Weights) -> Candidates:
+    """Return the rows by their BM25 and the cosine of the tables, as both are weighed.
+
+    Scores are shares of the greatest; ranks are among these rows, ties by chunk id. What is not among the best by words
+    has nothing for them.
+    """
+    if not len(table):
+        return table
+    lexical = np.nan_to_num(table[f"{LEXICAL}/score"])
+    semantic = np.nan_to_num(np.maximum(store.semantic.cosines_of(query, table.ids), 0.0))
+    columns: dict[str, Scores] = {}
+    for name, scores in {LEXICAL: lexical, SEMANTIC: semantic}.items():
+        known = scores > 0
+        columns[f"{name}/rank"] = np.where(known, _ranks(scores, table.ids), np.nan)
+        columns[f"{name}/score"] = np.where(known, scores, np.nan)
+    kept = {name: values for name, values in table.columns.items() if name == LIFT or name.startswith(_KEPT)}
+    total = weights["lexical"] + weights["semantic"]
+    words = weights["lexical"] / total if total else 0.5
+    merged = words * share(lexical) + (1 - words) * share(semantic)
+    return replace(table, columns={**columns, **kept}, rankings={}).scored(merged)
+
+
+def _ranks(scores: Scores, ids: Ids) -> Scores:
+    order = np.lexsort((ids, -scores))
+    ranks = np.empty(len(order))
+    ranks[order] = np.arange(1, len(order) + 1)
+    return ranks

@@ -1,17 +1,117 @@
-"""A question about works, read once: its intent, and what becomes of a work that it names."""
+"""A question about works, read once: its intent with the reason for it, and the works that it names.
+
+`meant` decides what is asked. `naming` reads what can be a name in a question, to judge how surely it means each of
+several works: a theorem by name or number, a term that is defined, a section.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
 
+import numpy as np
+
+from rifflux.errors import InvalidArgument
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
-from rifflux.types import Query
-from rifflux.works.retrieval.intent import ABOUT, FIRST, Asked, Intent, asked_for
-from rifflux.works.retrieval.named import NamedWork, named_work
+from rifflux.text.analyzer import analyzer as analyzer_of
+from rifflux.text.schemes import parse_identifier
+from rifflux.text.titles import TITLE, plain, title_keys
+from rifflux.types import Hit, Identifier, Query, Tag, Understanding
+from rifflux.works.retrieval.intent import ABOUT, FIRST, GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
+from rifflux.works.retrieval.wording import comparison_in, foundational, is_bare, is_broad, names_one, recent, worded
 
-__all__ = ["Question", "meant"]
+__all__ = ["Asked", "NamedWork", "Naming", "Question", "asked_for", "meant", "named_work", "naming"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The intent of a question, why it was taken for that, and the two sides of a comparison."""
+
+    intent: Intent
+    reason: str
+    sides: tuple[str, ...] = ()
+
+
+def asked_for(
+    text: str,
+    mode: str | None = None,
+    understanding: Understanding | None = None,
+    intents: Mapping[str, Intent] = INTENTS,
+    analyzer: Analyzer | None = None,
+    *,
+    named: str = "",
+) -> Asked:
+    """Return the intent of a question: that of `mode`, else of the first rule that holds. Raises `InvalidArgument`.
+
+    `text` is the question without its filters. `analyzer` knows the words that make a sentence; by default those of
+    English. `named` says what the question is where it is the name of a work and nothing else.
+    """
+    if mode is not None and mode not in MODES:
+        raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}, or none: the wording decides then")
+    analyzer = analyzer or analyzer_of()
+    name, reason = (mode, "asked for by name") if mode else _rule(text, understanding, analyzer, named)
+    intent, leaning = _leaning(text, intents[name])
+    sides, told = _sides(text, intent, by_name=mode is not None)
+    intent, broad = _broadened(text, intent, understanding, analyzer)
+    return Asked(intent, f"{reason}{leaning}{told}{broad}", sides)
+
+
+def _rule(text: str, understanding: Understanding | None, analyzer: Analyzer, named: str) -> tuple[str, str]:
+    """Return the intent of the first rule that holds, and the reason."""
+    if named:
+        return "lookup", f"it is {named}"
+    if comparison := comparison_in(text):
+        return "compare", f"it says {comparison.says!r}"
+    if found := worded(text):
+        name, words = found
+        return name, f"it names one thing: {words!r}" if name == "lookup" else f"it says {words!r}"
+    if one := names_one(text, analyzer):
+        return "lookup", f"it names one thing: {one!r}"
+    if understanding and understanding.kind == "identifier":
+        rare = understanding.names and not understanding.identifiers
+        return "lookup", f"few texts here say {understanding.names[0]!r}" if rare else "it is an identifier"
+    if is_bare(text, analyzer):
+        return KEYWORDS, "bare words, no sentence: the words count most"
+    return GENERIC, "no rule holds: searched by words, meaning and citations"
+
+
+def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
+    """Weigh citations more and age less for foundational wording, and new works more for wording about time."""
+    weights = intent.weights
+    if words := foundational(text):
+        cited, authority = weights["citation"] or WEIGHTS["citation"], max(weights["authority"], WEIGHTS["authority"])
+        more = weights.but(freshness=0.0, citation=2 * cited, authority=2 * authority)
+        # What nobody follows cannot count.
+        intent = replace(intent, weights=more, follow=intent.follow or (OUT, IN))
+        return intent, f"; {words!r}: citations count more, and age nothing"
+    if words := recent(text):
+        return replace(intent, weights=weights.but(freshness=0.15)), f"; {words!r}: recent works count more"
+    return intent, ""
+
+
+def _sides(text: str, intent: Intent, *, by_name: bool) -> tuple[tuple[str, ...], str]:
+    """Return the two sides of a comparison and a note on them; none where the intent compares nothing."""
+    if not intent.both_sides:
+        return (), ""
+    found = comparison_in(text, by_name=by_name)
+    if not found:
+        return (), "; no two sides were found: searched as one question"
+    return found.sides, f"; searched for {found.sides[0]!r} and for {found.sides[1]!r}"
+
+
+def _broadened(
+    text: str, intent: Intent, understanding: Understanding | None, analyzer: Analyzer
+) -> tuple[Intent, str]:
+    """Spread the evidence of a broad question that names nothing over several fields."""
+    named = understanding and (understanding.identifiers or understanding.names)
+    if intent.name not in (GENERIC, KEYWORDS) or intent.limits.spread or named or not is_broad(text, analyzer):
+        return intent, ""
+    spread = replace(intent, limits=replace(intent.limits, spread=True))
+    return spread, "; so few words are broad: evidence is spread over subjects"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +151,202 @@ def meant(
             asked = replace(asked, intent=replace(asked.intent, weights=asked.intent.about))
         return Question(text, query, asked, about=named, notes=(note,) if note else ())
     return Question(text, query, asked, named if asked.intent.naming == FIRST else None)
+
+
+Place = tuple[str, str]
+#: A shorter title is a subject more often than it is meant as a name.
+LEAST_WORDS = 4
+#: Where the titles of more works begin so, that is no name of one.
+MOST_ALIKE = 20
+#: What a title stands after where a question is about a work.
+_ABOUT = re.compile(
+    r"\b(?:(?:related|similar|akin|close) to|like|before (?:I |we |one )?(?:read|study|learn|tackl)(?:ing|y)?|before"
+    r"|prerequisites? (?:for|of|to)|background (?:(?:reading|needed|required|knowledge|material) )?for|to understand"
+    r"|cit(?:e|es|ing)|cited by)\s+(?P<name>.+)",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(r"\A(?:(?:the|a|an|paper|article|book|work|titled|called|entitled|named|tag)\s+)+", re.IGNORECASE)
+_AUTHOR = re.compile(r"\s+by\s+[^\W\d_].*\Z")
+_QUOTED = re.compile(r'["“]([^"”]+)["”]')
+_EDGES = " \t\r\n\"'“”?!,;:()[]"
+_plain = lru_cache(maxsize=1 << 14)(plain)
+
+
+# The one work that a question is about
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWork:
+    """A work by its first chunk, its subjects, and the name that the question gives it.
+
+    `alone` says that the question is this name and nothing else, and can hardly be meant otherwise. The hit is as it is
+    stored, whatever its license; without one, there are no subjects.
+    """
+
+    hit: Hit
+    tags: Sequence[Tag]
+    name: str
+    alone: bool
+
+    @property
+    def id(self) -> int:
+        """Return the id of its first chunk."""
+        return int(self.hit.chunk_id, 16)
+
+    @property
+    def shown(self) -> str:
+        """Return its name and title, which may be shown whatever its license."""
+        return self.name if plain(self.name) == plain(self.hit.title) else f"{self.name} ({self.hit.title})"
+
+
+def named_work(text: str, store: Store) -> tuple[NamedWork | None, str]:
+    """Return the work that a question without its filters names, and a note if the name is that of several."""
+    words = text.strip(_EDGES)
+    for name, places in _places(text, store).items():
+        if len(places) > 1:
+            return None, f"{name!r} is the name of {len(places)} works here: none was taken to be meant"
+        if hits := store.catalog.chunks_of(*places[0]):
+            hit, id = hits[0], int(hits[0].chunk_id, 16)
+            tags = () if hit.withheld else store.catalog.tags_of(np.array([id], np.int64)).get(id, ())
+            return NamedWork(hit, tags, name, alone=_is_alone(words, name, hit.title)), ""
+    return None, ""
+
+
+def _places(text: str, store: Store) -> Mapping[str, list[Place]]:
+    """Return the works of each name in a question that is one: identifiers and keys before titles."""
+    codes = {name: _spellings(name) for name in _codes(text)}
+    keyed = {name: f"{TITLE}:{key}" for name in _titles(text) for key in title_keys(name, ())}
+    spellings = [each for several in codes.values() for each in several]
+    known = store.catalog.identified(list(dict.fromkeys([*spellings, *keyed.values()])))
+    found = {name: known[each] for name, several in codes.items() for each in reversed(several) if each in known}
+    found |= {
+        name: places for name in _keys(text) if name not in found and (places := store.catalog.find_documents(name))
+    }
+    alike = {name: known[key] for name, key in keyed.items() if key in known and len(known[key]) <= MOST_ALIKE}
+    titles = store.catalog.documents_at(list({place for places in alike.values() for place in places}))
+    for name, places in alike.items():
+        if titled := [place for place in places if place in titles and plain(titles[place].title) == plain(name)]:
+            found.setdefault(name, titled)
+    return found
+
+
+def _spellings(name: str) -> list[str]:
+    """Return an identifier as typed, and in its canonical spelling."""
+    parsed = parse_identifier(name) if ":" in name or "/" in name or any(map(str.isdigit, name)) else None
+    return list(dict.fromkeys([name, *([str(parsed)] if parsed else [])])) if ":" in name or parsed else []
+
+
+def _codes(text: str) -> Iterator[str]:
+    """Yield what may be an identifier: each word, and a scheme with what follows it after a space."""
+    words = [word.strip(_EDGES).removesuffix(".") for word in text.split()]
+    for place, word in enumerate(words):
+        yield word
+        if text.split()[place].endswith(":") and place + 1 < len(words):
+            yield f"{word}:{words[place + 1]}"
+
+
+def _keys(text: str) -> Iterator[str]:
+    """Yield what may be the key of a work: words with a digit."""
+    return (name for name in _codes(text) if any(map(str.isdigit, name)) and any(map(str.isalpha, name)))
+
+
+def _titles(text: str) -> Iterator[str]:
+    """Yield what may be a title: what is quoted, the whole question, what stands after words that ask about a work."""
+    yield from (quoted.strip(_EDGES) for quoted in _QUOTED.findall(text))
+    pieces = [text, *(found["name"] for found in _ABOUT.finditer(text))]
+    for piece in pieces:
+        name = piece.strip(_EDGES)
+        for bare in (name, _LEAD.sub("", name)):
+            yield from (bare, bare.removesuffix("."), _AUTHOR.sub("", bare))
+
+
+def _is_alone(text: str, name: str, title: str) -> bool:
+    """Return True if a question is a name alone: an identifier, or a title long enough to be no subject."""
+    words = plain(name).split()
+    return name in (text, _LEAD.sub("", text)) and (len(words) >= LEAST_WORDS or plain(name) != plain(title))
+
+
+# How surely a question means each of several works
+
+#: Words for a work that stand next to its title.
+_SORTS = frozenset(
+    ("article", "book", "chapter", "corollary", "definition", "lemma", "paper", "proposition", "section", "theorem")
+)
+_ARTICLES = frozenset(("a", "an", "the"))
+_TITLES = re.compile(r'"([^"]+)"|“([^”]+)”|``(.+?)\'\'')
+#: The number of a section; that of a theorem stands behind what it is.
+_NUMBER = re.compile(r"^(?:\d+ )+")
+#: Shorter values of identifiers are words as well.
+_SHORTEST_VALUE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The words of a question that can name a work; `words` are its words between blanks, folded.
+
+    `identifiers` are those it spells out or has as two words, as in `tag 06Z4`. `titles` are the whole question and
+    what it quotes, plainly written; `subject` is what is left of it without words such as `theorem`, and without
+    `people`, who are said to have written it.
+    """
+
+    words: frozenset[str]
+    identifiers: frozenset[str]
+    titles: frozenset[str]
+    subject: str
+    people: frozenset[str]
+
+    def certainty(self, title: str, authors: Sequence[str], identifiers: Iterable[Identifier]) -> int:
+        """Return how surely a work is meant: 3 by an identifier, 2 by its title, 1 by its title's subject, else 0."""
+        if any(map(self._says, identifiers)):
+            return 3
+        written = _plain(title)
+        if written in self.titles:
+            return 2
+        if not self.subject or _bare(written.split(), before=_ARTICLES) != self.subject:
+            return 0
+        return int(self.people <= {word for name in authors for word in _plain(name).split()})
+
+    def heads(self, heading_path: str) -> bool:
+        """Return whether a passage is meant: `Theorem 2.1 (Hahn–Banach)` is, by its name and by its number."""
+        if not heading_path:
+            return False
+        heading = heading_path.rpartition(" > ")[2]
+        number, _, names = heading.rstrip(")").partition(" (")
+        if any(self.subject == _plain(name) for name in names.split(", ") if self.subject):
+            return True
+        written = _NUMBER.sub("", _plain(number))
+        return " " in written and written in self.titles
+
+    def _says(self, identifier: Identifier) -> bool:
+        value = identifier.value.casefold()
+        if f"{identifier.scheme}:{value}" in self.identifiers:
+            return True
+        telling = len(value) >= _SHORTEST_VALUE and not value.isalpha() and not value.isdigit()
+        return telling and value in self.words
+
+
+def naming(question: str) -> Naming:
+    """Read what can be a name in a question."""
+    words = [word.casefold() for each in question.split() if (word := each.strip("\"'“”?!.,;()[]"))]
+    spelled = [str(each).casefold() for word in words if (each := parse_identifier(word))]
+    pairs = [f"{one}:{other}" for one, other in pairwise(words)]
+    quoted = ["".join(parts) for parts in _TITLES.findall(question)]
+    whole = plain(question)
+    about, by, people = whole.rpartition(" by ")
+    return Naming(
+        frozenset(words),
+        frozenset([*words, *spelled, *pairs]),
+        frozenset(filter(None, map(plain, [question, *quoted]))),
+        _bare((about if by else whole).split(), before=_SORTS | _ARTICLES | {"of"}),
+        frozenset(people.split()) if by else frozenset(),
+    )
+
+
+def _bare(words: Sequence[str], *, before: frozenset[str]) -> str:
+    """Return words without what stands before and behind a name."""
+    start, end = 0, len(words)
+    while start < end and words[start] in before:
+        start += 1
+    while start < end and words[end - 1] in _SORTS:
+        end -= 1
+    return " ".join(words[start:end])

@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
+from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
 
 from rifflux.errors import RiffluxError
+from rifflux.evidence.choose import Citable
 from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import Stopwatch
-from rifflux.retrieve.table import RELEVANCE, Candidates
+from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
+from rifflux.session.profile import Profile, Visibility
 from rifflux.session.searching import Searcher
 from rifflux.store import Store
-from rifflux.types import Hit, Tag, Trace
-from rifflux.works.citing import CITING
-from rifflux.works.export import style_of
-from rifflux.works.model import names_of
-from rifflux.works.retrieval.candidates import POOL, SIDE, CandidateGenerator, Gathered, unmatched
-from rifflux.works.retrieval.citable import CitableWorks
-from rifflux.works.retrieval.citations import CITED, Neighborhood, neighborhood
-from rifflux.works.retrieval.explanation import explained, with_nearness
-from rifflux.works.retrieval.intent import INTENTS, Asked, Intent
-from rifflux.works.retrieval.named import naming
-from rifflux.works.retrieval.question import Question, meant
-from rifflux.works.retrieval.score import SCORED, WorkScore
+from rifflux.text.titles import person
+from rifflux.types import Document, Hit, Identifier, Tag, Trace
+from rifflux.works.export import CITING, style_of
+from rifflux.works.model import PRIMARY, names_of, primary_of
+from rifflux.works.retrieval.candidates import (
+    CITED,
+    POOL,
+    SIDE,
+    SIDES,
+    CandidateGenerator,
+    Gathered,
+    Neighborhood,
+    neighborhood,
+    unmatched,
+)
+from rifflux.works.retrieval.intent import INTENTS, Intent
+from rifflux.works.retrieval.question import Asked, Naming, Question, meant, naming
+from rifflux.works.retrieval.score import NEAR, SCORED, VALUE, WorkScore
 
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
 T = TypeVar("T")
+Place = tuple[str, str]
+#: The metadata that holds the subject of a work without codes.
+_SUBJECTS = ("subject", "field", "chapter")
+#: Documents are read in so many at a time.
+AHEAD = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +78,7 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class WorksRetriever:
-    """Retrieves works. What fails or is late is left out, and the trace says so.
+    """Retrieve works. What fails or is late is left out, and the trace says so.
 
     `intents` are the weights and limits of each sort of question, by name.
     """
@@ -99,20 +113,22 @@ class WorksRetriever:
             style_of(str(cite))
         filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
         with self.searcher.store.memoized():
-            with clock("search"):
-                with clock("understand"):
-                    asked = self.searcher.read(query, filter)
-                question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
-                generator = CandidateGenerator(self.searcher, question, filter, clock)
-                found = generator()
-            return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
+            start = perf_counter()
+            asked = self.searcher.read(query, filter)
+            clock.add("understand", start)
+            question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
+            generator = CandidateGenerator(self.searcher, question, filter, clock)
+            found = generator()
+            clock.add("search", start)
+            packer = replace(self.searcher.profile.packer or Packer(CITING), budget=budget, style=cite)
+            return _Ranking(self, question, generator, found, clock)(top_k, packer)
 
 
 @dataclass
 class _Ranking:
     """The second half of a retrieval: from candidates to ranked works and evidence.
 
-    `degraded` tells what was left out, `notes` what is to be known, `dropped` how many passages were left out.
+    `degraded` holds reasons for parts that were left out, `notes` remarks for the reader.
     """
 
     retriever: WorksRetriever
@@ -128,30 +144,33 @@ class _Ranking:
         self.degraded, asked = list(self.found.trace.degraded), self.question.asked
         self.notes = [*self.found.trace.notes, f"{asked.intent.name}: {asked.reason}", *self.question.notes]
 
-    def __call__(self, top_k: int, budget: int, cite: str) -> Retrieval:
-        """Return at most `top_k` works, and evidence within a budget of tokens."""
+    def __call__(self, top_k: int, packer: Packer) -> Retrieval:
+        """Return at most `top_k` works, and their evidence."""
+        question, store = self.question, self._store
         kept = self._without_kinds(self.found.table)
-        with self.clock("citations"):
-            around = self._around(_one_per_work(kept))
-            more = around.new(kept, self._intent.expansion.neighbours)
-            candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        start = perf_counter()
+        around = self._around(_one_per_work(kept))
+        more = around.new(kept, question.intent.neighbours)
+        candidates = around.joined(kept, self.generator.settled(self.found.query, more))
+        self.clock.add("citations", start)
         works = _one_per_work(candidates)
-        tags = self._store.catalog.tags_of(works.ids)
-        with self.clock("rerank"):
-            ranked = self._ranked(works, tags)
+        tags = store.catalog.tags_of(works.ids)
+        start = perf_counter()
+        ranked = self._ranked(works, tags)
+        self.clock.add("rerank", start)
         listed = self.generator.rated(self.found, ranked.head(top_k))
-        names = self._store.catalog.identifiers_of(np.unique(candidates.ids))
-        with self.clock("pack"):
-            citable = CitableWorks(naming(self.question.text), candidates, names, tags, self._store)
-            packer = self._packer(ranked, listed, top_k, budget, cite)
-            pack = packer(self.question.text, self._intent.name, citable(ranked.head(POOL)))
-        self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, self._store)]
-        sides = self.question.asked.sides
+        names = store.catalog.identifiers_of(np.unique(candidates.ids))
+        start = perf_counter()
+        citable = self._citable(ranked.head(POOL), candidates, names, tags)
+        packer = replace(packer, limits=question.intent.limits, listed=top_k, notes=tuple(self.degraded))
+        pack = self._pack(packer, citable, ranked, listed)
+        self.clock.add("pack", start)
+        self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, store)]
         return Retrieval(
-            self.question.text,
-            self.question.asked,
-            explained(with_nearness(candidates), sides),
-            explained(listed, sides),
+            question.text,
+            question.asked,
+            self._explained(with_nearness(candidates)),
+            self._explained(listed),
             pack,
             self._trace(len(self.found.table) - len(kept), {CITED: len(around.near), "works": len(ranked)}),
             {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()},
@@ -162,12 +181,12 @@ class _Ranking:
         return self.retriever.searcher.store
 
     @property
-    def _intent(self) -> Intent:
-        return self.question.intent
+    def _profile(self) -> Profile:
+        return self.retriever.searcher.profile
 
     def _without_kinds(self, table: Candidates) -> Candidates:
         """Return the candidates without those of kinds that the intent leaves out."""
-        kept = table.take([row for row, hit in enumerate(table.passages) if self._intent.leaving.keeps(hit)])
+        kept = table.take([row for row, hit in enumerate(table.passages) if self.question.intent.keeps(hit)])
         if dropped := len(table) - len(kept):
             self.notes.append(f"left out for their kind: {dropped} passages of notices and the like")
         return kept
@@ -187,7 +206,7 @@ class _Ranking:
         settings, searcher, about = self.retriever.settings, self.retriever.searcher, self.question.about
         score = WorkScore(
             self._store,
-            self._intent.weights,
+            self.question.intent.weights,
             settings.year or datetime.now(UTC).year,
             tags,
             self.generator.filter.tags,
@@ -196,8 +215,8 @@ class _Ranking:
             words=frozenset(searcher.analyzer.terms(about.hit.title if about else self.question.query.asked)),
             analyzer=searcher.analyzer,
         )
-        told = "the merged order was kept, without scores"
-        ranked = self._within(settings.rerank_ms, SCORED, lambda: score(self.found.query, works), told)
+        otherwise = "the merged order was kept, without scores"
+        ranked = self._within(settings.rerank_ms, SCORED, lambda: score(self.found.query, works), otherwise)
         if ranked is None:
             return works
         self.reranker = SCORED
@@ -206,7 +225,7 @@ class _Ranking:
     def _within(self, milliseconds: float, name: str, work: Callable[[], T], otherwise: str) -> T | None:
         """Return the result of some work; None if it fails or is late, and `degraded` says so."""
         try:
-            return self.retriever.workers(work, time.perf_counter() + milliseconds / 1000, name)
+            return self.retriever.workers(work, perf_counter() + milliseconds / 1000, name)
         except (Late, RiffluxError) as error:
             reason = str(error)
         except Exception as error:  # words of an error that was not foreseen may hold anything
@@ -214,8 +233,28 @@ class _Ranking:
         self.degraded.append(f"{otherwise}: {reason}")
         return None
 
-    def _packer(self, ranked: Candidates, listed: Candidates, top_k: int, budget: int, cite: str) -> Packer:
-        """Return what packs evidence; the relevance of the works that are `listed` is known."""
+    def _citable(
+        self,
+        ranked: Candidates,
+        candidates: Candidates,
+        names: Mapping[int, Sequence[Identifier]],
+        tags: Mapping[int, Sequence[Tag]],
+    ) -> list[Citable]:
+        """Return ranked works as evidence may be taken from them, with all of their passages among the candidates."""
+        passages: dict[Place, list[Hit]] = {}
+        for hit in candidates.passages:
+            passages.setdefault(hit.place, []).append(hit)
+        read = _Documents(self._store, [hit.place for hit in ranked.passages], self._profile.visible)
+        meant, parts, found = naming(self.question.text), ranked.parts(SCORED), []
+        for row, hit in enumerate(ranked.passages):
+            id, components = int(hit.chunk_id, 16), {name: float(values[row]) for name, values in parts.items()}
+            hit = hit.retold(float(ranked[SCORE][row]), ())
+            work = Citable(hit, passages[hit.place], partial(read, hit.place), components)
+            found.append(_described(work, meant, names.get(id, ()), tags.get(id, ())))
+        return found
+
+    def _pack(self, packer: Packer, works: Sequence[Citable], ranked: Candidates, listed: Candidates) -> EvidencePack:
+        """Return the evidence of works; the relevance of those that are `listed` is known."""
         known = dict(zip(listed.ids.tolist(), listed[RELEVANCE].tolist(), strict=True))
 
         def relevance(hits: Sequence[Hit]) -> float:
@@ -224,8 +263,21 @@ class _Ranking:
             more = self.generator.rated(self.found, ranked.take(others))[RELEVANCE].tolist() if len(others) else []
             return max([*(known[id] for id in ids if id in known), *more], default=0.0)
 
-        count = self.retriever.searcher.embedder.count_tokens
-        return Packer(self._intent.packing.limits, CITING, count, relevance, budget, top_k, cite, tuple(self.degraded))
+        question, count = self.question, self.retriever.searcher.view.embedder.count_tokens
+        return packer(question.text, question.intent.name, works, count, relevance)
+
+    def _explained(self, table: Candidates) -> tuple[Hit, ...]:
+        """Return works as they may be shown, with their components before weighing and the side that they answer."""
+        values = {name.removeprefix(VALUE): column for name, column in table.columns.items() if name.startswith(VALUE)}
+        side, sides, hits = table[SIDE], self.question.asked.sides, []
+        for row, hit in enumerate(page(table)):
+            details: Mapping[str, Mapping[str, object]] = {
+                SCORED: {"values": {name: float(column[row]) for name, column in values.items()}},
+                SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
+            }
+            why = tuple(replace(each, detail={**each.detail, **details.get(each.stage, {})}) for each in hit.why)
+            hits.append(hit.retold(hit.score, why, hit.relevance, hit.quality))
+        return self._profile.visible.hits(hits)
 
     def _trace(self, dropped: int, counts: Mapping[str, int]) -> Trace:
         trace = self.found.trace
@@ -259,3 +311,51 @@ def _alternating(table: Candidates) -> Candidates:
     turns = max(map(len, rows.values()), default=0)
     inturn = [group[turn] for turn in range(turns) for group in rows.values() if turn < len(group)]
     return table.take([*inturn, *np.flatnonzero(~np.isfinite(side)).tolist()]) if rows else table
+
+
+def with_nearness(table: Candidates) -> Candidates:
+    """Return candidates that all tell how near their works are to the best by citations, not the new ones alone."""
+    scores = table[f"{CITED}/{SCORE}"]
+    return table.with_column(f"{CITED}/{SCORE}", np.where(np.isnan(scores), table[NEAR], scores))
+
+
+class _Documents:
+    """Read documents as they may be shown, in their order, several at a time."""
+
+    def __init__(self, store: Store, places: Sequence[Place], visible: Visibility) -> None:
+        self._store, self._places, self._visible = store, list(places), visible
+        self._read: dict[Place, Document | None] = {}
+
+    def __call__(self, place: Place) -> Document | None:
+        if place not in self._read:
+            start = self._places.index(place)
+            wanted = self._places[start : start + AHEAD]
+            found = self._store.catalog.documents_at(wanted)
+            shown = {place: self._visible.document(place[0], each) for place, each in found.items()}
+            self._read |= {**dict.fromkeys(wanted), **shown}
+        return self._read[place]
+
+
+def _described(work: Citable, naming: Naming, identifiers: Sequence[Identifier], tags: Sequence[Tag]) -> Citable:
+    """Return a work with what is to be known of it; title and identifiers alone decide where it is withheld."""
+    hit, facts = work.hit, work.hit.metadata
+    if hit.withheld:
+        return replace(work, certainty=naming.certainty(hit.title, (), identifiers))
+    authors, venue = tuple(map(str, facts.get("authors", ()))), str(facts.get("venue", ""))
+    headed = frozenset(each.chunk_id for each in work.passages if naming.heads(each.heading_path))
+    return replace(
+        work,
+        certainty=naming.certainty(hit.title, authors, identifiers) or int(bool(headed)),
+        named=headed,
+        groups={"authors": frozenset(map(person, authors)), "venues": frozenset([venue] if venue else [])},
+        subject=_subject(facts, tags),
+    )
+
+
+def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
+    """Return the primary category of a work, else the subject in its metadata; empty if unknown."""
+    primary = str(facts.get(PRIMARY, ""))
+    tag = Tag(*primary.split(":", 1)) if ":" in primary else primary_of(tags)
+    if tag:
+        return f"{tag.scheme}:{tag.value[:2] if tag.scheme == 'msc' else tag.value}"
+    return next((str(facts[name]) for name in _SUBJECTS if facts.get(name)), "")

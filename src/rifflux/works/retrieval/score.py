@@ -26,17 +26,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.table import LIFT, RANK, SCORE, Candidates, declare
-from rifflux.retrieve.weigh import weighed
+from rifflux.retrieve.fuse.base import Weights, weighed
+from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, SEMANTIC, Candidates, declare
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.text.schemes import WORDED
 from rifflux.types import Hit, Ids, Query, Scores, Tag
-from rifflux.works.retrieval.intent import ComponentWeights
-from rifflux.works.retrieval.rescore import share
 
-__all__ = ["NEAR", "SCORED", "VALUE", "WorkScore"]
+__all__ = ["NEAR", "SCORED", "VALUE", "WorkScore", "share"]
 
 #: The step's name in explanations.
 SCORED = "works"
@@ -45,20 +42,20 @@ declare("works/*", "share of the score", "what a component of a work's score add
 VALUE = "component "
 declare("component *", "share from 0 to 1", "a component of a work's score, before weighing")
 NEAR = declare("near", "sum of confidences by rank", "how near a work is to the best candidates by citations")
-#: What codes that the best candidates share count, beside words of the question itself.
+#: The weight of codes that the best candidates share, next to words of the question itself.
 CODED = 0.25
 
 
 @dataclass(frozen=True)
 class WorkScore:
-    """Scores a table of one passage a work by BM25, cosine, nearness and the works' own facts. `year` is this year.
+    """Score a table of one passage a work by BM25, cosine, nearness and the works' own facts. `year` is this year.
 
     `words` are the terms that `analyzer` makes of the question. The work at `named` is the one that the question names,
     `like` are the subjects of one that is asked about. `tags` are the subjects of the works, by chunk id.
     """
 
     store: Store
-    weights: ComponentWeights
+    weights: Weights
     year: int
     tags: Mapping[int, Sequence[Tag]] = field(default_factory=dict)
     subjects: Sequence[str] = ()
@@ -147,3 +144,9 @@ def _overlap(tags: Sequence[Tag], wanted: Mapping[str, float]) -> float:
 def _plain(subject: str) -> str:
     """Return a subject as it is compared: case says nothing."""
     return " ".join(subject.lower().split())
+
+
+def share(values: Scores) -> Scores:
+    """Return values as shares of the greatest; zero where there is none above zero."""
+    greatest = values.max(initial=0.0)
+    return values / greatest if greatest > 0 else np.zeros(len(values))

@@ -13,8 +13,7 @@ import rifflux
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.steps.rerank import reranker_of
-from rifflux.retrieve.steps.rerank.maxsim import MaxSim, max_sim
-from rifflux.retrieve.steps.rerank.window import Windows
+from rifflux.retrieve.steps.rerank.maxsim import MaxSim, Windows, max_sim
 from rifflux.types import Document, Vectors
 from tests.support.hits import asked, hit, resources, stepped, table
 

@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 from rifflux import Hit
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.workers import Late, Workers
-from rifflux.retrieve.explain.trail import page
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.steps.rerank import Rerank, Scored
-from rifflux.retrieve.table import Candidates
+from rifflux.retrieve.table import Candidates, page
 from rifflux.types import Query
 from tests.support.hits import asked, hit, stepped, table
 

@@ -6,9 +6,16 @@ cross-encoder   a local ONNX model that reads question and passage together
 llm             a chat model behind an OpenAI-compatible endpoint
 """
 
-from rifflux.retrieve.steps.rerank.registry import DEFAULT_RERANKER, RERANKERS, reranker_of
-from rifflux.retrieve.steps.rerank.resources import RerankSettings, Resources
-from rifflux.retrieve.steps.rerank.stage import Rerank, Scored, Scorer
+from rifflux.retrieve.steps.rerank.stage import (
+    DEFAULT_RERANKER,
+    RERANKERS,
+    Rerank,
+    RerankSettings,
+    Resources,
+    Scored,
+    Scorer,
+    reranker_of,
+)
 
 __all__ = [
     "DEFAULT_RERANKER",

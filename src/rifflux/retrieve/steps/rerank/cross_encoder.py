@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from rifflux.errors import InvalidArgument
 from rifflux.models.cross_encoder import CrossEncoder, load_cross_encoder
-from rifflux.retrieve.steps.rerank.resources import Resources
-from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
+from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Query
 

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import nsmallest
 from itertools import pairwise
 
 import numpy as np
 
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.steps.rerank.feedback import near_the_best, trust, words_of_the_best
-from rifflux.retrieve.steps.rerank.resources import Resources
-from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
-from rifflux.retrieve.table import SCORE, Candidates
-from rifflux.retrieve.weigh import Weights, weighed
+from rifflux.errors import InvalidArgument
+from rifflux.retrieve.fuse.base import Weights, weighed
+from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
+from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
 from rifflux.text.dates import timestamp
-from rifflux.types import Query, Scores
+from rifflux.types import Query, Scores, Vectors
 
-__all__ = ["COMPONENTS", "WEIGHTS", "FeatureInput", "Features", "reranker"]
+__all__ = [
+    "COMPONENTS",
+    "WEIGHTS",
+    "FeatureInput",
+    "Features",
+    "dump_weights",
+    "load_weights",
+    "near_the_best",
+    "reranker",
+    "trust",
+    "words_of_the_best",
+]
 
 _DAY = 86_400.0
 #: How many of the best candidates tell what an answer looks like, and by how many words.
@@ -91,39 +103,39 @@ class FeatureInput:
 
     @property
     def terms(self) -> Sequence[str]:
-        """The question's terms in order; what it excludes is not among them."""
+        """Return the question's terms in order, without those it excludes."""
         return self.resources.terms(self.query)
 
     @property
     def text(self) -> str:
-        """The question without operators."""
+        """Return the question without operators."""
         return self.query.semantic_text or self.query.text
 
     @cached_property
     def idf(self) -> Mapping[str, float]:
-        """The rarity of each of the question's terms."""
+        """Return the rarity of each of the question's terms."""
         return self.resources.idf(self.query)
 
     @cached_property
     def titles(self) -> list[list[list[str]]]:
-        """For each hit the terms of its title and of its breadcrumb."""
+        """Return for each hit the terms of its title and of its breadcrumb."""
         terms = self.resources.analyzer.terms
         return [[terms(hit.title), terms(hit.heading_path)] for hit in self.table.passages]
 
     @cached_property
     def fields(self) -> list[list[list[str]]]:
-        """For each hit the terms of its title, breadcrumb and text."""
+        """Return for each hit the terms of its title, breadcrumb and text."""
         bodies = (self.resources.analyzer.terms(hit.content) for hit in self.table.passages)
         return [[*titles, body] for titles, body in zip(self.titles, bodies, strict=True)]
 
     @cached_property
     def held(self) -> list[set[str]]:
-        """For each hit all terms that it holds."""
+        """Return for each hit all terms that it holds."""
         return [set().union(*fields) for fields in self.fields]
 
     @cached_property
     def trust(self) -> Scores:
-        """How much each of the first few hits is taken to be an answer."""
+        """Return the weights of the first few hits as answers."""
         return trust(self.table[SCORE], BEST)
 
 
@@ -231,3 +243,73 @@ def is_code(token: str) -> bool:
 def reranker(resources: Resources) -> Rerank:
     """Return the step with the weights of the profile."""
     return Rerank(Features(resources, WEIGHTS.but(**resources.features)))
+
+
+def trust(scores: Scores, best: int) -> Scores:
+    """How much the first `best` candidates count, in proportion to their scores: (at most `best`), summing to 1."""
+    head = np.maximum(scores[:best], 0.0)
+    total = head.sum()
+    return np.asarray(head / total if total > 0 else np.full(len(head), 1 / max(1, len(head))))
+
+
+def near_the_best(vectors: Vectors, weights: Scores) -> Scores:
+    """Return the weighted mean cosine of each row with the first `len(weights)` others; 0 without others."""
+    cosines = vectors @ vectors[: len(weights)].T
+    counted = np.tile(weights, (len(vectors), 1))
+    np.fill_diagonal(counted, 0.0)
+    total = counted.sum(axis=1)
+    return np.asarray((cosines * counted).sum(axis=1) / np.where(total > 0, total, 1.0), np.float64)
+
+
+def words_of_the_best(texts: Sequence[Sequence[str]], weights: Scores, asked: Collection[str], words: int) -> Scores:
+    """Return the share of the relevance model of the other good candidates that each text holds; in [0, 1].
+
+    The model is the mean of the term distributions of the first `len(weights)` texts, by weight, without the terms that
+    were `asked`; its likeliest `words` terms count. Lavrenko and Croft, "Relevance-Based Language Models", SIGIR 2001.
+    """
+    shares = [_shares(text, weight, asked) for text, weight in zip(texts, weights.tolist(), strict=False)]
+    whole: Counter[str] = Counter()
+    for share in shares:
+        whole.update(share)
+    model = _likeliest(whole, words)
+    others = [_likeliest(_without(whole, share), words) for share in shares]
+    models = [*others, *[model] * (len(texts) - len(others))]
+    return np.array([_held(frozenset(text), each) for text, each in zip(texts, models, strict=True)])
+
+
+def _shares(text: Sequence[str], weight: float, asked: Collection[str]) -> dict[str, float]:
+    """Return a text's part of the model: its terms by how often each occurs in it."""
+    unit = weight / max(1, len(text))
+    return {term: count * unit for term, count in Counter(text).items() if term not in asked}
+
+
+def _without(whole: Mapping[str, float], share: Mapping[str, float]) -> dict[str, float]:
+    # What rounding leaves of a term that only this text holds is not in the others.
+    return {term: left for term, value in whole.items() if (left := value - share.get(term, 0.0)) > 1e-12}
+
+
+def _likeliest(model: Mapping[str, float], words: int) -> dict[str, float]:
+    return dict(nsmallest(words, model.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _held(terms: Collection[str], model: Mapping[str, float]) -> float:
+    """Return the share of the model that is in the terms."""
+    return sum(value for term, value in model.items() if term in terms) / (sum(model.values()) or 1.0)
+
+
+def dump_weights(weights: Weights) -> str:
+    """Return weights as a JSON object by component, summing to 1."""
+    return json.dumps({name: round(share, 6) for name, share in weights.shares().items()}, sort_keys=True)
+
+
+def load_weights(text: str) -> Mapping[str, float]:
+    """Return the weights that `dump_weights` wrote. Raises `InvalidArgument` for what this version does not know."""
+    try:
+        weights = {str(name): float(weight) for name, weight in json.loads(text).items()}
+        WEIGHTS.but(**weights)
+    except (ValueError, TypeError, AttributeError, InvalidArgument) as error:
+        raise InvalidArgument(
+            f"the index was tuned to feature weights that cannot be used ({error}): remove them with "
+            "'rifflux tune --reset'"
+        ) from None
+    return weights

@@ -14,8 +14,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.models.chat import ChatModel
 from rifflux.models.guarded import Guard
 from rifflux.retrieve.pipeline import NotApplied
-from rifflux.retrieve.steps.rerank.resources import Resources
-from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
+from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Hit, Query
 
@@ -77,7 +76,7 @@ class Llm:
 
 
 def parse_order(answer: str, count: int) -> list[int]:
-    """The places, from 0, in the order that an answer gives to passages numbered from 1 to `count`.
+    """Return the places, from 0, in the order that an answer gives to passages numbered from 1 to `count`.
 
     Reads the last list in square brackets that names a passage, else all numbers in the text. Each place comes once, at
     its first mention; numbers that are no passage's are left out.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -12,16 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
+from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features, spread
-from rifflux.retrieve.steps.rerank.resources import Resources
-from rifflux.retrieve.steps.rerank.stage import Rerank, Scored
-from rifflux.retrieve.steps.rerank.window import Windows
+from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
-from rifflux.retrieve.weigh import Weights
 from rifflux.types import Hit, Query, Scores, Vectors
 
-__all__ = ["MaxSim", "TokenEmbedder", "max_sim", "reranker"]
+__all__ = ["MaxSim", "TokenEmbedder", "Windows", "max_sim", "reranker"]
 
 
 @runtime_checkable
@@ -29,11 +28,11 @@ class TokenEmbedder(Protocol):
     """An embedder that also gives the vectors of single tokens."""
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """The unit vectors of each text's tokens, (tokens, dimension) each."""
+        """Return the unit vectors of each text's tokens, (tokens, dimension) each."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens the text has."""
+        """Return the number of tokens of the text."""
         ...
 
 
@@ -85,7 +84,7 @@ class MaxSim:
         return max_sim(asked, self._token_weights(embedder, text, idf, len(asked)), passages)
 
     def _texts(self, hits: Sequence[Hit], idf: Mapping[str, float]) -> list[str]:
-        """What is read of each hit: the start of its title, and the window that says most about the question."""
+        """Return the part of each hit to read: the start of its title, and the window nearest to the question."""
         window = Windows(idf, self.resources.analyzer.terms, self.window)
         titles = (" ".join((hit.title or hit.heading_path).split()[: self.title_words]) for hit in hits)
         return [
@@ -94,7 +93,7 @@ class MaxSim:
         ]
 
     def _vectors(self, embedder: TokenEmbedder, texts: Sequence[str]) -> list[Vectors]:
-        """The token vectors of the texts, from memory where they are known."""
+        """Return the token vectors of the texts, from memory where they are known."""
         known = self._memory.known(texts)
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
@@ -105,7 +104,7 @@ class MaxSim:
         return [known[text].astype(np.float32) for text in texts]
 
     def _token_weights(self, embedder: TokenEmbedder, text: str, idf: Mapping[str, float], tokens: int) -> Scores:
-        """The weight of each token of the question: the idf of the word it is a part of; all alike when in doubt."""
+        """Return the weight of each token of the question: the idf of its word; all alike when in doubt."""
         words = text.split()
         rarest = [
             max((idf[term] for term in self.resources.analyzer.terms(word) if term in idf), default=0.0)
@@ -117,7 +116,7 @@ class MaxSim:
 
 
 def max_sim(asked: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Scores:
-    """The weighted mean, over the rows of `asked`, of the greatest dot product with a row of each passage.
+    """Return the weighted mean, over the rows of `asked`, of the greatest dot product with a row of each passage.
 
     Zero for a passage without rows, and for a question without any.
     """
@@ -140,7 +139,7 @@ class _Memory:
         self._lock = threading.Lock()
 
     def known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
-        """The texts that are remembered, with their vectors."""
+        """Return the texts that are remembered, with their vectors."""
         with self._lock:
             return {text: self._vectors[text] for text in texts if text in self._vectors}
 
@@ -157,3 +156,51 @@ class _Memory:
 def reranker(resources: Resources) -> Rerank:
     """Return the step with the weights of the profile."""
     return Rerank(MaxSim(resources, weights=WEIGHTS.but(**resources.features)))
+
+
+_EAST_ASIAN = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
+#: About a word, and never many tokens: a single character where a script has no spaces, a part of what is very long.
+_WORD = re.compile(rf"[{_EAST_ASIAN}]|[^\s{_EAST_ASIAN}]{{1,20}}")
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Finds in texts the `size` adjacent words whose terms, each counted once, weigh most.
+
+    `weights` are those of the question's terms, `analyze` gives the terms of a word. What is found stands in the middle
+    of its window; of equal windows it is the first, and the text's beginning where no word has a weight.
+    """
+
+    weights: Mapping[str, float]
+    analyze: Callable[[str], Iterable[str]]
+    size: int
+    _terms: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __call__(self, text: str) -> str:
+        """Return the best window of a text; all of it if it is no longer than that."""
+        words = list(_WORD.finditer(text))
+        if len(words) <= self.size:
+            return text.strip()
+        found = [word[0] for word in words]
+        terms = {word: held for word in dict.fromkeys(found) if (held := self._of(word))}
+        start = self._start([(place, terms[word]) for place, word in enumerate(found) if word in terms])
+        start = min(start, len(words) - self.size)
+        return text[words[start].start() : words[start + self.size - 1].end()]
+
+    def _of(self, word: str) -> frozenset[str]:
+        """Return the question's terms in a word; words repeat, so they are remembered."""
+        if word not in self._terms:
+            self._terms[word] = frozenset(self.analyze(word)) & self.weights.keys()
+        return self._terms[word]
+
+    def _start(self, found: list[tuple[int, frozenset[str]]]) -> int:
+        """Return the start of the best window, given the places of the words that have a weight."""
+        best, start = 0.0, 0
+        for first, (place, _) in enumerate(found):
+            inside = [each for each in found[first:] if each[0] < place + self.size]
+            held = frozenset().union(*(terms for _, terms in inside))
+            value = sum(weight for term, weight in self.weights.items() if term in held)
+            if value > best:
+                slack = self.size - (inside[-1][0] - place + 1)
+                best, start = value, max(0, place - slack // 2)
+        return start

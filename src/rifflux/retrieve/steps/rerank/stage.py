@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
+from rifflux.models.embedder import Embedder
+from rifflux.models.guarded import Guard
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.table import RANK, SCORE, Candidates, declare
-from rifflux.types import Query, Scores
+from rifflux.text.analyzer import Analyzer
+from rifflux.text.rarity import idf
+from rifflux.types import Ids, Query, Scores, Vectors
 
-__all__ = ["Rerank", "Scored", "Scorer"]
-
+__all__ = ["DEFAULT_RERANKER", "RERANKERS", "Rerank", "RerankSettings", "Resources", "Scored", "Scorer", "reranker_of"]
 
 declare("rerank:*/*", "share of the score", "what a component adds to the reranked score")
 declare("rerank:*/lowered", "of the fused score", "the amount by which candidates below the reranked ones were lowered")
@@ -39,7 +43,7 @@ class Scorer(Protocol):
 
     @property
     def name(self) -> str:
-        """The name users choose it by."""
+        """Return the name users choose it by."""
         ...
 
     def __call__(self, query: Query, table: Candidates) -> Scored:
@@ -72,7 +76,7 @@ class Rerank:
 
     @property
     def name(self) -> str:
-        """The stage that its columns belong to."""
+        """Return the stage that its columns belong to."""
         return f"rerank:{self.scorer.name}"
 
     def __call__(self, query: Query, table: Candidates) -> Candidates:
@@ -112,3 +116,72 @@ class Rerank:
     def _deadline(self, query: Query) -> float | None:
         own = None if self.deadline_ms is None else time.perf_counter() + self.deadline_ms / 1000
         return min((each for each in (own, query.deadline) if each is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class RerankSettings:
+    """Where the models of rerankers are: a cross-encoder's folder or name, an LLM's endpoint, name and key.
+
+    `guard` is what calls of the LLM pass: they are counted, and may be refused.
+    """
+
+    cross_encoder: str = ""
+    llm_url: str = ""
+    llm_model: str = ""
+    llm_key: str = field(default="", repr=False)
+    guard: Guard = field(default_factory=Guard)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Access to an index for scorers; everything that costs time is asked for when needed.
+
+    `frequencies` gives in how many chunks each term occurs, `chunks` how many there are, `vectors` those of chunks by
+    their ids. `features` are weights of the reranker of that name, where they are not its defaults. `models` makes a
+    model or a client once for each key.
+    """
+
+    analyzer: Analyzer
+    embedder: Callable[[], Embedder]
+    frequencies: Callable[[Sequence[str]], Mapping[str, int]]
+    chunks: Callable[[], int]
+    vectors: Callable[[Ids], Mapping[int, Vectors]]
+    settings: RerankSettings = field(default_factory=RerankSettings)
+    features: Mapping[str, float] = field(default_factory=dict)
+    models: Callable[[Hashable, Callable[[], Any]], Any] = field(default=lambda _, make: make(), repr=False)
+
+    def terms(self, query: Query) -> Sequence[str]:
+        """Return the terms of a question; those of its whole text where nothing of it is meant but limits."""
+        return query.terms if query.semantic_text else self.analyzer.terms(query.text)
+
+    def idf(self, query: Query) -> dict[str, float]:
+        """Return the idf of each term of a query: above zero, highest for what no chunk holds."""
+        distinct, statistics = list(dict.fromkeys(self.terms(query))), query.statistics
+        if statistics and statistics.frequencies.keys() >= set(distinct):
+            known, chunks = statistics.frequencies, statistics.chunks
+        else:
+            known, chunks = self.frequencies(distinct), self.chunks()
+        return {term: idf(max(chunks, known.get(term, 0)), known.get(term, 0)) for term in distinct}
+
+
+#: What makes each reranker from `Resources`, by the name users choose it by; imported when chosen.
+RERANKERS: Mapping[str, str] = {
+    "features": "rifflux.retrieve.steps.rerank.features:reranker",
+    "maxsim": "rifflux.retrieve.steps.rerank.maxsim:reranker",
+    "cross-encoder": "rifflux.retrieve.steps.rerank.cross_encoder:reranker",
+    "llm": "rifflux.retrieve.steps.rerank.llm:reranker",
+}
+DEFAULT_RERANKER = "features"
+
+
+def reranker_of(choice: str | Rerank, resources: Resources) -> Rerank:
+    """Return the reranker of a name with its defaults; a reranker is returned as it is.
+
+    Raises `InvalidArgument` for an unknown name, and for one whose model or endpoint is not set.
+    """
+    if isinstance(choice, Rerank):
+        return choice
+    if choice not in RERANKERS:
+        raise InvalidArgument(f"no reranker {choice!r}; choose one of {', '.join(RERANKERS)}")
+    module, _, function = RERANKERS[choice].partition(":")
+    return cast(Rerank, getattr(import_module(module), function)(resources))

@@ -1,23 +1,92 @@
-"""Weighted fusions of two channels: (1 - w) · lexical + w · semantic, with both brought to [0, 1] first.
+"""Fusions: by ranks alone, or (1 - w) · lexical + w · semantic with both brought to [0, 1] first.
 
-They differ in how scores are scaled and where the weight comes from. Raw BM25 and cosine are never averaged.
+They differ in the scale of scores and in where the weight comes from. Raw BM25 and cosine are never averaged.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.channels import LEXICAL, SEMANTIC
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, fused
-from rifflux.retrieve.table import Candidates, declare, pool_of
+from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, fused
+from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, declare, pool_of
 from rifflux.types import Ranking, Scores
 
-__all__ = ["Adaptive", "Balanced", "Linear"]
+__all__ = [
+    "FUSIONS",
+    "Adaptive",
+    "Balanced",
+    "Linear",
+    "ReciprocalRank",
+    "checked_weights",
+    "dump_fusion",
+    "fusion_of",
+    "load_fusion",
+]
+
+declare("rrf/*", "1 / rank", "what a channel adds to the score of reciprocal rank fusion")
+
+
+def checked_weights(weights: Mapping[str, float]) -> None:
+    """Raise `InvalidArgument` for weights that cannot be meant."""
+    if any(weight < 0 for weight in weights.values()):
+        raise InvalidArgument("fusion weights must not be negative")
+    if weights and not any(weights.values()):
+        raise InvalidArgument("fusion weights must not all be zero")
+
+
+@dataclass(frozen=True, slots=True)
+class ReciprocalRank:
+    """Each list adds weight / (k + rank), ranks counted from 1; a channel without a weight counts 1.
+
+    Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
+    Methods", SIGIR 2009. `limit` keeps only that many results.
+    """
+
+    k: float = 60.0
+    weights: Mapping[str, float] = field(default_factory=dict)
+    limit: int | None = None
+    name: str = "rrf"
+    anchored: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k < 0:
+            raise InvalidArgument(f"k must not be negative, and is {self.k}")
+        checked_weights(self.weights)
+
+    def depth(self, pool: int) -> int:
+        """Return the pool itself: ranks below it add next to nothing."""
+        return pool
+
+    def enough(self, pool: int) -> int:
+        """Return all of the pool."""
+        return pool
+
+    def __call__(self, table: Candidates, evidence: Evidence = NO_EVIDENCE) -> Candidates:
+        """Fuse the channels; an id missing from one gets nothing from it."""
+        if not len(table):
+            return table
+        addends = {
+            name: np.nan_to_num(self.weights.get(name, 1.0) / (self.k + table[f"{name}/rank"]))
+            for name in table.rankings
+        }
+        # Adding in the order of the names makes the sum, to the last bit, independent of the mapping's order.
+        scores = np.sum([addends[name] for name in sorted(addends)], axis=0)
+        found = fused(table, self.name, scores, addends)
+        return found.head(self.limit) if self.limit else found
+
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+        """Return the weight of the semantic channel as a share of the weights of both."""
+        del rankings, evidence  # the weights are fixed
+        lexical, semantic = self.weights.get(LEXICAL, 1.0), self.weights.get(SEMANTIC, 1.0)
+        return semantic / (lexical + semantic) if lexical + semantic else 0.0
+
 
 for _name in ("linear", "balanced", "adaptive"):
     declare(f"{_name}/*", "share of the score", "what a channel adds to the fused score")
@@ -204,3 +273,37 @@ def _extrapolated(cosines: Scores) -> float:
 def _check_share(share: float) -> None:
     if not 0 <= share <= 1:
         raise InvalidArgument(f"a fusion weight must be from 0 to 1, and is {share}")
+
+
+#: Fusions by the name users choose them by.
+FUSIONS: Mapping[str, Callable[[], Fuse]] = {
+    "rrf": ReciprocalRank,
+    "linear": Linear,
+    "balanced": Balanced,
+    "adaptive": Adaptive,
+}
+
+
+def fusion_of(choice: str | Fuse) -> Fuse:
+    """Return the fusion of a name with its defaults; a fusion is returned as it is."""
+    if not isinstance(choice, str) and callable(choice):
+        return choice
+    if choice not in FUSIONS:
+        raise InvalidArgument(f"no fusion {choice!r}; choose one of {', '.join(FUSIONS)}")
+    return FUSIONS[choice]()
+
+
+def dump_fusion(fusion: Fuse) -> str:
+    """Return a fusion as a JSON object: its name and its knobs."""
+    return json.dumps(asdict(cast(Any, fusion)), sort_keys=True)
+
+
+def load_fusion(text: str) -> Fuse:
+    """Return the fusion that `dump_fusion` wrote. Raises `InvalidArgument` for one that this version does not know."""
+    try:
+        knobs = json.loads(text)
+        return FUSIONS[knobs["name"]](**knobs)
+    except (ValueError, TypeError, KeyError) as error:
+        raise InvalidArgument(
+            f"the index was tuned to a fusion that cannot be used ({error}): remove it with 'rifflux tune --reset'"
+        ) from None
