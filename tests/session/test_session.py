@@ -19,7 +19,8 @@ from rifflux.models import load_embedder
 from rifflux.models.guarded import Guard
 from rifflux.retrieve.steps import rerank as rerankers
 from rifflux.retrieve.steps.rerank import RerankSettings, cross_encoder, llm
-from rifflux.session import freshness, session
+from rifflux.session import session
+from rifflux.session import session as freshness
 from rifflux.session.session import Kept
 from rifflux.works import Work
 from tests.support.chat_server import ChatServer, chat_server
