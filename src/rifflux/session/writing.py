@@ -119,10 +119,9 @@ class Writer:
         """Bring roots up to date, when it is this process's turn."""
         from rifflux.ingest.parallel.job import Runner
         from rifflux.ingest.sync import READ, Sync, remember
-        from rifflux.models.cores import available_cores
 
         assert how.finder
-        with turns(READ), Runner(self.view.preparer, how.processes or available_cores()) as reading:
+        with turns(READ), Runner(self.view.preparer, how.processes) as reading:
             sync = Sync(self.view.store, how.finder, reading, how.force, how.prune)
             for target in todo:
                 begun = time.time()
@@ -220,10 +219,9 @@ class Writer:
     ) -> Iterator[DocumentChange]:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
         from rifflux.ingest.parallel.job import Given, Runner, do
-        from rifflux.models.cores import available_cores
 
         prepare, jobs = self.view.preparer, [Given(collection, document) for document in documents]
-        with Runner(prepare, processes or available_cores()) as reading:
+        with Runner(prepare, processes) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.
                 change = outcome.prepared or do(job, prepare).prepared
