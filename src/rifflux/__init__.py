@@ -43,6 +43,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.models.embedder import KnownModel, known_models
     from rifflux.models.guarded import Guard
     from rifflux.models.workers import Workers
+    from rifflux.retrieve.explain.verdict import QueryTerm, Verdict
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RerankSettings
     from rifflux.session.maintenance import Copied, Repaired, Switched
     from rifflux.session.policies import HYBRID_SEARCH, POLICIES
@@ -58,13 +59,11 @@ if _typing.TYPE_CHECKING:
         IndexReport,
         Link,
         Progress,
-        QueryTerm,
         Results,
         Scope,
         Tag,
         Trace,
         Understanding,
-        Verdict,
         Why,
         is_withheld,
     )
@@ -178,6 +177,7 @@ _ELSEWHERE = {
     "models.guarded": "Guard",
     "models.embedder": "KnownModel known_models",
     "models.workers": "Workers",
+    "retrieve.explain.verdict": "QueryTerm Verdict",
     "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
     "session.maintenance": "Copied Repaired Switched",
     "session.policies": "HYBRID_SEARCH POLICIES",

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rifflux.session.profile import closed_document
 from rifflux.types import Document, Hit, Span, is_withheld
 
-__all__ = ["Choice", "Chosen", "Citable", "Fitted", "Limits", "choose", "fitted"]
+__all__ = ["Choice", "Chosen", "Citable", "Fitting", "Limits", "choose", "fitted"]
 
 #: Documents that evidence is taken from, unless `Limits.least` asks for more.
 MOST = 10
@@ -41,9 +40,9 @@ class Limits:
 class Citable:
     """A document that evidence may be taken from, by its best hit; `passages` come best first.
 
-    `document` reads it. `components` are the parts of the score. `certainty` says how surely the question names the
-    document (0: not at all), `named` holds the chunk ids of the passages it names. `groups` are the values that caps
-    count, `subject` the field that spreading goes by. Groups and subject are empty where they may not be shown.
+    `document` reads it as it may be shown. `components` are the parts of the score. `certainty` says how surely the
+    question names the document (0: not at all), `named` holds the chunk ids of the passages it names. `groups` are the
+    values that caps count, `subject` the field that spreading goes by; both are empty where they may not be shown.
     """
 
     hit: Hit
@@ -140,7 +139,6 @@ class _Table:
         document = candidate.document()
         if document is None:
             return None
-        document = closed_document(candidate.hit.collection, document)
         passages = tuple(self._passages(candidate, document))
         return Chosen(candidate, self.ranks[candidate.hit.place], document, passages) if passages else None
 
@@ -203,7 +201,7 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitting:
     """The passages of each document that fit, by their places, whole or cut at the end, and their number of tokens."""
 
     texts: Sequence[Mapping[int, str]]
@@ -211,7 +209,7 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
 
-def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], int], budget: int, least: int) -> Fitted:
+def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], int], budget: int, least: int) -> Fitting:
     """Choose of the passages of each work, given with its title, best work first, as much as the budget allows.
 
     The first `least` works get one passage each, and share the budget where it is too small for that: what is longer
@@ -228,7 +226,7 @@ def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], in
             if place < len(texts) and (0 in texts_of) == (place > 0):
                 filling.put(texts_of, place, title, texts[place])
     notes = [f"the budget of tokens cut {filling.cut} passage{'s' * (filling.cut > 1)} short"] * bool(filling.cut)
-    return Fitted(filling.passages, filling.used, (*notes, *["the budget of tokens left out more"] * filling.left))
+    return Fitting(filling.passages, filling.used, (*notes, *["the budget of tokens left out more"] * filling.left))
 
 
 @dataclass

@@ -98,26 +98,34 @@ class EvidencePack:
 
 @dataclass(frozen=True)
 class Packer:
-    """Packs evidence of documents in their order, as `limits` allow, until the budget of tokens is used.
+    """Pack evidence of documents in their order, as `limits` allow, until the budget of tokens is used.
 
-    `listed` documents are the answer; evidence is of them as long as they are enough. `count` counts tokens,
-    `relevance` returns that of the best of some hits. `style` asks for a bibliography. `notes` go with the pack.
+    `listed` documents are the answer; evidence is of them as long as they are enough. `style` asks for a bibliography.
+    `notes` go with the pack.
     """
 
-    limits: Limits
     citing: Citing
-    count: Callable[[str], int]
-    relevance: Callable[[Sequence[Hit]], float]
+    limits: Limits = field(default_factory=Limits)
     budget: int = 4_000
     listed: int = 10
     style: str = ""
     notes: Sequence[str] = ()
 
-    def __call__(self, query: str, intent: str, candidates: Sequence[Citable]) -> EvidencePack:
-        """Return the pack of a question; equal candidates give equal packs."""
+    def __call__(
+        self,
+        query: str,
+        intent: str,
+        candidates: Sequence[Citable],
+        count: Callable[[str], int],
+        relevance: Callable[[Sequence[Hit]], float],
+    ) -> EvidencePack:
+        """Return the pack of a question; equal candidates give equal packs.
+
+        `count` counts the tokens of a text, `relevance` returns that of the best of some hits.
+        """
         choice = choose(candidates, self.limits, self.listed)
         passages = [(each.document.title, [text for _, text in each.passages]) for each in choice.documents]
-        fit = fitted(passages, self.count, self.budget, self.limits.least)
+        fit = fitted(passages, count, self.budget, self.limits.least)
         packed = [(each, texts) for each, texts in zip(choice.documents, fit.texts, strict=True) if texts]
         references = [self.citing.refer(each.document) for each, _ in packed]
         keys = self.citing.keys(references)
@@ -127,7 +135,7 @@ class Packer:
             for place, text in texts.items()
         ]
         quoted = [each.candidate.hit for each, texts in packed if any(texts.values())]
-        confidence = self.relevance(quoted) if quoted else 0.0
+        confidence = relevance(quoted) if quoted else 0.0
         speechless = [f"no text of these {self.limits.noun} can be quoted"] if packed and not quoted else []
         documents = {key: each.document for key, (each, _) in zip(keys, packed, strict=True)}
         return EvidencePack(

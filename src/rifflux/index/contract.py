@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rifflux.index.index import Index
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
-from rifflux.types import Hit, Results, Verdict, Why
+from rifflux.types import Hit, Results, Why
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.explain.verdict import Verdict
 
 __all__ = ["SearchService", "contract_results", "score_breakdown"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.ingest.chunking import Chunker
@@ -16,6 +16,9 @@ from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Document, Hit, Query, is_withheld
+
+if TYPE_CHECKING:
+    from rifflux.evidence.pack import Packer
 
 __all__ = [
     "FILES",
@@ -73,19 +76,22 @@ _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 class Profile:
     """How a kind of content is cut, ranked and asked.
 
+    `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is needed.
     `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
     with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those of a store;
-    `pool` tells how many candidates each gives for a page of `top_k`, `reach` how far each is read for them. With
+    `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them. With
     `anchors`, what a question names to the letter lifts the hits that hold it; with `shortcut`, a question that is one
     identifier is searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too,
     and the user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
     page gets its own. With `exact`, scores by words are SQLite's own to the last digit, however large the index is.
     `features` are weights of the reranker of that name by component, `intents` what is changed of how works are
     retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default. `visible` closes what
-    licenses withhold. `command` is what brings such content in on the command line, vectors and all.
+    licenses withhold, `packer` packs evidence of what was found, for content that is cited. `command` is what brings
+    such content in on the command line, vectors and all.
     """
 
     name: str
+    readers: str = "rifflux.ingest.read:FORMATS"
     language: str = "english"
     mathematics: str = "latex"
     chunker: Chunker = _CHUNKER
@@ -104,7 +110,13 @@ class Profile:
     features: Mapping[str, float] = field(default_factory=dict)
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     visible: Visibility = field(default_factory=Visibility)
+    packer: Packer | None = None
     command: str = "rifflux index"
+
+    @cached_property
+    def formats(self) -> tuple[str, ...]:
+        """Return the names of the formats that such content is read from."""
+        return tuple(_loaded(self.readers))
 
     @cached_property
     def analyzer(self) -> Analyzer:
@@ -124,11 +136,16 @@ PROFILES = {
 
 
 def profile(name: str | Profile) -> Profile:
-    """The profile of a name; a profile is returned as it is."""
+    """Return the profile of a name; a profile is returned as it is."""
     if isinstance(name, Profile):
         return name
     if name not in PROFILES:
         raise InvalidArgument(f"no profile {name!r}; choose one of {', '.join(PROFILES)}")
-    module, _, value = PROFILES[name].partition(":")
-    found: Profile = getattr(import_module(module), value)
+    found: Profile = _loaded(PROFILES[name])
     return found
+
+
+def _loaded(place: str) -> Any:
+    """Return the value at `module:NAME`."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

@@ -1,6 +1,6 @@
 """Research works: papers, books and statements, with their authors, years, venues and the lists they come from.
 
-Retrieval reads channels of its own, so that equal indexes name equal candidates: indexes beside the database round
+Retrieval reads channels of its own, so that equal indexes name equal candidates: derived indexes round
 lengths to a byte and vectors to sixteen bits, and what was added since they were made would change the last digits.
 """
 
@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rifflux.evidence.pack import Packer
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.pipeline import Channel, channels, reaching
 from rifflux.retrieve.table import LEXICAL
 from rifflux.session.profile import Profile
 from rifflux.store import FieldWeights, Store
 from rifflux.types import Query, Ranking
+from rifflux.works.export import CITING
 
 __all__ = ["RETRIEVAL", "WORKS"]
 
@@ -60,10 +62,11 @@ def exact_channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]
 
 WORKS = Profile(
     "works",
+    readers="rifflux.works.importers:FORMATS",
     mathematics="notation",
     facets=("authors", "year", "venue", "sources"),
     command="rifflux works import PATHS",
 )
 
 #: Works as they are retrieved with evidence; the intent of the question adds its steps (`rifflux.works.retrieval`).
-RETRIEVAL = replace(WORKS, channels=exact_channels, reach=sufficient_reach)
+RETRIEVAL = replace(WORKS, channels=exact_channels, reach=sufficient_reach, packer=Packer(CITING))
