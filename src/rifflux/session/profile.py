@@ -76,6 +76,7 @@ _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 class Profile:
     """How a kind of content is cut, ranked and asked.
 
+    `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is needed.
     `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
     with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those of a store;
     `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them. With
@@ -90,6 +91,7 @@ class Profile:
     """
 
     name: str
+    readers: str = "rifflux.ingest.read:FORMATS"
     language: str = "english"
     mathematics: str = "latex"
     chunker: Chunker = _CHUNKER
@@ -110,6 +112,11 @@ class Profile:
     visible: Visibility = field(default_factory=Visibility)
     packer: Packer | None = None
     command: str = "rifflux index"
+
+    @cached_property
+    def formats(self) -> tuple[str, ...]:
+        """Return the names of the formats that such content is read from."""
+        return tuple(_loaded(self.readers))
 
     @cached_property
     def analyzer(self) -> Analyzer:
@@ -134,6 +141,11 @@ def profile(name: str | Profile) -> Profile:
         return name
     if name not in PROFILES:
         raise InvalidArgument(f"no profile {name!r}; choose one of {', '.join(PROFILES)}")
-    module, _, value = PROFILES[name].partition(":")
-    found: Profile = getattr(import_module(module), value)
+    found: Profile = _loaded(PROFILES[name])
     return found
+
+
+def _loaded(place: str) -> Any:
+    """Return the value at `module:NAME`."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
