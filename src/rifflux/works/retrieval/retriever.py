@@ -22,7 +22,7 @@ from rifflux.session.searching import Searcher
 from rifflux.session.visible import closed_hit
 from rifflux.store import Store
 from rifflux.text.titles import person
-from rifflux.types import Document, Hit, Identifier, Tag, Trace, Why
+from rifflux.types import Document, Hit, Identifier, Tag, Trace
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import PRIMARY, names_of, primary_of
 from rifflux.works.retrieval.candidates import (
@@ -369,7 +369,7 @@ def explained(table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
             SCORED: {"values": {name: float(column[row]) for name, column in values.items()}},
             SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
         }
-        why = tuple(_with(each, details) for each in hit.why)
+        why = tuple(each.adding(details.get(each.stage, {})) for each in hit.why)
         hits.append(closed_hit(hit.retold(hit.score, why, hit.relevance, hit.quality)))
     return tuple(hits)
 
@@ -378,8 +378,3 @@ def with_nearness(table: Candidates) -> Candidates:
     """Return candidates that all tell how near their works are to the best by citations, not the new ones alone."""
     scores = table[f"{CITED}/{SCORE}"]
     return table.with_column(f"{CITED}/{SCORE}", np.where(np.isnan(scores), table[NEAR], scores))
-
-
-def _with(why: Why, details: Mapping[str, Mapping[str, object]]) -> Why:
-    more = details.get(why.stage)
-    return replace(why, detail={**why.detail, **more}) if more else why
