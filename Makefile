@@ -4,8 +4,8 @@
 # make fuzz    run the property tests with many random examples
 # make check   format, lint, types, import layers
 # make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
-# make docs     build the documentation into site/; warnings and broken links are errors
-# make release  build wheel and source distribution, install each in an empty environment, search with it
+# make docs    build the documentation into site/; warnings and broken links are errors
+# make release build wheel and source distribution, install each in an empty environment, search with it
 # make model   build the bundled embedder anew from its original weights
 
 PYTHON ?= python3

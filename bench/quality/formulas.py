@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rifflux.index import Index, open_index
-from rifflux.session.profiles import profile
+from rifflux.session.profile import profile
 from rifflux.text.analyzer import MATHEMATICS
 from rifflux.types import Document
 

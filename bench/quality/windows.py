@@ -63,7 +63,9 @@ def asked(stored: Iterable[Thread], before: int, after: int) -> Iterator[Index]:
     """An index of conversations with a window; without words lent if it is empty."""
     with open_index(":memory:", model="hash:32") as index:
         part = index.scoped(Scope("judge")).admin.view.part(CONVERSATIONS.name, CONVERSATIONS)
-        turns = MessagePreparer(part.analyzer, CONVERSATIONS.chunker, part.embedder.count_tokens, part.store.owner)
+        turns = MessagePreparer(
+            part.profile.analyzer, CONVERSATIONS.chunker, part.embedder.count_tokens, part.store.owner
+        )
         writer = MessageWriter(part.store, replace(turns, window=Window(before, after)))
         with part.store.transaction():
             for thread in stored:

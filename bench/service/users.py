@@ -41,8 +41,8 @@ from rifflux.index import Index, open_index
 from rifflux.ingest.chunking import chunk_id
 from rifflux.ingest.prepare import identity_of
 from rifflux.service.accounts import Accounts
-from rifflux.session.maintenance import info_of
 from rifflux.session.policies import HYBRID_SEARCH
+from rifflux.session.session import info_of
 from rifflux.store import DocumentChange, Placed, open_store
 from rifflux.types import Scope, Vectors
 

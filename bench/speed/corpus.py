@@ -15,7 +15,7 @@ from pathlib import Path
 
 import rifflux
 from rifflux.ingest.chunking import Chunker
-from rifflux.session.profiles import profile
+from rifflux.session.profile import profile
 
 __all__ = ["SHORT", "build"]
 

@@ -31,7 +31,7 @@ from bench.shared import program
 from bench.speed.corpus import SHORT
 from rifflux.ingest.chunking import embedding_text
 from rifflux.models.cores import available_cores
-from rifflux.session.profiles import Profile
+from rifflux.session.profile import Profile
 
 __all__ = ["family", "main"]
 

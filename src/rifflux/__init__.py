@@ -32,9 +32,10 @@ if _typing.TYPE_CHECKING:
     )
     from rifflux.evidence.pack import TITLE_ONLY, EvidencePack
     from rifflux.evidence.pack import Item as EvidenceItem
-    from rifflux.index import Index, Status
+    from rifflux.index import Index
     from rifflux.index import open_index as open
     from rifflux.index.salvage import diagnose, repair
+    from rifflux.index.status import Status
     from rifflux.ingest.walk.find import Finder, Found, Skipped
     from rifflux.memories import Memories, Memory, Saved
     from rifflux.models import Embedder, load_embedder
@@ -45,7 +46,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RerankSettings
     from rifflux.session.maintenance import Copied, Repaired, Switched
     from rifflux.session.policies import HYBRID_SEARCH, POLICIES
-    from rifflux.session.visible import WITHHELD
+    from rifflux.session.profile import WITHHELD
     from rifflux.store import Erased, Event, Generation, Problem, Store, Token
     from rifflux.surfaces.shared.contract import SearchService, contract_results, score_breakdown
     from rifflux.text.analyzer import Analyzer
@@ -169,8 +170,9 @@ __version__ = "0.1.0"
 _ELSEWHERE = {
     "conversations": "Conversation Conversations ImportReport Message MessageHit MessageResults",
     "evidence.pack": "TITLE_ONLY EvidencePack Item:EvidenceItem",
-    "index": "Index Status open_index:open",
+    "index": "Index open_index:open",
     "index.salvage": "diagnose repair",
+    "index.status": "Status",
     "ingest.walk.find": "Finder Found Skipped",
     "memories": "Memories Memory Saved",
     "models": "Embedder load_embedder",
@@ -181,7 +183,7 @@ _ELSEWHERE = {
     "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
     "session.maintenance": "Copied Repaired Switched",
     "session.policies": "HYBRID_SEARCH POLICIES",
-    "session.visible": "WITHHELD",
+    "session.profile": "WITHHELD",
     "store": "Erased Event Generation Problem Store Token",
     "surfaces.shared.contract": "SearchService contract_results score_breakdown",
     "text.analyzer": "Analyzer",

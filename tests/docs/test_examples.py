@@ -26,6 +26,7 @@ def _runnable(page: Path) -> bool:
     return any(block.language in RUN and not block.reason for block in blocks_of(page.read_text("utf-8")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in pages() if _runnable(page)], ids=lambda page: page.stem)
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = page.read_text("utf-8")

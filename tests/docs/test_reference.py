@@ -12,6 +12,8 @@ from scripts.reference import PAGES
 
 from tests.docs.pages import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def reference() -> dict[str, str]:

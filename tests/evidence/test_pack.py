@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
-from rifflux.evidence.trim import fitted
+from rifflux.evidence.choose import fitted
 from rifflux.index import Index, open_index
 from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.packs import retrieval_json

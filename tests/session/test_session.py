@@ -20,7 +20,7 @@ from rifflux.models.guarded import Guard
 from rifflux.retrieve.steps import rerank as rerankers
 from rifflux.retrieve.steps.rerank import RerankSettings, cross_encoder, llm
 from rifflux.session import freshness, session
-from rifflux.session.kept import Kept
+from rifflux.session.session import Kept
 from rifflux.works import Work
 from tests.support.chat_server import ChatServer, chat_server
 

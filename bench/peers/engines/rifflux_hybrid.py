@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import rifflux
 from rifflux.ingest.chunking import Chunker
-from rifflux.session.profiles import profile
+from rifflux.session.profile import profile
 from rifflux.types import Document, Query
 
 WHOLE = replace(profile("files"), name="whole", chunker=Chunker(target_tokens=100_000, floor_tokens=100_000))

@@ -279,7 +279,9 @@ class Conversations:
         from rifflux.conversations.writing import MessagePreparer, MessageWriter
 
         view = self._view
-        turns = MessagePreparer(view.analyzer, view.profile.chunker, view.embedder.count_tokens, self._store.owner)
+        turns = MessagePreparer(
+            view.profile.analyzer, view.profile.chunker, view.embedder.count_tokens, self._store.owner
+        )
         return MessageWriter(self._store, turns)
 
     def _wanted(self, embed: bool | None) -> bool:

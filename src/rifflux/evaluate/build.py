@@ -24,8 +24,8 @@ from rifflux.index import Index, open_index
 from rifflux.models import Embedder, load_embedder
 from rifflux.models.embedder import fingerprint_of
 from rifflux.retrieve.steps.rerank import RerankSettings
-from rifflux.session.profiles import Profile
-from rifflux.session.profiles import profile as find_profile
+from rifflux.session.profile import Profile
+from rifflux.session.profile import profile as find_profile
 from rifflux.store import Store
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.types import Progress

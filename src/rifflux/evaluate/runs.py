@@ -18,7 +18,7 @@ from rifflux.retrieve.fuse import FUSIONS, fusion_of
 from rifflux.retrieve.steps.rerank import RERANKERS
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
 from rifflux.session.arguments import HYBRID, HYBRID_RERANK, MOST_RESULTS, checked_mode
-from rifflux.session.profiles import profile as find_profile
+from rifflux.session.profile import profile as find_profile
 from rifflux.types import Hit, Progress, Results, Scores
 
 __all__ = ["STANDARD", "Answers", "Run", "ablation", "answers", "parse_run"]

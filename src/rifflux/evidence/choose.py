@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rifflux.session.visible import closed_document
 from rifflux.types import Document, Hit, Span, is_withheld
 
-__all__ = ["Choice", "Chosen", "Citable", "Limits", "choose"]
+__all__ = ["Choice", "Chosen", "Citable", "Fitted", "Limits", "choose", "fitted"]
 
 #: Documents that evidence is taken from, unless `Limits.least` asks for more.
 MOST = 10
@@ -39,9 +40,9 @@ class Limits:
 class Citable:
     """A document that evidence may be taken from, by its best hit; `passages` come best first.
 
-    `document` reads it. `components` are the parts of the score. `certainty` says how surely the question names the
-    document (0: not at all), `named` holds the chunk ids of the passages it names. `groups` are the values that caps
-    count, `subject` the field that spreading goes by. Groups and subject are empty where they may not be shown.
+    `document` reads it as it may be shown. `components` are the parts of the score. `certainty` says how surely the
+    question names the document (0: not at all), `named` holds the chunk ids of the passages it names. `groups` are the
+    values that caps count, `subject` the field that spreading goes by; both are empty where they may not be shown.
     """
 
     hit: Hit
@@ -138,7 +139,6 @@ class _Table:
         document = candidate.document()
         if document is None:
             return None
-        document = closed_document(candidate.hit.collection, document)
         passages = tuple(self._passages(candidate, document))
         return Chosen(candidate, self.ranks[candidate.hit.place], document, passages) if passages else None
 
@@ -190,3 +190,96 @@ def _spread(within: Sequence[Citable], below: Sequence[Citable], most: int) -> l
         subjects.setdefault(candidate.subject, []).append(candidate)
     turns = max(map(len, subjects.values()), default=0)
     return [group[turn] for turn in range(turns) for group in subjects.values() if turn < len(group)]
+
+
+# Passages that fit a budget of tokens: first one of each work, then more of the best
+
+
+#: A share of the budget that is smaller holds no passage worth quoting: fewer works get more then.
+SHORTEST = 40
+_WORD_END = re.compile(r"(?<=\S)(?=\s)")
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The passages of each document that fit, by their places, whole or cut at the end, and their number of tokens."""
+
+    texts: Sequence[Mapping[int, str]]
+    tokens: int
+    notes: tuple[str, ...] = ()
+
+
+def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], int], budget: int, least: int) -> Fitted:
+    """Choose of the passages of each work, given with its title, best work first, as much as the budget allows.
+
+    The first `least` works get one passage each, and share the budget where it is too small for that: what is longer
+    than a fair share is cut. The others, and then second passages, come as they are, where they fit. A title counts
+    with each passage.
+    """
+    filling = _Filling([{} for _ in works], count, budget)
+    share, sharers = _share([count(_quote(title, texts[0])) for title, texts in works[:least]], budget)
+    for texts_of, (title, texts) in zip(filling.passages, works[:sharers], strict=False):
+        filling.put(texts_of, 0, title, _cut(title, texts[0], count, share) or texts[0])
+        filling.cut += texts_of.get(0, texts[0]) != texts[0]
+    for place in range(max((len(texts) for _, texts in works), default=0)):
+        for texts_of, (title, texts) in zip(filling.passages, works, strict=True):
+            if place < len(texts) and (0 in texts_of) == (place > 0):
+                filling.put(texts_of, place, title, texts[place])
+    notes = [f"the budget of tokens cut {filling.cut} passage{'s' * (filling.cut > 1)} short"] * bool(filling.cut)
+    return Fitted(filling.passages, filling.used, (*notes, *["the budget of tokens left out more"] * filling.left))
+
+
+@dataclass
+class _Filling:
+    """The passages that fit so far; `cut` of them are not whole, `left` says that some were left out."""
+
+    passages: list[dict[int, str]]
+    count: Callable[[str], int]
+    budget: int
+    used: int = 0
+    cut: int = 0
+    left: bool = False
+
+    def put(self, texts_of: dict[int, str], place: int, title: str, text: str) -> None:
+        """Add a passage to those of its work, if it fits."""
+        tokens = self.count(_quote(title, text))
+        if self.used + tokens > self.budget:
+            self.left = True
+            return
+        texts_of[place] = text
+        self.used += tokens
+
+
+def _quote(title: str, text: str) -> str:
+    """Return a passage as it is counted."""
+    return f"{title}\n{text}"
+
+
+def _share(costs: Sequence[int], budget: int) -> tuple[int, int]:
+    """Return the most tokens that each of the first works may have, and of how many works that is true.
+
+    What a small one leaves over is the others'.
+    """
+    sharers = len(costs)
+    while sharers:
+        left, share = budget, 0
+        for place, cost in enumerate(sorted(costs[:sharers])):
+            share = left // (sharers - place)
+            if cost > share:
+                break
+            left -= cost
+        else:
+            return budget, sharers
+        if share >= SHORTEST or sharers == 1:
+            return share, sharers
+        sharers -= 1
+    return budget, 0
+
+
+def _cut(title: str, text: str, count: Callable[[str], int], most: int) -> str | None:
+    """Return the longest beginning of a text with at most `most` tokens, its title counted; None if there is none."""
+    if count(_quote(title, text)) <= most:
+        return text
+    ends = [match.start() for match in _WORD_END.finditer(text)] or list(range(1, len(text)))
+    fit = bisect_right(ends, most, key=lambda end: count(_quote(title, text[:end])))
+    return text[: ends[fit - 1]] if fit else None

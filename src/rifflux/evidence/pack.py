@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rifflux.evidence.choose import Chosen, Citable, Limits, choose
-from rifflux.evidence.reference import Citing, Reference
-from rifflux.evidence.trim import fitted
-from rifflux.types import Hit, Span, is_withheld
+from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
+from rifflux.types import Document, Hit, Span, is_withheld
 
-__all__ = ["TITLE_ONLY", "EvidencePack", "Item", "Packer", "digest"]
+__all__ = ["TITLE_ONLY", "Citing", "EvidencePack", "Item", "Packer", "Reference", "digest"]
 
 #: An answer should say that it is not sure if the best document has less relevance.
 UNCERTAIN = 0.5
@@ -51,6 +49,34 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """The facts by which a document is cited."""
+
+    title: str
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    identifiers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Citing:
+    """How documents of a kind are cited.
+
+    `refer` reads the reference of a document as it may be shown, `keys` gives each of several references a key of its
+    own, `entry` writes a document under its key in a style of bibliography.
+    """
+
+    refer: Callable[[Document], Reference]
+    keys: Callable[[Sequence[Reference]], list[str]]
+    entry: Callable[[Document, str, str], Any]
+
+    def bibliography(self, documents: Mapping[str, Document], style: str) -> dict[str, Any]:
+        """Return the entry of each document by its key."""
+        return {key: self.entry(document, key, style) for key, document in documents.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class EvidencePack:
     """The evidence for a question.
 
@@ -72,26 +98,34 @@ class EvidencePack:
 
 @dataclass(frozen=True)
 class Packer:
-    """Packs evidence of documents in their order, as `limits` allow, until the budget of tokens is used.
+    """Pack evidence of documents in their order, as `limits` allow, until the budget of tokens is used.
 
-    `listed` documents are the answer; evidence is of them as long as they are enough. `count` counts tokens,
-    `relevance` returns that of the best of some hits. `style` asks for a bibliography. `notes` go with the pack.
+    `listed` documents are the answer; evidence is of them as long as they are enough. `style` asks for a bibliography.
+    `notes` go with the pack.
     """
 
-    limits: Limits
     citing: Citing
-    count: Callable[[str], int]
-    relevance: Callable[[Sequence[Hit]], float]
+    limits: Limits = field(default_factory=Limits)
     budget: int = 4_000
     listed: int = 10
     style: str = ""
     notes: Sequence[str] = ()
 
-    def __call__(self, query: str, intent: str, candidates: Sequence[Citable]) -> EvidencePack:
-        """Return the pack of a question; equal candidates give equal packs."""
+    def __call__(
+        self,
+        query: str,
+        intent: str,
+        candidates: Sequence[Citable],
+        count: Callable[[str], int],
+        relevance: Callable[[Sequence[Hit]], float],
+    ) -> EvidencePack:
+        """Return the pack of a question; equal candidates give equal packs.
+
+        `count` counts the tokens of a text, `relevance` returns that of the best of some hits.
+        """
         choice = choose(candidates, self.limits, self.listed)
         passages = [(each.document.title, [text for _, text in each.passages]) for each in choice.documents]
-        fit = fitted(passages, self.count, self.budget, self.limits.least)
+        fit = fitted(passages, count, self.budget, self.limits.least)
         packed = [(each, texts) for each, texts in zip(choice.documents, fit.texts, strict=True) if texts]
         references = [self.citing.refer(each.document) for each, _ in packed]
         keys = self.citing.keys(references)
@@ -101,7 +135,7 @@ class Packer:
             for place, text in texts.items()
         ]
         quoted = [each.candidate.hit for each, texts in packed if any(texts.values())]
-        confidence = self.relevance(quoted) if quoted else 0.0
+        confidence = relevance(quoted) if quoted else 0.0
         speechless = [f"no text of these {self.limits.noun} can be quoted"] if packed and not quoted else []
         documents = {key: each.document for key, (each, _) in zip(keys, packed, strict=True)}
         return EvidencePack(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from rifflux.evidence.pack import EvidencePack, Item, digest
-from rifflux.evidence.reference import Citing, Reference
-from rifflux.session.visible import closed_document
+from rifflux.evidence.pack import Citing, EvidencePack, Item, Reference, digest
 from rifflux.store import Store
 from rifflux.types import Document, is_withheld
 
@@ -18,12 +16,14 @@ __all__ = ["verify"]
 _Place = tuple[str, str]
 
 
-def verify(pack: EvidencePack, citing: Citing, store: Store | None = None) -> list[str]:
+def verify(
+    pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], Document], store: Store | None = None
+) -> list[str]:
     """Return the problems of a pack, a line each; none if it is as it was packed.
 
     Each text must have its hash and its span; items must be numbered, and cited by the keys that `citing` gives them.
     With a store, each text must stand at its span in the document, and every fact of the item must be the document's.
-    Without a license record, these are title and identifiers.
+    `shown` returns the document of a collection as it may be shown: without a license record, title and identifiers.
     """
     problems = [problem for item in pack.items for problem in _within(item)]
     if [item.number for item in pack.items] != list(range(1, len(pack.items) + 1)):
@@ -35,8 +35,11 @@ def verify(pack: EvidencePack, citing: Citing, store: Store | None = None) -> li
         problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
     if store is None:
         return problems
-    documents = {place: store.catalog.document(*place) for place in dict.fromkeys(map(_place, pack.items))}
-    problems += [problem for item in pack.items for problem in _against(item, documents[_place(item)], citing, store)]
+    stored = {place: store.catalog.document(*place) for place in dict.fromkeys(map(_place, pack.items))}
+    documents = {place: shown(place[0], each) for place, each in stored.items() if each}
+    problems += [
+        problem for item in pack.items for problem in _against(item, documents.get(_place(item)), citing, store)
+    ]
     return [*problems, *_miswritten(pack, citing, documents)]
 
 
@@ -77,7 +80,7 @@ def _against(item: Item, document: Document | None, citing: Citing, store: Store
         yield f"{_name(item)}: it is withheld, and a license is recorded"
     elif not withheld and document.text[item.span[0] : item.span[1]] != item.text:
         yield f"{_name(item)}: the work says something else at {item.span[0]}-{item.span[1]}"
-    known = _facts_of(citing, closed_document(item.collection, document))
+    known = _facts_of(citing, document)
     if wrong := [name for name, value in known.items() if getattr(item, name) != value]:
         yield f"{_name(item)}: the index tells otherwise of the work's {', '.join(wrong)}"
     chunk = store.catalog.chunk(item.chunk_id)
@@ -98,13 +101,9 @@ def _holds(outer: Sequence[int], inner: Sequence[int]) -> bool:
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-def _miswritten(pack: EvidencePack, citing: Citing, documents: Mapping[_Place, Document | None]) -> Iterator[str]:
+def _miswritten(pack: EvidencePack, citing: Citing, documents: Mapping[_Place, Document]) -> Iterator[str]:
     """Yield the entries of the bibliography that are not those of the index's documents."""
-    cited = {
-        item.citation_key: closed_document(item.collection, document)
-        for item in pack.items
-        if (document := documents[_place(item)])
-    }
+    cited = {item.citation_key: documents[_place(item)] for item in pack.items if _place(item) in documents}
     for key, entry in pack.bibliography.items():
         style = "bibtex" if isinstance(entry, str) else "csl"
         if key in cited and entry != json.loads(json.dumps(citing.entry(cited[key], key, style))):

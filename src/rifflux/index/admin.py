@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
-from rifflux.index.delegation import delegated
+from rifflux.index.index import delegated
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
 from rifflux.session.searching import Searcher
@@ -14,7 +14,7 @@ from rifflux.store import Store
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
-    from rifflux.store import Erased
+    from rifflux.store import Erased, Registry
 
 __all__ = ["Admin"]
 
@@ -65,6 +65,39 @@ class Admin:
     def path(self) -> str:
         """The path that the index was opened by."""
         return self.view.session.path
+
+    @property
+    def registry(self) -> Registry:
+        """The settings, events, tokens and spendings that the index keeps."""
+        return self.view.store.registry
+
+    @property
+    def read_only(self) -> bool:
+        """True if the index cannot be written."""
+        return self.view.store.read_only
+
+    @property
+    def embedding_model(self) -> str:
+        """The name of the model whose vectors the index holds, or will hold."""
+        known = self.view.store.semantic.model()
+        return known.name if known else self.view.embedder.name
+
+    def counts(self) -> dict[str, int]:
+        """Return how many documents, chunks, embedded chunks and files are visible."""
+        return dict(self.view.store.counts())
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens the embedder reads a text as."""
+        return self.view.embedder.count_tokens(text)
+
+    def warm(self) -> None:
+        """Load the embedder if there are vectors to search."""
+        if self.view.store.semantic.model():
+            self.count_tokens("")
+
+    def holds(self, key: str) -> bool:
+        """Return whether a document goes by a key, a path or an identifier."""
+        return bool(self.view.store.catalog.find_documents(key))
 
     @property
     def store(self) -> Store:

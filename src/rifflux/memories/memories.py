@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rifflux.errors import InvalidArgument, ModelError, NotFound
-from rifflux.memories.recall import Recall
+from rifflux.memories.profile import Recall
 from rifflux.retrieve.steps.diversity import resemblance
 from rifflux.retrieve.steps.rerank.stage import Rerank
 from rifflux.session.searching import Searcher

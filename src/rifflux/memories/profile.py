@@ -1,10 +1,23 @@
 """Memories: short statements that an agent or application keeps about its user."""
 
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.fuse.base import Weights
+from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features
+from rifflux.retrieve.steps.rerank.stage import Resources, Scored
+from rifflux.retrieve.table import Candidates
 from rifflux.session.profile import Profile
+from rifflux.types import Hit, Query
 
-__all__ = ["MEMORIES", "memory_pool"]
+__all__ = ["MEMORIES", "Recall", "memory_pool"]
 
 
 def memory_pool(limit: int) -> int:
@@ -22,3 +35,39 @@ MEMORIES = Profile(
     anchors=False,
     shortcut=False,
 )
+
+
+# Reranking memories: how well each answers, and besides how recent, how much used and how important it is
+
+
+#: Memories grow old, unlike documents.
+FRESH = WEIGHTS.but(freshness=0.15)
+#: Recalled so often, a memory counts as used as can be.
+MOST_USES = 32
+
+
+@dataclass(frozen=True)
+class Recall:
+    """The components of `features` with freshness among them, and use and importance as two more.
+
+    `uses` tells how often each hit was recalled before: its logarithm counts, up to `MOST_USES`. Importance is the
+    metadata field of that name, from 1 to 10. Both have small weights: they decide between memories that answer alike.
+    """
+
+    resources: Resources
+    uses: Callable[[Sequence[Hit]], Sequence[int]]
+    weights: Weights = FRESH
+    usage: float = 0.05
+    importance: float = 0.05
+    now: Callable[[], float] = time.time
+    name: str = "recall"
+
+    def __call__(self, query: Query, table: Candidates) -> Scored:
+        """Score the memories; the parts are the addends of each score."""
+        plain = Features(self.resources, self.weights, now=self.now)(query, table)
+        hits = table.passages
+        rest = 1 - self.usage - self.importance
+        used = self.usage * np.minimum(1.0, np.log1p(np.array(self.uses(hits))) / np.log1p(MOST_USES))
+        weighty = self.importance * np.array([hit.metadata.get("importance", 1) for hit in hits], np.float64) / 10
+        parts = {name: rest * part for name, part in plain.parts.items()} | {"usage": used, "importance": weighty}
+        return Scored(rest * plain.scores + used + weighty, parts)

@@ -9,7 +9,7 @@ from pathlib import Path
 from rifflux.store import Registry, open_store
 from rifflux.text.dates import parse_time, whole_day_end
 
-__all__ = ["open_registry", "period"]
+__all__ = ["Registry", "open_registry", "period"]
 
 
 @contextmanager

@@ -70,17 +70,22 @@ def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
 
 def _look(store: Store, number: int) -> Freshness:
     total, sampled = store.catalog.some_files(number)
-    last = synced(store)
-    missing = {root for root in {root for root, _ in sampled} if not Path(root).exists()}
-    files = [(Path(root, state.path), root, state) for root, state in sampled if root not in missing]
-    changed = sum(_differs(path, state) for path, _, state in files)
+    last, there, folders, changed = synced(store), dict[str, bool](), set[tuple[str, Path]](), 0
+    for root, state in sampled:
+        if root not in there:
+            there[root] = Path(root).exists()
+        if there[root]:
+            path = Path(root, state.path)
+            folders.add((root, path.parent))
+            changed += _differs(path, state)
+    oldest = min(last.values(), default=None)
     return Freshness(
         files=total,
         sampled_files=len(sampled),
         changed_files=round(changed / len(sampled) * total) if changed else 0,
-        changed_folders=_touched({(root, path.parent) for path, root, _ in files}, last),
-        synced_at=_iso(min(last.values(), default=None)),
-        missing_roots=tuple(sorted(missing)),
+        changed_folders=_touched(folders, last),
+        synced_at=None if oldest is None else datetime.fromtimestamp(oldest, UTC).isoformat(timespec="seconds"),
+        missing_roots=tuple(sorted(root for root, exists in there.items() if not exists)),
     )
 
 
@@ -100,7 +105,3 @@ def _touched(folders: Iterable[tuple[str, Path]], last: Mapping[str, float]) -> 
         with suppress(OSError):
             touched += root in last and folder.stat().st_mtime > last[root]
     return touched
-
-
-def _iso(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

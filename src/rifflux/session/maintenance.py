@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument, ModelError
-from rifflux.session.session import IndexView
+from rifflux.session.session import IndexView, info_of
 from rifflux.store import Generation, ModelInfo, Problem, State, Store
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
-    from rifflux.ingest.prepare import Preparer
     from rifflux.models import Embedder
 
-__all__ = ["Copied", "Maintenance", "Repaired", "Switched", "info_of", "preparer"]
+__all__ = ["Copied", "Maintenance", "Repaired", "Switched"]
 
 _OTHER_MODEL = "put the former one there, or choose another one with 'rifflux models switch'"
 
@@ -76,7 +75,7 @@ class Maintenance:
         """Look for damage; an empty list means that the index is sound and complete."""
         from rifflux.ingest.prepare import analysis_of
 
-        return [*self._store.check(analysis_of(self.view.analyzer)), *self._model_problems()]
+        return [*self._store.check(analysis_of(self.view.profile.analyzer)), *self._model_problems()]
 
     def _model_problems(self) -> list[Problem]:
         """Whether questions can be embedded as the chunks were."""
@@ -100,7 +99,7 @@ class Maintenance:
         """
         from rifflux.ingest.prepare import analysis_of
 
-        mended = self._store.mend(analysis_of(self.view.analyzer))
+        mended = self._store.mend(analysis_of(self.view.profile.analyzer))
         done = [*mended.done, *self._rebuild(mended.incomplete), *self._make_vectors(progress)]
         return Repaired(tuple(done), tuple(self.check()))
 
@@ -112,7 +111,7 @@ class Maintenance:
             view = self._store.of(owner)
             document = view.catalog.document(collection, key)
             if document:
-                prepare = preparer(replace(self.view, store=view))
+                prepare = replace(self.view, store=view).preparer
                 view.catalog.put(collection, prepare(collection, document, blocks_of(document), document.key))
         return [f"{len(documents)} documents lacked chunks: made them of their text"] if documents else []
 
@@ -205,16 +204,3 @@ class Maintenance:
             if progress:
                 progress("drop", dropped, total)
         return dropped
-
-
-def preparer(view: IndexView) -> Preparer:
-    """Return the function that chunks and analyzes documents for a view."""
-    from rifflux.ingest.prepare import Preparer
-
-    return Preparer(view.analyzer, view.profile.chunker, view.embedder.count_tokens, view.store.owner)
-
-
-def info_of(model: Embedder) -> ModelInfo:
-    """What an index remembers of an embedder."""
-    spec = getattr(model, "spec", model.name)
-    return ModelInfo(model.name, model.backend, model.dimension, model.fingerprint, spec)

@@ -1,21 +1,65 @@
-"""What a profile consists of."""
+"""Profiles: what suits a kind of content, as values that assemble the pieces; first that of files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+from rifflux.errors import InvalidArgument
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.pipeline import Channel, channels, reaching
 from rifflux.retrieve.steps.diversity import Diversity
-from rifflux.session.visible import Visibility
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
-from rifflux.types import Query
+from rifflux.types import Document, Hit, Query, is_withheld
 
-__all__ = ["Profile", "wide_pool"]
+if TYPE_CHECKING:
+    from rifflux.evidence.pack import Packer
+
+__all__ = [
+    "FILES",
+    "PROFILES",
+    "WITHHELD",
+    "Profile",
+    "Visibility",
+    "closed_document",
+    "closed_hit",
+    "profile",
+    "wide_pool",
+]
+
+#: Stands for the text that is not shown.
+WITHHELD = "[no license is recorded for this work: only its title and its identifiers are told]"
+
+
+def closed_hit(hit: Hit) -> Hit:
+    """Return a hit as it may be shown: if withheld, its title, and where and why it was found."""
+    if not hit.withheld:
+        return hit
+    return replace(hit, content=WITHHELD, heading_path="", kind="", created_at=None, updated_at=None, metadata={})
+
+
+def closed_document(collection: str, document: Document) -> Document:
+    """Return a document as it may be shown: if withheld, its title and identifiers."""
+    if not is_withheld(collection, document.license):
+        return document
+    return Document(document.key, WITHHELD, document.title, identifiers=document.identifiers)
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """How a profile shows hits and documents; by default, licenses fail closed."""
+
+    hit: Callable[[Hit], Hit] = closed_hit
+    document: Callable[[str, Document], Document] = closed_document
+
+    def hits(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
+        """Return hits as they may be shown."""
+        return tuple(map(self.hit, hits))
 
 
 def wide_pool(top_k: int) -> int:
@@ -28,7 +72,7 @@ def wide_pool(top_k: int) -> int:
 _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Profile:
     """How a kind of content is cut, ranked and asked.
 
@@ -41,7 +85,8 @@ class Profile:
     page gets its own. With `exact`, scores by words are SQLite's own to the last digit, however large the index is.
     `features` are weights of the reranker of that name by component, `intents` what is changed of how works are
     retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default. `visible` closes what
-    licenses withhold. `command` is what brings such content in on the command line, vectors and all.
+    licenses withhold, `packer` packs evidence of what was found, for content that is cited. `command` is what brings
+    such content in on the command line, vectors and all.
     """
 
     name: str
@@ -63,9 +108,32 @@ class Profile:
     features: Mapping[str, float] = field(default_factory=dict)
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     visible: Visibility = field(default_factory=Visibility)
+    packer: Packer | None = None
     command: str = "rifflux index"
 
-    @property
+    @cached_property
     def analyzer(self) -> Analyzer:
-        """The analyzer of the language and the mathematics."""
+        """Return the analyzer of the language and the mathematics."""
         return analyzer(self.language, self.mathematics)
+
+
+#: The default profile: folders of notes, documents and code.
+FILES = Profile("files", facets=("author", "language", "tags"))
+#: Where the profile of each name is, as module:value.
+PROFILES = {
+    "files": "rifflux.session.profile:FILES",
+    "conversations": "rifflux.conversations.profile:CONVERSATIONS",
+    "memories": "rifflux.memories.profile:MEMORIES",
+    "works": "rifflux.works.profile:WORKS",
+}
+
+
+def profile(name: str | Profile) -> Profile:
+    """The profile of a name; a profile is returned as it is."""
+    if isinstance(name, Profile):
+        return name
+    if name not in PROFILES:
+        raise InvalidArgument(f"no profile {name!r}; choose one of {', '.join(PROFILES)}")
+    module, _, value = PROFILES[name].partition(":")
+    found: Profile = getattr(import_module(module), value)
+    return found

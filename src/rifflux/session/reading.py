@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rifflux.errors import InvalidArgument, NotFound
+from rifflux.errors import InvalidArgument, NotFound, OutOfScope
 from rifflux.session.session import IndexView
+from rifflux.store import JUDGEMENT, Event, Store
 from rifflux.types import Document, Hit
 
-__all__ = ["Reader"]
+__all__ = ["Feedback", "Reader", "identified"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,6 @@ class Reader:
 
     def place_of(self, key: str) -> tuple[str, str]:
         """Return the collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
-        from rifflux.session.identified import identified
-
         found = self.view.store.catalog.find_documents(key) or identified(self.view.store, key)
         if not found:
             raise NotFound(f"no chunk or document {key!r}: take an id or path from the results of a search")
@@ -50,3 +49,66 @@ class Reader:
             places = ", ".join(f"{collection}/{name}" for collection, name in found[:5])
             raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
         return found[0]
+
+
+# Recording how well documents answered, and what was done with them
+
+
+#: Judgements go from 0, irrelevant, to this.
+MOST_GRADE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """Records judgements and other events of a view."""
+
+    view: IndexView
+
+    def judge(self, query: str, document: str, grade: int = 1, *, user: str = "") -> Event:
+        """Record how well a document answers a query, for `rifflux eval --from-feedback`.
+
+        `document` is as in `why`. `grade` is 0 for irrelevant and grows with relevance; a later judgement of the same
+        pair replaces an earlier one. Raises `NotFound` for an unknown document and `InvalidArgument` for an empty query
+        or a grade that is none. In a scope, the user is the scope's.
+        """
+        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MOST_GRADE:
+            raise InvalidArgument(f"grade must be a whole number from 0 to {MOST_GRADE}, not {grade!r}")
+        return self.note(JUDGEMENT, query, document, grade, user=user)
+
+    def note(self, kind: str, query: str, document: str, grade: int | None = None, *, user: str = "") -> Event:
+        """Record what somebody did with a document that a query found, such as `click` or `save`.
+
+        `document` is as in `judge`. Raises `NotFound` for an unknown one and `InvalidArgument` for an empty query. In a
+        scope, the user is the scope's.
+        """
+        scope = self.view.scope
+        if scope and user not in ("", scope.user_id):
+            raise OutOfScope(f"what {scope.user_id!r} does is recorded as that user's: leave out the user")
+        if not isinstance(query, str) or not query.strip():
+            raise InvalidArgument("the query is empty: say what was asked")
+        reader = Reader(self.view)
+        hit = reader.chunk(document)
+        collection, key = (hit.collection, hit.document) if hit else reader.place_of(document)
+        who = user or (scope.user_id if scope else "")
+        event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, who, self.view.session.now())
+        self.view.store.registry.record(event)
+        return event
+
+
+# Documents by their identifiers
+
+
+def identified(store: Store, name: str) -> list[tuple[str, str]]:
+    """Return the (collection, key) of the documents with an identifier, as typed or else in its canonical spelling.
+
+    The keys of titles, which find duplicates, name nothing: they would tell whether a guessed author is right.
+    """
+    from rifflux.text.schemes import parse_identifier
+    from rifflux.text.titles import TITLE
+
+    parsed = parse_identifier(name)
+    if parsed and parsed.scheme == TITLE:
+        return []
+    spellings = list(dict.fromkeys([name, *([str(parsed)] if parsed else [])]))
+    found = store.catalog.identified(spellings)
+    return next((found[each] for each in spellings if each in found), [])

@@ -24,11 +24,9 @@ from rifflux.session.arguments import (
     checked_mode,
     checked_search,
 )
-from rifflux.session.profile import Profile
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.store import Store
-from rifflux.text.analyzer import Analyzer
 from rifflux.types import (
     Filter,
     Query,
@@ -40,7 +38,6 @@ from rifflux.types import (
 )
 
 if TYPE_CHECKING:
-    from rifflux.models import Embedder
     from rifflux.retrieve.steps.rerank import Rerank
 
 __all__ = ["Searcher", "Way"]
@@ -61,31 +58,14 @@ class Way:
         return [*first, *self.diversity.steps(store)] if self.diversity else first
 
 
-@dataclass(frozen=True, slots=True)
 class Searcher:
     """Answers questions from a view of an index. Safe to share between threads."""
 
-    view: IndexView
-
-    @property
-    def store(self) -> Store:
-        """The part of the store that is searched."""
-        return self.view.store
-
-    @property
-    def profile(self) -> Profile:
-        """The profile that content is searched through."""
-        return self.view.profile
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """The analyzer that made the terms of the index."""
-        return self.view.analyzer
-
-    @property
-    def embedder(self) -> Embedder:
-        """The embedder, loaded when first needed."""
-        return self.view.embedder
+    def __init__(self, view: IndexView) -> None:
+        self.view = view
+        self.store = view.store
+        self.profile = view.profile
+        self.analyzer = view.profile.analyzer
 
     def search(
         self,
@@ -238,7 +218,7 @@ class Searcher:
         return query, [LEXICAL] if query.vector is None else [LEXICAL, SEMANTIC], degraded, []
 
     def _with_vector(self, query: Query, clock: Stopwatch) -> tuple[Query, list[str]]:
-        """The query with its vector, and why there is none or not one for every chunk."""
+        """Return the query with its vector, and why there is none or not one for every chunk."""
         known = query.statistics
         chunks, embedded = (known.chunks, known.embedded_chunks) if known else (0, 0)
         if not embedded:
@@ -262,8 +242,8 @@ class Searcher:
         return query, degraded if query.vector is not None else [*degraded, "no query vector: the embedder gave none"]
 
     def _embed(self, text: str) -> tuple[Vectors | None, str]:
-        """The vector of a text, and the fingerprint of the model it is by."""
-        known, embedder = self.store.semantic.model(), self.embedder
+        """Return the vector of a text, and the fingerprint of the model it is by."""
+        known, embedder = self.store.semantic.model(), self.view.embedder
         if known and known.fingerprint != embedder.fingerprint:
             raise ModelMismatch(
                 f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "

@@ -4,30 +4,98 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rifflux.errors import InvalidArgument, ModelMismatch
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
 from rifflux.session.freshness import Sampler
-from rifflux.session.kept import Kept
 from rifflux.session.profile import Profile
-from rifflux.store import PART, REVISION, Store
-from rifflux.text.analyzer import Analyzer
+from rifflux.store import PART, REVISION, ModelInfo, Store
 from rifflux.types import Scope
 
 if TYPE_CHECKING:
+    from rifflux.ingest.prepare import Preparer
     from rifflux.models import Embedder
     from rifflux.models.guarded import Guard
     from rifflux.models.workers import Workers
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
 
-__all__ = ["IndexView", "Session"]
+__all__ = ["DEFAULT_MODEL", "CurrentEmbedder", "IndexView", "Kept", "Session", "info_of"]
 
 T = TypeVar("T")
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+
+
+@dataclass
+class Kept:
+    """Keep values by key, the least recently used of more than `most` forgotten. Safe to share between threads.
+
+    Threads that ask for one key wait for the first of them to make its value; other keys are not held up.
+    """
+
+    most: int = 1024
+    _made: OrderedDict[Hashable, _Once] = field(default_factory=OrderedDict, init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __call__(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of a key, made when first asked for. An error of `make` is not kept."""
+        with self._lock:
+            once = self._made.setdefault(key, _Once())
+            self._made.move_to_end(key)
+            if len(self._made) > self.most:
+                self._made.popitem(last=False)
+        if not once.value:
+            with once.lock:
+                if not once.value:
+                    once.value.append(make())
+        value: T = once.value[0]
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """One value, made by the first thread that needs it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    value: list[Any] = field(default_factory=list)
+
+
+class CurrentEmbedder:
+    """Gives the embedder, loaded when first needed. Safe to share between threads.
+
+    Without a choice it follows the store: when another process switches the index to another model, that one is
+    loaded. One that was chosen stays, and does not fit then.
+    """
+
+    def __init__(self, store: Store, choice: str | Embedder | None = None, threads: int | None = None) -> None:
+        self._store = store
+        self._choice = choice
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._loaded: Embedder | None = None
+        self._loaded_for: str | None = None
+
+    def __call__(self) -> Embedder:
+        """Return the embedder. Raises `ModelError` where it cannot be loaded."""
+        known = None if self._choice else self._store.semantic.model()
+        wanted = known.fingerprint if known else None
+        with self._lock:
+            # Before the first vectors are stored there is nothing to follow, and what was loaded is what makes them.
+            if self._loaded is None or (wanted and self._loaded_for != wanted != self._loaded.fingerprint):
+                self._loaded = self._load(known.spec if known else None)
+                self._loaded_for = wanted
+            return self._loaded
+
+    def _load(self, spec: str | None) -> Embedder:
+        from rifflux.models import load_embedder
+
+        return load_embedder(self._choice or spec or DEFAULT_MODEL, threads=self._threads)
 
 
 class Session:
@@ -69,19 +137,13 @@ class Session:
 
         return Workers()
 
-    def sampler(self, store: Store) -> Sampler:
-        """Return the sampler of an owner's files."""
-        return self.kept(("sampler", store.owner), lambda: Sampler(store))
-
-    def calibration(self) -> Calibration | None:
-        """Return the calibration that is stored with the model of the moment; read once for each."""
-        embedder = self.load()
-        return self.models(("calibration", embedder.fingerprint), lambda: calibration_of(embedder))
-
     def facets(self, user: str, profile: Profile) -> tuple[str, ...]:
         """Return the facets of a profile as the user, or else nobody in particular, declared them since it was made."""
-        declared = (self._facets.get((owner, profile.name)) for owner in (user, ""))
-        return next((each.now for each in declared if each and profile.facets in each.former), profile.facets)
+        for owner in (user, ""):
+            declared = self._facets.get((owner, profile.name))
+            if declared and profile.facets in declared.former:
+                return declared.now
+        return profile.facets
 
     def declare_facets(self, user: str, profile: Profile, names: tuple[str, ...]) -> None:
         """Give a profile other facets, in all views of a user; those of nobody are everybody's."""
@@ -98,7 +160,7 @@ class _Facets:
     now: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IndexView:
     """A session with the owner's part of its store, the profile and the guard that a caller sees it through.
 
@@ -121,19 +183,19 @@ class IndexView:
         """Return the view of a part that is kept under a name, with statistics of its own."""
         return replace(self, store=self.store.part(name), profile=replace(profile, language=self.profile.language))
 
-    @property
+    @cached_property
     def user(self) -> str:
-        """The user whose view this is, empty where it is nobody's in particular."""
+        """Return the user whose view this is, empty where it is nobody's in particular."""
         return self.store.owner.partition(PART)[0]
 
     @property
     def scope(self) -> Scope | None:
-        """The scope of that user, None where there is none."""
+        """Return the scope of that user, None where there is none."""
         return Scope(self.user) if self.user else None
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder, loaded when first needed; asked anew each time, for the index may be switched to another."""
+        """Return the embedder, loaded when first needed; another one after a switch of the index to its model."""
         if self.load:
             return self.load()
         embedder = self.session.load()
@@ -144,36 +206,31 @@ class IndexView:
         return GuardedEmbedder(embedder, self.guard)
 
     @property
-    def analyzer(self) -> Analyzer:
-        """The analyzer that made the terms of the index."""
-        return self.profile.analyzer
-
-    @property
     def outdated(self) -> list[str]:
-        """A notice if another revision of the analyzer made the stored terms."""
-        revision = self.analyzer.revision
+        """Return a notice if another revision of the analyzer made the stored terms."""
+        revision = self.profile.analyzer.revision
         if revision == 1 or int(self.store.registry.policy(REVISION) or 1) == revision:
             return []
         return ["the index was made by another version of the analyzer: run 'rifflux doctor --repair'"]
 
     @property
     def facets(self) -> tuple[str, ...]:
-        """The metadata fields that queries may name as `field:value`."""
+        """Return the metadata fields that queries may name as `field:value`."""
         return self.session.facets(self.user, self.profile)
 
-    @property
+    @cached_property
     def sampler(self) -> Sampler:
-        """The sampler of the owner's files."""
-        return self.session.sampler(self.store)
+        """Return the sampler of the owner's files."""
+        return self.session.kept(("sampler", self.store.owner), partial(Sampler, self.store))
 
     @property
     def resources(self) -> Resources:
-        """What rerankers may need of this view."""
+        """Return the parts of this view that rerankers use."""
         from rifflux.retrieve.steps.rerank import RerankSettings, Resources
 
         settings = self.session.reranking or RerankSettings()
         return Resources(
-            self.analyzer,
+            self.profile.analyzer,
             lambda: self.embedder,
             self.store.lexical.document_frequencies,
             lambda: self.store.counts()["chunks"],
@@ -185,8 +242,9 @@ class IndexView:
 
     @property
     def calibration(self) -> Calibration | None:
-        """The calibration of the model."""
-        return self.session.calibration()
+        """Return the calibration that is stored with the model of the moment; read once for each."""
+        embedder = self.session.load()
+        return self.session.models(("calibration", embedder.fingerprint), partial(calibration_of, embedder))
 
     def kept(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what is made once for this owner, guard and profile, such as a reranker's state."""
@@ -195,6 +253,13 @@ class IndexView:
         key = (name, self.store.owner, self.guard, profile.language, profile.mathematics, weights)
         return self.session.kept(key, make)
 
+    @property
+    def preparer(self) -> Preparer:
+        """Return the function that chunks and analyzes documents."""
+        from rifflux.ingest.prepare import Preparer
+
+        return Preparer(self.profile.analyzer, self.profile.chunker, self.embedder.count_tokens, self.store.owner)
+
     def again_if_switched(self, work: Callable[[], T]) -> T:
         """Do something with the index's model; once more if the index was switched to another one meanwhile."""
         try:
@@ -202,3 +267,9 @@ class IndexView:
         except ModelMismatch:
             # One that was chosen does not fit the second time either.
             return work()
+
+
+def info_of(model: Embedder) -> ModelInfo:
+    """Return the facts of an embedder that an index keeps."""
+    spec = getattr(model, "spec", model.name)
+    return ModelInfo(model.name, model.backend, model.dimension, model.fingerprint, spec)

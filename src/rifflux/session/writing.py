@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from rifflux.errors import ModelError, NotFound
 from rifflux.session.arguments import checked_document, checked_path
 from rifflux.session.freshness import note_synced
-from rifflux.session.maintenance import info_of, preparer
 from rifflux.session.reading import Reader
-from rifflux.session.session import IndexView
+from rifflux.session.session import IndexView, info_of
 from rifflux.store import DocumentChange, Placed, Store
 from rifflux.types import Document, Failure, IndexReport, Progress
 
@@ -128,7 +127,7 @@ class Writer:
         from rifflux.models.cores import available_cores
 
         assert how.finder
-        with turns(READ), Runner(preparer(self.view), how.processes or available_cores()) as reading:
+        with turns(READ), Runner(self.view.preparer, how.processes or available_cores()) as reading:
             sync = Sync(self._store, how.finder, reading, how.force, how.prune)
             for target in todo:
                 begun = time.time()
@@ -228,7 +227,7 @@ class Writer:
         from rifflux.ingest.parallel.job import Given, Runner, do
         from rifflux.models.cores import available_cores
 
-        prepare, jobs = preparer(self.view), [Given(collection, document) for document in documents]
+        prepare, jobs = self.view.preparer, [Given(collection, document) for document in documents]
         with Runner(prepare, processes or available_cores()) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.

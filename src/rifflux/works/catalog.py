@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.session.identified import identified
-from rifflux.session.maintenance import preparer
+from rifflux.session.profile import closed_document, closed_hit
+from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
-from rifflux.session.visible import closed_document, closed_hit
 from rifflux.session.writing import Writer
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, Document, Failure, Hit, Progress, Ranking, is_withheld
@@ -28,6 +27,7 @@ from rifflux.works.licenses import license_of
 from rifflux.works.report import Doubt, WorksReport
 
 if TYPE_CHECKING:
+    from rifflux.evidence.pack import EvidencePack
     from rifflux.works.importers.base import Entry
     from rifflux.works.merging.importing import Tally
 
@@ -85,6 +85,12 @@ class WorksCatalog:
 
         entries = [Entry(f"work {number}", _key(work), work) for number, work in enumerate(works, start=1)]
         return self._run(lambda tally: self._bring(tally, source, entries), embed=embed, progress=progress)
+
+    def verify(self, pack: EvidencePack) -> list[str]:
+        """Return the problems of a pack beside the works of the index, a line each; see `rifflux.verify`."""
+        from rifflux.works.export import verify
+
+        return verify(pack, self._store)
 
     def import_files(
         self,
@@ -163,7 +169,7 @@ class WorksCatalog:
     def _bring(self, tally: Tally, source: str, entries: Iterable[Entry | Failure], license: str | None = None) -> None:
         from rifflux.works.merging.importing import Bring
 
-        Bring(self._store, preparer(self._view), tally, license)(source, entries)
+        Bring(self._store, self._view.preparer, tally, license)(source, entries)
 
     def _run(self, bring: Callable[[Tally], None], *, embed: bool, progress: Progress | None) -> WorksReport:
         from rifflux.works.merging.importing import Tally
@@ -282,7 +288,7 @@ class WorksCatalog:
 
         places = [self._place(name) for name in (one, other)]
         doubts = Doubts.of(self._store)
-        bring = Bring(self._store, preparer(self._view), Tally())
+        bring = Bring(self._store, self._view.preparer, Tally())
         with self._store.transaction():
             told = [records_of(self._store, place) for place in places]
             names = [named_records(records, name)[0] for records, name in zip(told, (one, other), strict=True)]

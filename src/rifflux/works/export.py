@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from rifflux.errors import InvalidArgument
-from rifflux.evidence.pack import EvidencePack
-from rifflux.evidence.reference import Citing, Reference
+from rifflux.evidence.pack import Citing, EvidencePack, Reference
 from rifflux.evidence.verify import verify as verify_pack
+from rifflux.session.profile import closed_document
 from rifflux.store import Store
 from rifflux.text.titles import plain
 from rifflux.types import Document
@@ -159,4 +159,4 @@ CITING = Citing(_reference, lambda references: list(cite_keys(references)), _ent
 
 def verify(pack: EvidencePack, store: Store | None = None) -> list[str]:
     """Return the problems of a pack of works, a line each; with a store, also those beside its documents."""
-    return verify_pack(pack, CITING, store)
+    return verify_pack(pack, CITING, closed_document, store)

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rifflux.evidence.pack import Packer
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.pipeline import Channel, channels, reaching
 from rifflux.retrieve.table import LEXICAL
 from rifflux.session.profile import Profile
 from rifflux.store import FieldWeights, Store
 from rifflux.types import Query, Ranking
+from rifflux.works.export import CITING
 
 __all__ = ["RETRIEVAL", "WORKS"]
 
@@ -66,4 +68,4 @@ WORKS = Profile(
 )
 
 #: Works as they are retrieved with evidence; the intent of the question adds its steps (`rifflux.works.retrieval`).
-RETRIEVAL = replace(WORKS, channels=exact_channels, reach=sufficient_reach)
+RETRIEVAL = replace(WORKS, channels=exact_channels, reach=sufficient_reach, packer=Packer(CITING))

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from rifflux.index import open_index
-from rifflux.session.visible import WITHHELD
+from rifflux.session.profile import WITHHELD
 from rifflux.surfaces.cli.retrieve import print_retrieval
 from rifflux.surfaces.cli.verify import verify
 from rifflux.surfaces.shared.packs import pack_json
@@ -53,7 +53,7 @@ def test_a_user_has_works_of_their_own(run: Any, tmp_path: Path) -> None:
     (tmp_path / "refs.bib").write_text(BIB)
     ann = ("--user", "ann")
     imported = run("works", "import", tmp_path / "refs.bib", "--source", "zotero", "--no-embed", *ann)
-    assert "keys are told as zotero:KEY" in imported.stdout
+    assert "keys are zotero:KEY" in imported.stdout
     assert run("works", "export", "--bibtex", "zotero:serre", *ann).stdout.startswith("@article{serre1955")
     assert [doubt["one"] for doubt in run.json("works", "review", *ann)] == ["zotero:serre2"]
     found = run("retrieve", "sheaves", "--json", *ann)

@@ -25,16 +25,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.embedder import Embedder
 from rifflux.retrieve.fuse.base import weighed, weights_of
 from rifflux.retrieve.table import RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Query, Results, Scores
+
+if TYPE_CHECKING:
+    from rifflux.models import Embedder
 
 __all__ = [
     "FEATURES",

@@ -9,10 +9,8 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Db, Json
+from rifflux.surfaces.cli.app import Db, Json, group, opened
 from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured
 
 settings = group(
     "config",
@@ -47,7 +45,7 @@ def _value(value: object) -> str:
 @settings.command("get", epilog="Example: rifflux config get hybrid_search")
 def get_policy(name: Annotated[str, typer.Argument(help="What to tell.")], db: Db = None, json: Json = False) -> None:
     """Tell whether something is on for everybody who uses the index."""
-    with open_configured(load(db=db)) as index:
+    with opened(db=db) as index:
         _print({name: index.admin.policies.get(name)}, as_json=json)
 
 
@@ -59,7 +57,7 @@ def set_policy(
     json: Json = False,
 ) -> None:
     """Turn something on or off for everybody who uses the index."""
-    with open_configured(load(db=db)) as index:
+    with opened(db=db) as index:
         index.admin.policies.set(name, value)
         _print({name: index.admin.policies.get(name)}, as_json=json)
 
@@ -67,7 +65,7 @@ def set_policy(
 @settings.command("list")
 def list_policies(db: Db = None, json: Json = False) -> None:
     """List what an administrator decides for everybody who uses the index."""
-    with open_configured(load(db=db)) as index:
+    with opened(db=db) as index:
         _print(index.admin.policies.all(), as_json=json)
 
 

@@ -11,12 +11,10 @@ import typer
 
 from rifflux import Scope
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Db, Explain, Json, Model, Since, Threads, Until
+from rifflux.surfaces.cli.app import Db, Explain, Json, Model, Since, Threads, Until, group, opened
 from rifflux.surfaces.cli.progress import progress_bar
-from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.config import load, open_configured
 from rifflux.surfaces.shared.nouns import found_messages_json
-from rifflux.surfaces.shared.opening import open_configured
 from rifflux.surfaces.shared.verdicts import explanation_lines
 
 if TYPE_CHECKING:
@@ -40,9 +38,7 @@ rifflux conversations import ./slack-export chats.jsonl --user ann --project wor
 def import_(
     paths: Annotated[list[Path], typer.Argument(help="Files, or folders of exports.")],
     user: User,
-    format: Annotated[
-        str | None, typer.Option(help="jsonl, openai, slack or messages.  [default: told by looking]")
-    ] = None,
+    format: Annotated[str | None, typer.Option(help="jsonl, openai, slack or messages.  [default: detected]")] = None,
     project: Annotated[str | None, typer.Option(help="The project that all of them belong to.")] = None,
     embed: Annotated[
         bool | None, typer.Option("--embed/--no-embed", help="Make vectors now.  [default: as hybrid_search is set]")
@@ -84,7 +80,7 @@ def search(
     json: Json = False,
 ) -> None:
     """Find messages by their words, those of the turns around them, and, where an administrator says so, by meaning."""
-    with open_configured(load(db=db, model=model, threads=threads)) as index:
+    with opened(db=db, model=model, threads=threads) as index:
         found = _of(index, user).search(
             query,
             limit=limit,
@@ -105,7 +101,7 @@ def search(
 @conversations.command("list", epilog="Example: rifflux conversations list --user ann --current")
 def list_(user: User, project: Project = None, archived: Archived = None, db: Db = None, json: Json = False) -> None:
     """List the conversations, the oldest first."""
-    with open_configured(load(db=db)) as index:
+    with opened(db=db) as index:
         found = [asdict(each) for each in _of(index, user).list(project=project, archived=archived)]
     show.table(
         found,
@@ -123,7 +119,7 @@ def show_(
     json: Json = False,
 ) -> None:
     """Print a conversation."""
-    with open_configured(load(db=db)) as index:
+    with opened(db=db) as index:
         mine = _of(index, user)
         found, messages = mine.get(id), mine.messages(id)
     if json:

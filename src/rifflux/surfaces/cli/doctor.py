@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json
+from rifflux.surfaces.cli.app import Db, Json, app
 from rifflux.surfaces.cli.progress import progress_bar
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured
+from rifflux.surfaces.shared.config import load, open_configured
 
 if TYPE_CHECKING:
     from rifflux import Problem, Repaired
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 @app.command(epilog="Example: rifflux doctor --repair")
 def doctor(
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be made anew.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what can be rebuilt.")] = False,
     build: Annotated[bool, typer.Option("--build", help="First build what makes a large index fast.")] = False,
     db: Db = None,
     json: Json = False,

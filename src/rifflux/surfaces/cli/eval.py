@@ -11,11 +11,9 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json, Model, Qrels, SharedField, Threads
+from rifflux.surfaces.cli.app import Db, Json, Model, Qrels, SharedField, Threads, app
 from rifflux.surfaces.cli.progress import progress_bar
-from rifflux.surfaces.shared.config import Settings, load
-from rifflux.surfaces.shared.opening import configured_model, configured_rerankers, open_configured
+from rifflux.surfaces.shared.config import Settings, configured_model, configured_rerankers, load, open_configured
 
 if TYPE_CHECKING:
     from rifflux.evaluate import Cache, Collection, Outcome, Run
@@ -110,7 +108,7 @@ def _on_folders(
 
 
 def _cache(folder: Path | None, settings: Settings) -> Cache:
-    """The cache in a folder; without one, where this user's programs keep what can be made again."""
+    """Return the cache in a folder; without one, in the folder of the user's caches."""
     from rifflux.evaluate import Cache
 
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())

@@ -8,11 +8,8 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json, local
-from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.cli.app import Db, Json, app, local, opened
 from rifflux.surfaces.shared.nouns import document_json, hit_json
-from rifflux.surfaces.shared.opening import open_configured
 
 
 @app.command(epilog="Example: rifflux get notes/cache.md")
@@ -26,7 +23,7 @@ def get(
     """Print a chunk or a whole document; on a pipe, its text to the letter."""
     from rifflux import Hit
 
-    with open_configured(load(db=db)) as index:
+    with opened(db=db) as index:
         found = index.get(local(id, index))
     if json:
         show.print_json(hit_json(found) if isinstance(found, Hit) else document_json(found))

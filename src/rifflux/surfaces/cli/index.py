@@ -16,11 +16,9 @@ import typer
 
 from rifflux import NotFound
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json, Model, Threads, finder
+from rifflux.surfaces.cli.app import Db, Embed, Json, Model, Threads, app, finder
 from rifflux.surfaces.cli.progress import progress_bar
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured
+from rifflux.surfaces.shared.config import load, open_configured
 
 if TYPE_CHECKING:
     from rifflux import IndexReport
@@ -37,7 +35,7 @@ def index(
     db: Db = None,
     model: Model = None,
     threads: Threads = None,
-    embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")] = True,
+    embed: Embed = True,
     force: Annotated[bool, typer.Option("--force", help="Read even unchanged files.")] = False,
     prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Forget what is gone from the folders.")] = True,
     hidden: Annotated[bool | None, typer.Option("--hidden", help="Index hidden files too.")] = None,

@@ -7,11 +7,8 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json, local
-from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.cli.app import Db, Json, app, local, opened
 from rifflux.surfaces.shared.nouns import event_json
-from rifflux.surfaces.shared.opening import open_configured
 
 
 @app.command(epilog="Example: rifflux judge 'how long do cache entries live' notes/cache.md --grade 2")
@@ -27,7 +24,7 @@ def judge(
 
     A later judgement of the same query and document replaces an earlier one.
     """
-    with open_configured(load(db=db)) as index:
+    with opened(db=db) as index:
         event = index.judge(query, local(document, index), grade, user=user)
     if json:
         show.print_json(event_json(event))

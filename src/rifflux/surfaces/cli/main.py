@@ -17,7 +17,7 @@ UNUSABLE = 2
 INTERRUPTED = 130
 
 
-#: The commands, each in the module beside this one that is called after it.
+#: The commands, each in a module of that name in this package.
 COMMANDS = (
     "index",
     "search",

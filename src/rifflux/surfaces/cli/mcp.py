@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Model, Threads, finder
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import configured_model, configured_rerankers
+from rifflux.surfaces.cli.app import Db, Model, Threads, app, finder
+from rifflux.surfaces.shared.config import load, opening
 
 
 @app.command(epilog="Example: rifflux mcp --http 127.0.0.1:8765")
@@ -33,16 +31,12 @@ def mcp(
     settings = load(db=db, model=model, threads=threads)
     serve(
         settings.index_path(create=True),
-        model=configured_model(settings),
-        threads=settings.threads or None,
         roots=root or [Path.cwd()],
         finder=finder(settings),
-        rerankers=configured_rerankers(settings),
-        synonyms=settings.synonyms or None,
-        intents=settings.intents,
         http=_address(http) if http else None,
         user=user,
         watch=watch,
+        **opening(settings),
     )
 
 

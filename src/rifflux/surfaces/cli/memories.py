@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Db, Json
-from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.cli.app import Db, Json, group, opened
 from rifflux.surfaces.shared.nouns import memory_json, saved_json
-from rifflux.surfaces.shared.opening import open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux import Memories
+    pass
 
 memories = group("memories", "Remember things about a user, recall and forget them.")
 
@@ -39,8 +34,8 @@ def add(
     json: Json = False,
 ) -> None:
     """Remember something. Exit status 1 if it was not worth keeping."""
-    with _memories(db, user, create=True) as found:
-        saved = found.add(
+    with opened(user, create=True, db=db) as index:
+        saved = index.memories.add(
             content,
             category=category,
             importance=importance,
@@ -65,8 +60,8 @@ def search(
     json: Json = False,
 ) -> None:
     """Recall the memories that answer a question best."""
-    with _memories(db, user) as found:
-        recalled = found.search(query, limit=limit, category=category)
+    with opened(user, db=db) as index:
+        recalled = index.memories.search(query, limit=limit, category=category)
     rows = [memory_json(memory) | {"score": hit.score} for memory, hit in recalled.memories]
     for reason in () if json else recalled.trace.degraded:
         show.note(reason)
@@ -82,8 +77,8 @@ def list_(
     json: Json = False,
 ) -> None:
     """List the memories in force, the newest first."""
-    with _memories(db, user) as found:
-        rows = [memory_json(memory) for memory in found.all(category=category, everything=everything)]
+    with opened(user, db=db) as index:
+        rows = [memory_json(memory) for memory in index.memories.all(category=category, everything=everything)]
     show.table(rows, _COLUMNS, nothing="nothing is remembered yet", as_json=json)
 
 
@@ -95,12 +90,6 @@ def forget(
     json: Json = False,
 ) -> None:
     """Delete memories for good."""
-    with _memories(db, user) as found:
-        count = found.forget(*ids)
+    with opened(user, db=db) as index:
+        count = index.memories.forget(*ids)
     show.outcome(f"{count} forgotten", {"forgotten": count}, as_json=json)
-
-
-@contextmanager
-def _memories(db: str | None, user: str, *, create: bool = False) -> Iterator[Memories]:
-    with open_configured(load(db=db), create=create) as index:
-        yield view_of(index, user).memories

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Db, Json, Threads
+from rifflux.surfaces.cli.app import Db, Json, Threads, group, opened
 from rifflux.surfaces.cli.progress import progress_bar
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import configured_as, open_configured
+from rifflux.surfaces.shared.config import configured_as, load, open_configured
 
 if TYPE_CHECKING:
     from rifflux import Generation, KnownModel
@@ -30,7 +28,7 @@ def list_models(db: Db = None, json: Json = False) -> None:
     """Show the models whose vectors the index holds, and what else can be named."""
     from rifflux import known_models
 
-    with open_configured(load(db=db)) as index:
+    with opened(db=db) as index:
         held, known = index.admin.models(), known_models()
     if json:
         index_json = [asdict(each.model) | {"state": each.state, "vectors": each.vectors} for each in held]
@@ -76,7 +74,7 @@ def switch(
 @models.command()
 def abort(db: Db = None, json: Json = False) -> None:
     """Give up a switch that is under way, and drop the vectors that were made for it."""
-    with open_configured(load(db=db)) as index:
+    with opened(db=db) as index:
         ended = index.admin.abort_switch()
     told = f"gave up {ended.name}" if ended else "no switch is under way"
     show.outcome(told, {"aborted": ended.name if ended else None}, as_json=json)

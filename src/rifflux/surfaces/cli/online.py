@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from rifflux.service.analytics import Diary
-from rifflux.service.registry import open_registry, period
+from rifflux.service.registry import period
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json, Since, Until
-from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.cli.app import Db, Json, Since, Until, app, registry
 
 
 @app.command(epilog="Example: rifflux online --since 2026-01-01")
@@ -20,7 +18,7 @@ def online(
     """Show what became of the questions that were asked over HTTP, by day: shares with clicks, with saves, asked again
     in other words within five minutes, called not relevant.
     """
-    with open_registry(load(db=db).index_path()) as registry:
-        rows = [day.row() for day in Diary(registry).days(*period(since, until))]
+    with registry(db) as kept:
+        rows = [day.row() for day in Diary(kept).days(*period(since, until))]
     columns = ("day", "questions", "click_through", "saved", "reformulated", "not_relevant", "unmatched")
     show.table(rows, columns, nothing="nothing was asked over HTTP yet", as_json=json)

@@ -20,7 +20,7 @@ _LABELS = {
 
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
-    """What to pass as `progress`; None where nobody watches."""
+    """Yield a reporter to pass as `progress`; None where nobody watches."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -10,10 +10,7 @@ import typer
 
 from rifflux import TITLE_ONLY, WITHHELD
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json, Since, Synonyms, Until
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured, view_of
+from rifflux.surfaces.cli.app import Db, Json, Since, Synonyms, Until, app, opened
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.schemes import STRONG
 
@@ -50,10 +47,10 @@ def retrieve(
 ) -> None:
     """Find research works by words, meaning and citations, and pack evidence to cite.
 
-    Of works without a license record only the title and the identifiers are told.
+    Of works without a license record only the title and the identifiers are shown.
     """
-    with open_configured(load(db=db, synonyms=synonyms)) as index:
-        found = view_of(index, user).retrieve(
+    with opened(user, db=db, synonyms=synonyms) as index:
+        found = index.retrieve(
             query,
             mode=mode,
             top_k=top_k,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import (
+from rifflux.surfaces.cli.app import (
     Db,
     Explain,
     Fusion,
@@ -24,11 +23,11 @@ from rifflux.surfaces.cli.options import (
     Threads,
     Until,
     Where,
+    app,
     filter_of,
 )
-from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.shared.config import load, open_configured
 from rifflux.surfaces.shared.nouns import search_json
-from rifflux.surfaces.shared.opening import open_configured
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,10 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured
+from rifflux.surfaces.cli.app import Db, Json, app, opened
 
 if TYPE_CHECKING:
     from rifflux import Status
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
 @app.command()
 def status(db: Db = None, json: Json = False) -> None:
     """Show what the index holds."""
-    with open_configured(load(db=db)) as index:
+    with opened(db=db) as index:
         state = index.status()
     if json:
         show.print_json(asdict(state))

@@ -7,11 +7,8 @@ from typing import Annotated
 import typer
 
 from rifflux.service.accounts import Accounts
-from rifflux.service.registry import open_registry
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Db, Json
-from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.cli.app import Db, Json, group, registry
 from rifflux.surfaces.shared.nouns import token_json
 
 tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")
@@ -26,8 +23,8 @@ def create(
     json: Json = False,
 ) -> None:
     """Make a token and print it: it can never be shown again."""
-    with open_registry(load(db=db).index_path(create=True), create=True) as registry:
-        token, secret = Accounts(registry).create(user, role, label)
+    with registry(db, create=True) as kept:
+        token, secret = Accounts(kept).create(user, role, label)
     if json:
         show.print_json({"token": secret, **token_json(token)})
         return
@@ -38,8 +35,8 @@ def create(
 @tokens.command("list")
 def list_(db: Db = None, json: Json = False) -> None:
     """List the tokens, without their secrets."""
-    with open_registry(load(db=db).index_path()) as registry:
-        found = [token_json(token) for token in registry.tokens()]
+    with registry(db) as kept:
+        found = [token_json(token) for token in kept.tokens()]
     show.table(
         found,
         ("id", "user", "role", "label", "created_at", "used_at", "revoked_at"),
@@ -53,5 +50,5 @@ def revoke(
     id: Annotated[str, typer.Argument(help="The token's id, as in 'rifflux tokens list'.")], db: Db = None
 ) -> None:
     """Make a token useless at once and for ever."""
-    with open_registry(load(db=db).index_path()) as registry:
-        Accounts(registry).revoke(id)
+    with registry(db) as kept:
+        Accounts(kept).revoke(id)

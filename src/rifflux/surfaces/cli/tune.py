@@ -10,11 +10,9 @@ import typer
 from rifflux import InvalidArgument
 from rifflux.service.registry import open_registry
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json, Model, Qrels, SharedField, Threads
+from rifflux.surfaces.cli.app import Db, Json, Model, Qrels, SharedField, Threads, app
 from rifflux.surfaces.cli.progress import progress_bar
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured
+from rifflux.surfaces.shared.config import load, open_configured
 
 if TYPE_CHECKING:
     from rifflux.evaluate.tune import Fitted, Tuned

@@ -6,12 +6,10 @@ from typing import Annotated
 
 import typer
 
-from rifflux.service.registry import open_registry, period
+from rifflux.service.registry import period
 from rifflux.service.usage import summed
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json, Since, Until
-from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.cli.app import Db, Json, Since, Until, app, registry
 
 
 @app.command(epilog="Example: rifflux usage --by user,model --since 2026-01-01")
@@ -24,8 +22,8 @@ def usage(
     json: Json = False,
 ) -> None:
     """Show what calls of models cost."""
-    with open_registry(load(db=db).index_path()) as registry:
-        sums = registry.spent(user, *period(since, until))
+    with registry(db) as kept:
+        sums = kept.spent(user, *period(since, until))
     names = [name.strip() for name in by.split(",") if name.strip()]
     show.table(
         summed(sums, names), (*names, "calls", "tokens", "cost"), nothing="no model was called yet", as_json=json

@@ -8,11 +8,8 @@ from typing import Annotated
 import typer
 
 from rifflux.service.accounts import Accounts
-from rifflux.service.registry import open_registry
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Db, Json
-from rifflux.surfaces.shared.config import load
+from rifflux.surfaces.cli.app import Db, Json, group, registry
 
 users = group("users", "Users of whom something is kept.")
 
@@ -28,10 +25,10 @@ def delete(
 
     It cannot be undone.
     """
-    with open_registry(load(db=db).index_path()) as registry:
+    with registry(db) as kept:
         if not yes:
             typer.confirm(f"Delete all that is kept of {user!r}?", abort=True, err=True)
-        erased = asdict(Accounts(registry).delete(user))
+        erased = asdict(Accounts(kept).delete(user))
     counts = erased.pop("documents") | {name: count for name, count in erased.items() if count}
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     show.outcome(f"deleted of {user}: {told}", {"user": user, **counts}, as_json=json)

@@ -9,10 +9,7 @@ import typer
 
 from rifflux import NotFound
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Db, Json
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured, view_of
+from rifflux.surfaces.cli.app import Db, Json, app, opened
 from rifflux.surfaces.shared.packs import read_pack, verified_json
 
 
@@ -24,7 +21,7 @@ def verify(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Check every passage of an evidence pack against its hash and its work, and what is told of the work.
+    """Check every passage of an evidence pack against its hash and its work, and the facts of the work.
 
     Exit status 1 if something is not as it was.
     """
@@ -36,8 +33,8 @@ def verify(
     if offline:
         problems = check(evidence)
     else:
-        with open_configured(load(db=db)) as index:
-            problems = check(evidence, view_of(index, user).admin.store)
+        with opened(user, db=db) as index:
+            problems = index.works.verify(evidence)
     count = len(evidence.items)
     told = "\n".join(problems) or (f"{count} passages are as they were" if count else "it holds no passages to check")
     show.outcome(told, verified_json(evidence, problems), as_json=json)

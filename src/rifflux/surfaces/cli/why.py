@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import (
+from rifflux.surfaces.cli.app import (
     Db,
     Fusion,
     Json,
@@ -21,11 +20,11 @@ from rifflux.surfaces.cli.options import (
     Threads,
     Until,
     Where,
+    app,
     filter_of,
     local,
 )
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured
+from rifflux.surfaces.shared.config import load, open_configured
 from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
 
 

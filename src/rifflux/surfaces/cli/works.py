@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,15 +10,12 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Db, Json, Model, Threads
+from rifflux.surfaces.cli.app import Db, Embed, Json, Model, Threads, group, opened
 from rifflux.surfaces.cli.progress import progress_bar
-from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.nouns import listed_work_json, work_json
-from rifflux.surfaces.shared.opening import open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux import WorkRecord, WorksCatalog, WorksReport, WorkSummary
+    from rifflux import WorkRecord, WorksReport, WorkSummary
 
 works = group("works", "Import research works, look them up, export them.")
 
@@ -47,9 +42,9 @@ def import_(
     ] = None,
     license: Annotated[
         str | None,
-        typer.Option(help="Of works whose source tells none; without one, only title and identifiers are shown."),
+        typer.Option(help="For works whose source states none; without one, only title and identifiers are shown."),
     ] = None,
-    embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")] = True,
+    embed: Embed = True,
     user: User = "",
     db: Db = None,
     model: Model = None,
@@ -60,9 +55,9 @@ def import_(
 
     Exit status 1 if something could not be read.
     """
-    settings = load(db=db, model=model, threads=threads)
-    with open_configured(settings, create=True, profile="works") as index, progress_bar() as progress:
-        report = view_of(index, user).works.import_files(
+    flags = {"db": db, "model": model, "threads": threads}
+    with opened(user, create=True, profile="works", **flags) as index, progress_bar() as progress:
+        report = index.works.import_files(
             *paths, source=source, format=format, license=license, embed=embed, progress=progress
         )
     _print_report(report, as_json=json)
@@ -77,7 +72,7 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
         line += f", {report.embedded_chunks:,} chunks embedded"
     line += f" in {report.seconds:.1f} s"
     if report.sources:
-        line += "; keys are told as " + show.named([f"{name}:KEY" for name in report.sources], MOST_NAMED, "; ")
+        line += "; keys are " + show.named([f"{name}:KEY" for name in report.sources], MOST_NAMED, "; ")
     show.outcome(line, asdict(report), as_json=as_json)
     if as_json:
         return
@@ -94,7 +89,7 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
 
 @works.command("list", epilog="Example: rifflux works list --without-license")
 def list_(
-    source: Annotated[str | None, typer.Option(help="Only those that this source told of.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only works of this source.")] = None,
     without_license: Annotated[
         bool, typer.Option("--without-license", help="Only those of which nothing but title and identifiers is shown.")
     ] = False,
@@ -102,9 +97,9 @@ def list_(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """List the works, and under which license each is: of those without one, only title and identifiers are told."""
-    with _library(db, user) as library:
-        found = library.all(source=source, without_license=without_license)
+    """List the works, and under which license each is: without one, only title and identifiers are shown."""
+    with opened(user, db=db) as index:
+        found = index.works.all(source=source, without_license=without_license)
     rows = [listed_work_json(each) for each in found]
     show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=json)
 
@@ -123,8 +118,8 @@ def show_(
     json: Json = False,
 ) -> None:
     """Show a work, what it cites and what cites it."""
-    with _library(db, user) as library:
-        found = library.get(id)
+    with opened(user, db=db) as index:
+        found = index.works.get(id)
     told = "\n".join(f"{name:12}{value}" for name, value in _rows(found).items() if value)
     show.outcome(told, work_json(found), as_json=json)
 
@@ -163,10 +158,10 @@ def review(
     """List the pairs that may be one work, or say of a pair what it is."""
     if same and apart:
         raise InvalidArgument("give --same or --apart, not both")
-    with _library(db, user) as library:
+    with opened(user, db=db) as index:
         if pair := same or apart:
-            library.decide(*pair, same=bool(same))
-        rows = [asdict(doubt) for doubt in library.doubts()]
+            index.works.decide(*pair, same=bool(same))
+        rows = [asdict(doubt) for doubt in index.works.doubts()]
     show.table(rows, ("one", "other", "reason"), nothing="no pair is in doubt", as_json=json)
 
 
@@ -181,11 +176,5 @@ def export(
     """Print works as a bibliography, on stdout."""
     if bibtex == csl:
         raise InvalidArgument("say how: --bibtex or --csl")
-    with _library(db, user) as library:
-        show.outcome(library.export(*ids, format="bibtex" if bibtex else "csl"), {}, as_json=False)
-
-
-@contextmanager
-def _library(db: str | None, user: str) -> Iterator[WorksCatalog]:
-    with open_configured(load(db=db)) as index:
-        yield view_of(index, user).works
+    with opened(user, db=db) as index:
+        show.outcome(index.works.export(*ids, format="bibtex" if bibtex else "csl"), {}, as_json=False)

@@ -16,15 +16,10 @@ from rifflux.surfaces.http import (
     admin,
     conversations,
     dashboard,
-    documents,
-    feedback,
-    health,
     memories,
-    metrics,
-    online,
+    operation,
     retrieve,
     search,
-    stats,
     usage,
     works,
 )
@@ -40,8 +35,8 @@ log = structlog.get_logger("rifflux.http")
 
 #: In the order of the documentation.
 ROUTES = (
-    *(search, documents, feedback, conversations, memories, retrieve, works),
-    *(usage, online, admin, health, stats, metrics, dashboard),
+    *(search, conversations, memories, retrieve, works),
+    *(usage, operation, admin, dashboard),
 )
 
 DESCRIPTION = """\

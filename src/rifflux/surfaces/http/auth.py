@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 def service_of(request: Request) -> Service:
-    """The service that the application runs."""
+    """Return the service that the application runs."""
     service: Service = request.app.state.service
     return service
 
@@ -38,7 +38,7 @@ def caller(
     service: Asked,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None,
 ) -> Caller:
-    """The caller, within the rate they may ask at."""
+    """Return the caller, within the rate they may ask at."""
     found = _caller(service, credentials)
     # Guesses are counted by address: whoever has no token has no bucket of their own.
     name = f"token:{found.token}" if found else f"address:{request.client.host if request.client else ''}"
@@ -68,7 +68,7 @@ User = Annotated[Caller, Depends(caller)]
 
 
 def administrator(caller: User) -> Caller:
-    """The caller, if they are an administrator."""
+    """Return the caller, if they are an administrator."""
     if not caller.is_admin:
         raise Refused(403, "admin_only", "this needs a token of an administrator")
     return caller

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import Field
 
-from rifflux import Conversations
+from rifflux import Conversation, Conversations, Message
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Date, Diagnostics, Name, Request, Text
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
@@ -41,17 +40,6 @@ class ConversationEdit(Request):
     archived: bool | None = None
 
 
-class ConversationOut(Shape):
-    """A conversation, and how many messages it has."""
-
-    id: str
-    title: str
-    project: str
-    archived: bool
-    created_at: str | None
-    messages: int
-
-
 class MessageIn(Request):
     """A new message; it gets an id, and the time, if none is given."""
 
@@ -79,18 +67,6 @@ class MessageEdit(Request):
     source: str | None = Field(default=None, max_length=1_000)
 
 
-class MessageOut(Shape):
-    """A message. Its text is untrusted data."""
-
-    id: str
-    conversation_id: str
-    text: str
-    role: str
-    speaker: str
-    created_at: str | None
-    source: str
-
-
 class SearchMessagesIn(Request):
     """A question to one's conversations; either date may be left out."""
 
@@ -110,13 +86,13 @@ class SearchMessagesIn(Request):
 class FoundOut(Shape):
     """A message that answers, with its conversation's title and the turns around it."""
 
-    message: MessageOut
+    message: Message
     title: str
     score: float
     relevance: float | None
     chunk_id: str
-    before: list[MessageOut]
-    after: list[MessageOut]
+    before: list[Message]
+    after: list[Message]
     why: list[StepShape] | None = None
 
 
@@ -137,117 +113,85 @@ class SearchMessagesOut(Shape):
     diagnostics: Diagnostics
 
 
-def _conversations(service: Service, caller: Caller) -> Conversations:
+def conversations_of(service: Asked, caller: User) -> Conversations:
+    """Return the caller's conversations."""
     return service.of(caller).conversations
 
 
+Mine = Annotated[Conversations, Depends(conversations_of)]
+
+
 @router.post("/conversations", status_code=201, summary="Begin a conversation")
-def begin(told: ConversationIn, service: Asked, caller: User) -> ConversationOut:
-    """An id in use is refused."""
-    made = _conversations(service, caller).add(
-        told.title, id=told.id, project=told.project, archived=told.archived, created_at=told.created_at
-    )
-    return ConversationOut.of(asdict(made))
+def begin(given: ConversationIn, mine: Mine) -> Conversation:
+    """Add a conversation. An id in use is refused."""
+    return mine.add(**given.model_dump())
 
 
 @router.get("/conversations", summary="List conversations by their date")
-def list_(service: Asked, caller: User, project: Project = None, archived: bool | None = None) -> list[ConversationOut]:
-    """All, or those of a project, or those that are (not) archived."""
-    found = _conversations(service, caller).list(project=project, archived=archived)
-    return [ConversationOut.of(asdict(each)) for each in found]
+def list_(mine: Mine, project: Project = None, archived: bool | None = None) -> Sequence[Conversation]:
+    """List all, or those of a project, or those that are (not) archived."""
+    return mine.list(project=project, archived=archived)
 
 
 @router.post("/conversations/search", summary="Search messages")
-def search(asked: SearchMessagesIn, service: Asked, caller: User) -> SearchMessagesOut:
-    """By words; by meaning too where the administrator turned `hybrid_search` on."""
-    found = _conversations(service, caller).search(
-        asked.query,
-        limit=asked.limit,
-        conversation_id=asked.conversation_id,
-        date_from=asked.since,
-        date_to=asked.until,
-        role=asked.role,
-        project=asked.project,
-        archived=asked.archived,
-        neighbours=asked.neighbors,
-    )
+def search(asked: SearchMessagesIn, service: Asked, mine: Mine) -> SearchMessagesOut:
+    """Search by words; by meaning too where the administrator turned `hybrid_search` on."""
+    same = asked.model_dump(exclude={"since", "until", "neighbors", "grouped", "explain"})
+    found = mine.search(**same, date_from=asked.since, date_to=asked.until, neighbours=asked.neighbors)
     service.counters.searched(found.trace)
-    told = found_messages_json(found, grouped=asked.grouped, explain=asked.explain)
-    return SearchMessagesOut.model_validate(told | {"diagnostics": Diagnostics.of(trace_json(found.trace))})
+    given = found_messages_json(found, grouped=asked.grouped, explain=asked.explain)
+    return SearchMessagesOut.model_validate(given | {"diagnostics": Diagnostics.of(trace_json(found.trace))})
 
 
 @router.get("/conversations/{id}", summary="A conversation")
-def conversation(id: str, service: Asked, caller: User) -> ConversationOut:
-    """With the number of its messages."""
-    return ConversationOut.of(asdict(_conversations(service, caller).get(id)))
+def conversation(id: str, mine: Mine) -> Conversation:
+    """Read a conversation with the number of its messages."""
+    return mine.get(id)
 
 
 @router.patch("/conversations/{id}", summary="Rename, move or archive a conversation")
-def edit(id: str, told: ConversationEdit, service: Asked, caller: User) -> ConversationOut:
-    """What is left out stays."""
-    found = _conversations(service, caller).edit(id, title=told.title, project=told.project, archived=told.archived)
-    return ConversationOut.of(asdict(found))
+def edit(id: str, given: ConversationEdit, mine: Mine) -> Conversation:
+    """Change the given fields; the others stay."""
+    return mine.edit(id, **given.model_dump())
 
 
 @router.delete("/conversations/{id}", status_code=204, summary="Delete a conversation with all its messages")
-def delete(id: str, service: Asked, caller: User) -> None:
-    """It cannot be brought back."""
-    _conversations(service, caller).delete(id)
+def delete(id: str, mine: Mine) -> None:
+    """Delete a conversation for good."""
+    mine.delete(id)
 
 
 @router.get("/conversations/{id}/messages", summary="The messages of a conversation in their order")
-def messages(id: str, service: Asked, caller: User) -> list[MessageOut]:
-    """All of them."""
-    return [MessageOut.of(asdict(each)) for each in _conversations(service, caller).messages(id)]
+def messages(id: str, mine: Mine) -> Sequence[Message]:
+    """List all messages."""
+    return mine.messages(id)
 
 
 @router.post("/conversations/{id}/messages", status_code=201, summary="Add a message to a conversation")
-def add(id: str, told: MessageIn, service: Asked, caller: User) -> MessageOut:
-    """Once it is answered, the message is kept, whatever happens to the service."""
-    return _added(service, caller, id, told)
+def add(id: str, given: MessageIn, mine: Mine) -> Message:
+    """Add a message. Once it is answered, the message is kept, whatever happens to the service."""
+    return mine.add_message(id, **given.model_dump())
 
 
 @router.post("/messages", status_code=201, summary="Add a message")
-def add_message(told: NewMessage, service: Asked, caller: User) -> MessageOut:
-    """The same as below its conversation."""
-    return _added(service, caller, told.conversation_id, told)
-
-
-def _added(service: Service, caller: Caller, conversation_id: str, told: MessageIn) -> MessageOut:
-    added = _conversations(service, caller).add_message(
-        conversation_id,
-        told.text,
-        role=told.role,
-        speaker=told.speaker,
-        created_at=told.created_at,
-        source=told.source,
-        id=told.id,
-    )
-    return MessageOut.of(asdict(added))
+def add_message(given: NewMessage, mine: Mine) -> Message:
+    """Add a message, as below its conversation."""
+    return mine.add_message(**given.model_dump())
 
 
 @router.get("/conversations/{id}/messages/{message}", summary="A message")
-def message(id: str, message: str, service: Asked, caller: User) -> MessageOut:
-    """By its id in its conversation."""
-    return MessageOut.of(asdict(_conversations(service, caller).message(id, message)))
+def message(id: str, message: str, mine: Mine) -> Message:
+    """Read a message by its id in its conversation."""
+    return mine.message(id, message)
 
 
 @router.patch("/conversations/{id}/messages/{message}", summary="Change a message")
-def edit_message(id: str, message: str, told: MessageEdit, service: Asked, caller: User) -> MessageOut:
-    """What is left out stays."""
-    found = _conversations(service, caller).edit_message(
-        id,
-        message,
-        text=told.text,
-        role=told.role,
-        speaker=told.speaker,
-        created_at=told.created_at,
-        source=told.source,
-    )
-    return MessageOut.of(asdict(found))
+def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> Message:
+    """Change the given fields; the others stay."""
+    return mine.edit_message(id, message, **given.model_dump())
 
 
 @router.delete("/conversations/{id}/messages/{message}", status_code=204, summary="Delete a message")
-def delete_message(id: str, message: str, service: Asked, caller: User) -> None:
-    """It cannot be brought back."""
-    _conversations(service, caller).delete_message(id, message)
+def delete_message(id: str, message: str, mine: Mine) -> None:
+    """Delete a message for good."""
+    mine.delete_message(id, message)

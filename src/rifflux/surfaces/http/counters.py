@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -29,38 +28,20 @@ def _histogram(name: str, what: str, *labels: str) -> Histogram:
     return Histogram(name, what, labels, registry=None, buckets=BOUNDS)
 
 
-@dataclass(frozen=True, slots=True)
 class Counters:
     """The counters and histograms of one process; `exposed` sums those of all workers."""
 
-    requests: Counter = field(
-        default_factory=lambda: _counter("rifflux_requests", "Requests answered", "method", "route", "status")
-    )
-    seconds: Histogram = field(
-        default_factory=lambda: _histogram("rifflux_request_seconds", "Time to answer a request", "route")
-    )
-    stages: Histogram = field(
-        default_factory=lambda: _histogram("rifflux_stage_seconds", "Time of a stage of a search", "stage")
-    )
-    hits: Counter = field(
-        default_factory=lambda: _counter("rifflux_candidates", "Candidates that a channel found", "channel")
-    )
-    searches: Counter = field(
-        default_factory=lambda: _counter("rifflux_searches", "Searches by the mode that answered", "mode")
-    )
-    degraded: Counter = field(
-        default_factory=lambda: _counter("rifflux_degraded_searches", "Searches that something was missing from")
-    )
-    embedder_failures: Counter = field(
-        default_factory=lambda: _counter("rifflux_embedder_failures", "Queries that got no vector", "cause")
-    )
-    retrievals: Counter = field(
-        default_factory=lambda: _counter("rifflux_retrievals", "Retrievals of works by what was asked for", "intent")
-    )
-    uncertain: Counter = field(
-        default_factory=lambda: _counter("rifflux_uncertain_packs", "Evidence that little speaks for")
-    )
-    events: Counter = field(default_factory=lambda: _counter("rifflux_feedback_events", "Feedback by kind", "kind"))
+    def __init__(self) -> None:
+        self.requests = _counter("rifflux_requests", "Requests answered", "method", "route", "status")
+        self.seconds = _histogram("rifflux_request_seconds", "Time to answer a request", "route")
+        self.stages = _histogram("rifflux_stage_seconds", "Time of a stage of a search", "stage")
+        self.hits = _counter("rifflux_candidates", "Candidates that a channel found", "channel")
+        self.searches = _counter("rifflux_searches", "Searches by the mode that answered", "mode")
+        self.degraded = _counter("rifflux_degraded_searches", "Searches that something was missing from")
+        self.embedder_failures = _counter("rifflux_embedder_failures", "Queries that got no vector", "cause")
+        self.retrievals = _counter("rifflux_retrievals", "Retrievals of works by what was asked for", "intent")
+        self.uncertain = _counter("rifflux_uncertain_packs", "Evidence that little speaks for")
+        self.events = _counter("rifflux_feedback_events", "Feedback by kind", "kind")
 
     def searched(self, trace: Trace) -> None:
         """Count a search by its trace."""
@@ -80,15 +61,15 @@ class Counters:
             self.uncertain.inc()
 
     def registry(self) -> CollectorRegistry:
-        """What collects the metrics of all workers."""
+        """Return what collects the metrics of all workers."""
         registry = CollectorRegistry()
         if os.environ.get(SHARED):
             multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         else:
-            for name in self.__slots__:
-                registry.register(getattr(self, name))
+            for metric in vars(self).values():
+                registry.register(metric)
         return registry
 
     def exposed(self) -> bytes:
-        """All metrics in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry())

@@ -8,15 +8,15 @@ import re
 import time
 from collections import defaultdict
 from importlib.resources import files
-from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
+from prometheus_client.samples import Sample
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Admin, Asked
 from rifflux.surfaces.http.counters import BOUNDS, LIMIT_P50_S, LIMIT_P95_S, Counters
-from rifflux.surfaces.http.online import OnlineRow, online_rows
+from rifflux.surfaces.http.operation import OnlineRow, online_rows
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
@@ -59,7 +59,7 @@ class DashboardOut(Shape):
 
 
 def _policy(page: str) -> str:
-    """A Content-Security-Policy under which nothing but the page's own style and script runs."""
+    """Return a Content-Security-Policy under which only the page's own style and script run."""
 
     def hashed(tag: str) -> str:
         (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
@@ -81,7 +81,7 @@ _HEADERS = {
 
 @router.get("/dashboard", include_in_schema=False)
 def dashboard() -> HTMLResponse:
-    """The page itself, which holds nothing: what it shows it asks for with an administrator's token."""
+    """Return the page itself, which is empty until its script reads the data with an administrator's token."""
     return HTMLResponse(PAGE, headers=_HEADERS)
 
 
@@ -103,13 +103,13 @@ def data(service: Asked, caller: Admin) -> DashboardOut:
     )
 
 
-def _read(counters: Counters) -> dict[str, list[Any]]:
-    """The samples of each metric by its name."""
+def _read(counters: Counters) -> dict[str, list[Sample]]:
+    """Return the samples of each metric by its name."""
     return defaultdict(list, {metric.name: metric.samples for metric in counters.registry().collect()})
 
 
-def _counters(samples: list[Any], label: str) -> list[Series]:
-    """The counts by one of the labels, the others summed."""
+def _counters(samples: list[Sample], label: str) -> list[Series]:
+    """Return the counts by one of the labels, the others summed."""
     sums: dict[str, float] = defaultdict(float)
     for sample in samples:
         if sample.name.endswith("_total"):
@@ -117,8 +117,8 @@ def _counters(samples: list[Any], label: str) -> list[Series]:
     return [Series(name=name, count=sums[name]) for name in sorted(sums)]
 
 
-def _histograms(samples: list[Any], label: str) -> list[Series]:
-    """The buckets by label, the most used first."""
+def _histograms(samples: list[Sample], label: str) -> list[Series]:
+    """Return the buckets by label, the most used first."""
     buckets: dict[str, dict[float, float]] = defaultdict(dict)
     for sample in samples:
         if sample.name.endswith("_bucket"):

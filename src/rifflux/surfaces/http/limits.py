@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import apsw
 
@@ -55,8 +54,8 @@ class Buckets:
         return 0.0
 
     def _take(self, name: str, now: float) -> float:
-        found: list[Any] = self._connection.execute(_LEVEL, (name,)).fetchall()
-        level, at = found[0] if found else (self.burst, now)
+        found = self._connection.execute(_LEVEL, (name,)).fetchone()
+        level, at = map(float, found) if found else (self.burst, now)
         level = min(self.burst, level + max(0.0, now - at) * self.rate)
         wait = 0.0 if level >= 1.0 else (1.0 - level) / self.rate
         self._connection.execute(_PUT, (name, level if wait else level - 1.0, now))

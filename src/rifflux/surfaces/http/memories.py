@@ -83,23 +83,14 @@ class RecallOut(Shape):
 
 
 @router.post("", summary="Remember something")
-def remember(told: MemoryIn, service: Asked, caller: User) -> SavedOut:
-    """Kept if it matters enough, and not twice."""
-    saved = service.of(caller).memories.add(
-        told.content,
-        category=told.category,
-        importance=told.importance,
-        confidence=told.confidence,
-        expires_at=told.expires_at,
-        source=told.source,
-        supersedes=told.supersedes,
-    )
-    return SavedOut.of(saved_json(saved))
+def remember(given: MemoryIn, service: Asked, caller: User) -> SavedOut:
+    """Keep something if it matters enough, and not twice."""
+    return SavedOut.of(saved_json(service.of(caller).memories.add(**given.model_dump())))
 
 
 @router.post("/search", summary="Recall what is remembered")
 def recall(asked: RecallIn, service: Asked, caller: User) -> RecallOut:
-    """What is in force, best first; recalling counts as use."""
+    """Recall the memories in force, best first; recalling counts as use."""
     found = service.of(caller).memories.search(asked.query, limit=asked.limit, category=asked.category)
     service.counters.searched(found.trace)
     memories = [
@@ -113,18 +104,18 @@ def recall(asked: RecallIn, service: Asked, caller: User) -> RecallOut:
 
 @router.get("", summary="List memories, the newest first")
 def list_(service: Asked, caller: User, category: Category = None, everything: bool = False) -> list[MemoryOut]:
-    """Those in force; `everything` also lists the expired and the superseded."""
+    """List those in force; `everything` also lists the expired and the superseded."""
     found = service.of(caller).memories.all(category=category, everything=everything)
     return [MemoryOut.of(memory_json(each)) for each in found]
 
 
 @router.get("/{id}/history", summary="A memory and those it took the place of")
 def history(id: str, service: Asked, caller: User) -> list[MemoryOut]:
-    """The newest first."""
+    """List them, the newest first."""
     return [MemoryOut.of(memory_json(each)) for each in service.of(caller).memories.history(id)]
 
 
 @router.delete("/{id}", status_code=204, summary="Forget a memory for good")
 def forget(id: str, service: Asked, caller: User) -> None:
-    """It cannot be brought back."""
+    """Delete a memory for good."""
     service.of(caller).memories.forget(id)

@@ -33,11 +33,11 @@ _STATUS: tuple[tuple[type[RiffluxError], int, str], ...] = (
 
 
 def problem(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """An error as every route answers it."""
+    """Return an error as every route answers it."""
     return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
 
 
 def problem_of(error: RiffluxError) -> JSONResponse:
-    """What an error of ours is answered with."""
+    """Return the answer to an error of ours."""
     status, code = next((status, code) for kind, status, code in _STATUS if isinstance(error, kind))
     return problem(status, code, str(error), {"Retry-After": "1"} if status == 503 else None)

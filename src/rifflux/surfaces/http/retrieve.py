@@ -39,7 +39,7 @@ class RetrieveIn(Request):
 
 @router.post("/retrieve", summary="Find works, and evidence to cite", response_model=RetrievalShape)
 def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> Response:
-    """Words, meaning and citations; the intent of the question, or `mode`, decides how they are weighed."""
+    """Search by words, meaning and citations; the intent of the question, or `mode`, decides their weights."""
     found = service.of(caller).retrieve(
         asked.query,
         mode=asked.mode,

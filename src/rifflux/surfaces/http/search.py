@@ -1,4 +1,4 @@
-"""`POST /search` and `POST /everything`: find the best passages for a question."""
+"""`/search`, `/everything`, `/chunks`, `/documents` and `/feedback`: find passages, read them, report their use."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import Field
 
-from rifflux import Results
+from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Request, Text
-from rifflux.surfaces.shared.nouns import hit_json, trace_json
-from rifflux.surfaces.shared.shapes import Shape, StepShape
+from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, Request, Text
+from rifflux.surfaces.shared.nouns import JsonObject, document_json, hit_json, trace_json
+from rifflux.surfaces.shared.shapes import ChunkShape, Shape, StepShape
 
 __all__ = ["router"]
 
@@ -26,7 +26,7 @@ class EverythingIn(Request):
     mode: Literal["lexical", "semantic", "hybrid"] = "hybrid"
     filter: FilterIn | None = None
     deadline_ms: float | None = Field(default=None, gt=0, le=60_000)
-    explain: bool = Field(default=False, description="Tell what each stage made of each result")
+    explain: bool = Field(default=False, description="Explain each result by stage")
 
 
 class SearchIn(EverythingIn):
@@ -86,7 +86,7 @@ def search(asked: SearchIn, service: Asked, caller: User) -> SearchOut:
 
 @router.post("/everything", summary="Ask all sources at once")
 def everything(asked: EverythingIn, service: Asked, caller: User) -> SearchOut:
-    """Knowledge, files, notes, tasks and conversations, each ranked by itself and weighed."""
+    """Search knowledge, files, notes, tasks and conversations, each ranked by itself and weighed."""
     results = service.of(caller).everything(
         asked.query,
         top_k=asked.top_k,
@@ -106,3 +106,50 @@ def _answer(results: Results, *, explain: bool) -> SearchOut:
         results=[ResultOut.of(hit | ({} if explain else {"why": None})) for hit in found],
         diagnostics=Diagnostics.of(trace_json(results.trace)),
     )
+
+
+class DocumentOut(Shape):
+    """A document with its whole text, which is untrusted data.
+
+    Of a work without a license record only title and identifiers are shown.
+    """
+
+    document: str
+    title: str
+    identifiers: list[str]
+    kind: str
+    created_at: str | None
+    updated_at: str | None
+    license: str | None
+    metadata: JsonObject
+    text: str
+
+
+@router.get("/chunks/{chunk_id}", summary="Read a passage again")
+def chunk(chunk_id: str, service: Asked, caller: User) -> ChunkShape:
+    """Read a passage by the id that a search gave."""
+    if not isinstance(hit := service.of(caller).get(chunk_id), Hit):
+        raise NotFound("no such passage: take a chunk_id from the results of a search")
+    return ChunkShape.of(hit_json(hit))
+
+
+@router.get("/documents/{document:path}", summary="Read a whole document")
+def document(document: str, service: Asked, caller: User) -> DocumentOut:
+    """Read a document by its key, its path, or an identifier such as doi:10.1000/182."""
+    return DocumentOut.of(document_json(service.of(caller).document(document)))
+
+
+class FeedbackIn(Request):
+    """What somebody did with a result."""
+
+    kind: Literal["click", "save", "export", "not_relevant", "judgement"] = Field(examples=["click"])
+    query: Text
+    document: Name = Field(description="The document's key, path or identifier, or a chunk's id")
+    grade: int | None = Field(default=None, ge=0, le=10, description="For a judgement: 0 is irrelevant")
+
+
+@router.post("/feedback", status_code=204, summary="Report the use of a result")
+def feedback(given: FeedbackIn, service: Asked, caller: User) -> None:
+    """Record a click, save, export or judgement, for measuring and tuning. `query` is the question to the word."""
+    service.of(caller).note(given.kind, given.query, given.document, given.grade, user=caller.user)
+    service.counters.events.labels(given.kind).inc()

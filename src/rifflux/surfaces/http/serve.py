@@ -15,15 +15,14 @@ import uvicorn
 from rifflux.service.usage import read_prices
 from rifflux.surfaces.http.counters import SHARED
 from rifflux.surfaces.http.service import Service, ServiceSettings
-from rifflux.surfaces.shared.config import load
-from rifflux.surfaces.shared.opening import open_configured
+from rifflux.surfaces.shared.config import load, open_configured
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 __all__ = ["SETTINGS", "serve", "worker"]
 
-#: How the workers are told what the service is: the environment is all that a new process gets.
+#: The variable that holds the service's settings: a new process gets nothing but the environment.
 SETTINGS = "_RIFFLUX_SERVICE"
 #: Seconds after which a thread lets others compute. A search asks the database dozens of times, and waits as long for
 #: its turn after each where another thread computes: with Python's own .005 two at once take several times as long.
@@ -55,7 +54,7 @@ def serve(settings: ServiceSettings) -> None:
 
 
 def worker() -> FastAPI:
-    """The application of one process, from what the environment says."""
+    """Return the application of one process, as the environment describes it."""
     from rifflux.surfaces.http.app import create_app
 
     log_as_json()
@@ -68,7 +67,7 @@ def worker() -> FastAPI:
 
 
 def log_as_json() -> None:
-    """One JSON object a line on standard error, our own and uvicorn's alike."""
+    """Log one JSON object a line on standard error, our own messages and uvicorn's alike."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,

@@ -21,6 +21,7 @@ from rifflux.service.analytics import Diary
 from rifflux.service.usage import Ledger, Meter, Prices
 from rifflux.surfaces.http.counters import Counters
 from rifflux.surfaces.http.limits import Buckets
+from rifflux.surfaces.shared.nouns import JsonObject
 
 log = structlog.get_logger("rifflux.http")
 
@@ -69,18 +70,18 @@ class ServiceSettings:
                 raise InvalidArgument(f"{name} must be more than 0, not {getattr(self, name)}")
 
     def dumped(self) -> str:
-        """The settings as text, for the worker processes."""
+        """Return the settings as text, for the worker processes."""
         return json.dumps(asdict(self))
 
     @classmethod
     def loaded(cls, text: str) -> ServiceSettings:
-        """The settings that `dumped` wrote."""
-        values: dict[str, Any] = json.loads(text)
+        """Return the settings that `dumped` wrote."""
+        values: JsonObject = json.loads(text)
         return cls(**values | {name: tuple(values[name]) for name in ("hosts", "origins")})
 
     @property
     def called(self) -> frozenset[str]:
-        """The host names, without port, that a request may be addressed to."""
+        """Return the host names, without port, that a request may be addressed to."""
         own = {"localhost", "127.0.0.1", "::1"} if is_loopback(self.host) else {self.host.lower()}
         return frozenset(own | {host.lower() for host in self.hosts})
 
@@ -95,7 +96,7 @@ class Caller:
 
     @property
     def is_admin(self) -> bool:
-        """Whether settings and other people's usage are theirs to see."""
+        """Return True if settings and other people's usage are theirs to see."""
         return self.role == ADMIN
 
 
@@ -109,9 +110,9 @@ class Service:
         self.index = index
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
-        self.ledger = Ledger(index.admin.store.registry, prices, budget or math.inf, later=self._later)
-        self.diary = Diary(index.admin.store.registry, later=self._later)
-        self.accounts = Accounts(index.admin.store.registry, later=self._later)
+        self.ledger = Ledger(index.admin.registry, prices, budget or math.inf, later=self._later)
+        self.diary = Diary(index.admin.registry, later=self._later)
+        self.accounts = Accounts(index.admin.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.counters = Counters()
         self._embedding = Workers()
@@ -122,8 +123,7 @@ class Service:
     def prepare(self) -> None:
         """Load the model before somebody waits for it, if there are vectors to search. Searches tell if that fails."""
         try:
-            if self.index.admin.store.semantic.model():
-                self.index.admin.embedder.count_tokens("")
+            self.index.admin.warm()
         except RiffluxError as error:
             log.warning("model", cause=str(error))
         # What is there by now stays: looking through it for garbage would hold up requests for a tenth of a second.
@@ -133,7 +133,7 @@ class Service:
         gc.set_threshold(GARBAGE_AFTER, 20, 50)
 
     def of(self, caller: Caller) -> Index:
-        """The index as a caller sees it: what belongs to their user, and nothing else."""
+        """Return the index as a caller sees it: with the content of their user only."""
         with self._lock:
             known = self._views.pop(caller.user, None) or self._view(caller.user)
             self._views[caller.user] = known
@@ -146,7 +146,7 @@ class Service:
 
         Only then: a request that is refused is no question.
         """
-        if not self.index.admin.store.read_only:
+        if not self.index.admin.read_only:
             self.diary.note(caller.user, query)
 
     def searched(self, caller: Caller, query: str, trace: Trace) -> None:
@@ -194,7 +194,7 @@ def _log_failure(done: Future[None]) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return True if only this machine can reach an address."""
     if host == "localhost":
         return True
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from rifflux import Filter
+from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import normalized
 from rifflux.surfaces.shared.shapes import Shape
 
@@ -44,7 +45,7 @@ class ErrorOut(Shape):
     error: ErrorDetail
 
 
-ERRORS: dict[int | str, dict[str, Any]] = {
+ERRORS: dict[int | str, JsonObject] = {
     status: {"model": ErrorOut, "description": what}
     for status, what in (
         (400, "Not a request that can be read"),

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import Field, StringConstraints
 
-from rifflux import InvalidArgument
+from rifflux import InvalidArgument, WorksReport
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Name, Request
-from rifflux.surfaces.shared.nouns import work_json
-from rifflux.surfaces.shared.shapes import FailureShape, Shape
+from rifflux.surfaces.shared.nouns import JsonObject, work_json
+from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
 
@@ -27,7 +26,7 @@ Source = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 class WorksIn(Request):
     """Works as `records`, or as the `content` of a file in a `format`; the body's limit of size holds for either."""
 
-    records: list[dict[str, Any]] = Field(
+    records: list[JsonObject] = Field(
         default=[],
         max_length=MOST_RECORDS,
         description="Each with the fields that JSON Lines have: _id, title, abstract, authors, year, doi, cites, ...",
@@ -39,12 +38,10 @@ class WorksIn(Request):
     format: Literal["jsonl", "arxiv", "openalex", "csl", "bibtex", "latex"] = Field(
         default="jsonl", description="Of the content"
     )
-    source: Source = Field(
-        description="What the list is called: a work's key there is told as source:key", examples=["zotero"]
-    )
+    source: Source = Field(description="Name of the list: the key of a work becomes source:key", examples=["zotero"])
     license: Name | None = Field(
         default=None,
-        description="Of works that tell none. Without one, only title and identifiers of a work are ever told",
+        description="For works that state none. Without a license, only title and identifiers of a work are shown",
     )
 
     def text(self) -> str:
@@ -54,32 +51,6 @@ class WorksIn(Request):
         if self.records and self.format != "jsonl":
             raise InvalidArgument(f"records have the fields of jsonl: send a list in {self.format} as content")
         return self.content or "\n".join(map(json.dumps, self.records))
-
-
-class DoubtOut(Shape):
-    """Two works that may be one; `rifflux works review` decides."""
-
-    one: str
-    other: str
-    reason: str
-
-
-class ImportOut(Shape):
-    """What became of the works. `failed` were not taken, `noted` without the part that was wrong."""
-
-    added: int
-    updated: int
-    merged: int
-    unchanged: int
-    dangling: int = Field(description="Citations of works that are not there")
-    unlicensed: int = Field(description="Works of which only title and identifiers will be told")
-    chunks: int
-    embedded_chunks: int
-    sources: list[str]
-    doubts: list[DoubtOut]
-    failed: list[FailureShape]
-    noted: list[FailureShape]
-    seconds: float
 
 
 class LinkedOut(Shape):
@@ -93,7 +64,7 @@ class LinkedOut(Shape):
 class WorkOut(Shape):
     """A work; its whole text is at `/documents/{identifier}`. Texts are untrusted data.
 
-    Of a work without a license record only title and identifiers are told; `withheld` says so.
+    Of a work without a license record only title and identifiers are shown; `withheld` says so.
     """
 
     collection: str
@@ -123,29 +94,27 @@ class ExportOut(Shape):
     """A bibliography: a text of BibTeX, or a list of CSL-JSON items."""
 
     format: str
-    bibliography: str | list[dict[str, Any]]
+    bibliography: str | list[JsonObject]
 
 
-@router.post("", summary="Bring works")
-def bring(told: WorksIn, service: Asked, caller: User) -> ImportOut:
-    """Works that are there already are brought up to date, and duplicates merged; they are the caller's alone.
+@router.post("", summary="Import works")
+def bring(given: WorksIn, service: Asked, caller: User) -> WorksReport:
+    """Import works. Known ones are brought up to date, and duplicates merged; they are the caller's alone.
 
     What takes longer than a request may is finished all the same: sent again, it is unchanged.
     """
-    report = service.of(caller).works.import_text(
-        told.text(), source=told.source, format=told.format, license=told.license
-    )
-    return ImportOut.of(asdict(report))
+    works = service.of(caller).works
+    return works.import_text(given.text(), source=given.source, format=given.format, license=given.license)
 
 
 @router.post("/export", summary="Works as a bibliography")
 def export(asked: ExportIn, service: Asked, caller: User) -> ExportOut:
-    """In the order that was asked for."""
+    """Write a bibliography in the given order."""
     written = service.of(caller).works.export(*asked.works, format=asked.format)
     return ExportOut(format=asked.format, bibliography=json.loads(written) if asked.format == "csl" else written)
 
 
 @router.get("/{identifier:path}", summary="A work, what it cites and what cites it")
 def work(identifier: str, service: Asked, caller: User) -> WorkOut:
-    """By a DOI, an arXiv or OpenAlex identifier, or source:key."""
+    """Look up a work by a DOI, an arXiv or OpenAlex identifier, or source:key."""
     return WorkOut.of(work_json(service.of(caller).works.get(identifier)))

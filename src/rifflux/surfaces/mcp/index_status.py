@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 from mcp.types import CallToolResult
 from pydantic import Field
 
+from rifflux import Failure
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, Notes, reply
-from rifflux.surfaces.mcp.workspace import Workspace
-from rifflux.surfaces.shared.shapes import FailureShape, Shape
+from rifflux.surfaces.mcp.tool import Tools
+from rifflux.surfaces.shared.nouns import JsonObject
+from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["StatusTools"]
 
@@ -33,25 +35,22 @@ class StatusOutput(Shape):
     facets: list[str] = Field(description="Metadata fields that a query may name as field:value")
     bytes: int
     read_only: bool
-    freshness: dict[str, Any] | None = Field(description="How far the index may be behind its files, by a sample")
+    freshness: JsonObject | None = Field(description="How far the index may be behind its files, by a sample")
     degraded: list[str] = Field(description="Why answers are not what they could be, such as files that changed")
     unreadable: int = Field(description="Files that could not be read")
-    unreadable_files: list[FailureShape] = Field(description="The first of them, with the reason")
-    switching: dict[str, Any] | None = Field(description="Vectors of another model that are built beside those in use")
+    unreadable_files: list[Failure] = Field(description="The first of them, with the reason")
+    switching: JsonObject | None = Field(description="Vectors of another model, built while the others are in use")
     notes: Notes
 
 
-class StatusTools:
-    """What an agent can call. The docstring of each method is what the agent is told of it."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+class StatusTools(Tools):
+    """The tool that shows the state of an index."""
 
     def index_status(self, db_path: DbPath = None) -> Annotated[CallToolResult, StatusOutput]:
         """Tell what the index holds, which model embeds it, and which folders may be indexed."""
-        status = self._workspace.open(db_path).index.status()
+        status = self.workspace.open(db_path).index.status()
         told = asdict(status) | {
-            "allowed_roots": [str(root) for root in self._workspace.roots],
+            "allowed_roots": [str(root) for root in self.workspace.roots],
             "unreadable": len(status.unreadable_files),
             "unreadable_files": [asdict(each) for each in status.unreadable_files[:MOST_NOTED]],
         }

@@ -9,9 +9,10 @@ from pydantic import Field
 
 from rifflux import Memories
 from rifflux.surfaces.mcp.reply import UNTRUSTED, Notes, fenced, quoted, reply
+from rifflux.surfaces.mcp.tool import Tools
 from rifflux.surfaces.mcp.workspace import Workspace
+from rifflux.surfaces.shared.config import view_of
 from rifflux.surfaces.shared.nouns import memory_json
-from rifflux.surfaces.shared.opening import view_of
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["MemoryTools"]
@@ -22,7 +23,7 @@ class Remembered(Shape):
 
     outcome: str = Field(description="saved, duplicate (it was remembered already, and is confirmed) or refused")
     id: str | None = Field(description="The memory's id; null if it was refused")
-    reason: str = Field(description="Why it was not saved anew")
+    reason: str = Field(description="Why it was not saved")
 
 
 class MemoryOutput(Shape):
@@ -53,15 +54,15 @@ class ForgottenOutput(Shape):
     forgotten: int
 
 
-class MemoryTools:
-    """What an agent can call about memories of `user`. The docstring of each method is what the agent is told."""
+class MemoryTools(Tools):
+    """Tools for the memories of `user`."""
 
     def __init__(self, workspace: Workspace, user: str = "") -> None:
-        self._workspace = workspace
+        super().__init__(workspace)
         self._user = user
 
     def _memories(self, *, create: bool = False) -> Memories:
-        return view_of(self._workspace.open(create=create).index, self._user).memories
+        return view_of(self.workspace.open(create=create).index, self._user).memories
 
     def remember(
         self,

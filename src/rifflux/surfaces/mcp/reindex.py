@@ -6,17 +6,17 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio import from_thread
-from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from rifflux import IndexReport
+from rifflux import Failure, IndexReport
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, reply
+from rifflux.surfaces.mcp.tool import ToolContext, Tools
 from rifflux.surfaces.mcp.workspace import Workspace
-from rifflux.surfaces.shared.shapes import FailureShape, Shape
+from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["ReindexTools"]
 
@@ -33,8 +33,8 @@ class ReindexNotes(Shape):
     embedded_chunks: int = Field(description="Chunks that got a vector")
     seconds: float
     failed_files: int = Field(description="Files that could not be read; everything else was indexed")
-    failed: list[FailureShape] = Field(default=[], description="The first of them, with the reason")
-    left_out: list[FailureShape] = Field(default=[], description="Files skipped on purpose, with the reason")
+    failed: list[Failure] = Field(default=[], description="The first of them, with the reason")
+    left_out: list[Failure] = Field(default=[], description="Files skipped on purpose, with the reason")
 
 
 class ReindexOutput(Shape):
@@ -48,16 +48,16 @@ class ReindexOutput(Shape):
     notes: ReindexNotes
 
 
-class ReindexTools:
-    """What an agent can call. The docstring of each method is what the agent is told of it."""
+class ReindexTools(Tools):
+    """The tool that brings an index up to date, one run at a time."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+        super().__init__(workspace)
         self._reindexing = threading.Lock()
 
     def reindex(
         self,
-        context: Context[Any, Any],
+        context: ToolContext,
         path: Annotated[
             str | None,
             Field(description="File or folder to index; null for the server's working directory"),
@@ -72,38 +72,22 @@ class ReindexTools:
 
         Files that are gone from there go from the index too. Places outside the allowed folders are refused.
         """
-        places = self._workspace.places(paths or [path or str(Path.cwd())])
-        opened = self._workspace.open(create=True)
+        places = self.workspace.places(paths or [path or str(Path.cwd())])
+        opened = self.workspace.open(create=True)
         with self._reindexing:
-            report = opened.index.add(*places, force=force, progress=_Progress(context), finder=self._workspace.finder)
+            report = opened.index.add(*places, force=force, progress=_Progress(context), finder=self.workspace.finder)
         return _reindex_reply(opened.index.admin.path, report, several=bool(paths))
 
 
 def _reindex_reply(path: str, report: IndexReport, *, several: bool) -> CallToolResult:
     """Return the report of a run on the index at `path`; `several` if it was asked for a list of locations."""
-    notes = ReindexNotes(
-        warning=UNTRUSTED,
-        index=path,
-        deleted_files=report.deleted_files,
-        chunks=report.chunks,
-        embedded_chunks=report.embedded_chunks,
-        seconds=report.seconds,
-        failed_files=len(report.failed),
-    )
-    if report.failed:
-        notes.failed = [FailureShape.of(asdict(each)) for each in report.failed[:MOST_NOTED]]
-    if report.skipped:
-        notes.left_out = [FailureShape.of(asdict(each)) for each in report.skipped[:MOST_NOTED]]
-    output = ReindexOutput(
-        indexed_files=report.indexed_files,
-        skipped_files=report.skipped_files,
-        embedding_model=report.embedding_model,
-        embedding_backend=report.embedding_backend,
-        notes=notes,
-    )
-    if several:
-        output.indexed_paths = list(report.indexed_paths)
-    return reply(output)
+    done = asdict(report)
+    lists = {"failed": done.pop("failed")[:MOST_NOTED], "left_out": done.pop("skipped")[:MOST_NOTED]}
+    few = {name: each for name, each in lists.items() if each}
+    notes = ReindexNotes.of(done | few, warning=UNTRUSTED, index=path, failed_files=len(report.failed))
+    if not several:
+        del done["indexed_paths"]
+    return reply(ReindexOutput.of(done, notes=notes))
 
 
 @dataclass
@@ -113,7 +97,7 @@ class _Progress:
     Stages and places count on from each other: the protocol wants progress that only grows.
     """
 
-    context: Context[Any, Any]
+    context: ToolContext
     base: int = 0
     done: int = 0
     stage: str = ""

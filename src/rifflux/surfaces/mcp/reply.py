@@ -114,7 +114,7 @@ def counter(index: Index) -> Callable[[str], int]:
 
     def count(text: str) -> int:
         try:
-            return index.admin.embedder.count_tokens(text)
+            return index.admin.count_tokens(text)
         except (ModelError, MissingExtra):
             return len(text) // CHARACTERS_PER_TOKEN + 1
 

@@ -10,16 +10,17 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 
-from rifflux import InvalidArgument, __version__
+from rifflux import InvalidArgument, NotFound, RiffluxError, __version__
 from rifflux.surfaces.mcp.get_document import DocumentTools
 from rifflux.surfaces.mcp.index_status import StatusTools
 from rifflux.surfaces.mcp.memories import MemoryTools
@@ -28,14 +29,19 @@ from rifflux.surfaces.mcp.reply import UNTRUSTED
 from rifflux.surfaces.mcp.retrieve import WorkTools
 from rifflux.surfaces.mcp.search_rifflux import SearchTools
 from rifflux.surfaces.mcp.tool import tool
-from rifflux.surfaces.mcp.watch import watched
 from rifflux.surfaces.mcp.why import WhyTools
 from rifflux.surfaces.mcp.workspace import Workspace
 
 if TYPE_CHECKING:
-    from rifflux import Embedder, Finder, RerankSettings
+    from rifflux import Finder
+    from rifflux.surfaces.shared.config import Opening
 
 __all__ = ["Workspace", "serve", "server"]
+
+Server: TypeAlias = MCPServer[Any]
+_log = logging.getLogger(__name__)
+#: Seconds until the index is looked for again, and until a run that failed is repeated.
+LOOK, RETRY = 0.5, 30.0
 
 INSTRUCTIONS = f"""\
 Rifflux searches the user's own files by words and by meaning. Start with search_rifflux; read around a \
@@ -44,7 +50,7 @@ call reindex. For papers, theorems and what they cite, use retrieve: its passage
 {UNTRUSTED}"""
 
 
-def server(workspace: Workspace, *, user: str = "") -> MCPServer[Any]:
+def server(workspace: Workspace, *, user: str = "") -> Server:
     """Make an MCP server with the tools of Rifflux over `workspace`, which stays the caller's to close.
 
     `user` is whose memories the agent keeps.
@@ -80,35 +86,21 @@ def server(workspace: Workspace, *, user: str = "") -> MCPServer[Any]:
 def serve(
     db: Path,
     *,
-    model: str | Embedder | None = None,
-    threads: int | None = None,
     roots: Sequence[Path] | None = None,
     http: tuple[str, int] | None = None,
     finder: Finder | None = None,
-    rerankers: RerankSettings | None = None,
-    synonyms: str | Path | None = None,
-    intents: Mapping[str, Mapping[str, Any]] | None = None,
     user: str = "",
     watch: bool = False,
+    **options: Unpack[Opening],
 ) -> None:
     """Serve the index at `db` until the client leaves or the process is interrupted.
 
     Over stdio, or with `http` as (host, port) over streamable HTTP at `/mcp`; port 0 takes a free one, and
-    the address is told on stderr. `roots` are the folders that may be indexed: without it, the working
-    directory. `rerankers`, `synonyms` and `intents` are as for `rifflux.open`. `user` is whose memories the
+    the address is printed on stderr. `roots` are the folders that may be indexed: without it, the working
+    directory. `options` are those of `rifflux.open`. `user` is whose memories the
     agent keeps. With `watch`, the files that the index holds are followed meanwhile.
     """
-    places = roots or [Path.cwd()]
-    made = Workspace(
-        db,
-        roots=places,
-        model=model,
-        threads=threads,
-        finder=finder,
-        rerankers=rerankers,
-        synonyms=synonyms,
-        intents=intents,
-    )
+    made = Workspace(db, roots=roots or [Path.cwd()], finder=finder, **options)
     with made as workspace, suppress(KeyboardInterrupt), watched(workspace) if watch else nullcontext():
         if http:
             _serve_http(server(workspace, user=user), *http)
@@ -116,7 +108,41 @@ def serve(
             _serve_stdio(server(workspace, user=user))
 
 
-def _serve_stdio(made: MCPServer[Any]) -> None:
+@contextmanager
+def watched(workspace: Workspace) -> Iterator[None]:
+    """Keep the configured index up to date with its files, in a thread, until the block ends."""
+    stop = threading.Event()
+    thread = threading.Thread(target=_follow, args=(workspace, stop), name="follow", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _follow(workspace: Workspace, stop: threading.Event) -> None:
+    while not stop.is_set():
+        try:
+            _follow_one(workspace, stop)
+        except NotFound:
+            stop.wait(LOOK)
+        except RiffluxError as error:
+            _log.warning("the files are not followed for the next %.0f s: %s", RETRY, error)
+            stop.wait(RETRY)
+
+
+def _follow_one(workspace: Workspace, stop: threading.Event) -> None:
+    """Follow an index until it is stopped, or another file is in its place."""
+    opened = workspace.open()
+    for report in opened.index.watch(finder=workspace.followed, stop=stop):
+        for failure in report.failed:
+            _log.warning("%s: %s", failure.path, failure.reason)
+        if workspace.open() is not opened:
+            return
+
+
+def _serve_stdio(made: Server) -> None:
     # A thread waits for the client's next line and cannot be woken, so a tidy interrupt would wait for one
     # more line. The index loses nothing when the process just ends: what is not committed never happened.
     with suppress(ValueError):  # only the main thread may say so
@@ -124,7 +150,7 @@ def _serve_stdio(made: MCPServer[Any]) -> None:
     made.run("stdio")
 
 
-def _serve_http(made: MCPServer[Any], host: str, port: int) -> None:
+def _serve_http(made: Server, host: str, port: int) -> None:
     import uvicorn
 
     listener = _listen(host, port)
@@ -152,7 +178,7 @@ def _only_for(host: str, port: int) -> TransportSecuritySettings:
     The Host and the Origin of a request must name this server: by `host`, as loopback, or as this machine.
     """
     if host not in ("127.0.0.1", "localhost", "::1"):
-        logging.getLogger(__name__).warning("whoever can reach %s can read this index: no login is asked for", host)
+        _log.warning("whoever can reach %s can read this index: no login is asked for", host)
     names = {_bracketed(host), "127.0.0.1", "localhost", "[::1]", socket.gethostname()}
     hosts = sorted({f"{name}:{port}" for name in names} | (names if port == 80 else set()))
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{name}" for name in hosts])

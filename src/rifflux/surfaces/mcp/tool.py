@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
@@ -13,15 +13,26 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import ValidationError
 
 from rifflux import RiffluxError
+from rifflux.surfaces.mcp.workspace import Workspace
+from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import normalized
 
-__all__ = ["tool"]
+__all__ = ["ToolContext", "Tools", "tool"]
+
+ToolContext: TypeAlias = Context[Any, Any]
+
+
+class Tools:
+    """Tools over a workspace. An agent reads the docstring of each method."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
 
 
 class _Tool(Tool):
     """A tool whose errors reach the model as one clear sentence, and the log where they are ours to mend."""
 
-    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
+    async def run(self, arguments: JsonObject, context: ToolContext, convert_result: bool = False) -> Any:
         """Run the tool. Raises `ToolError` with the message for the model."""
         known = self.parameters["properties"]
         try:

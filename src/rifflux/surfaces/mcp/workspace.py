@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Unpack
 
 import rifflux
 from rifflux import Finder, Found, Index, InvalidArgument, NotFound, OutsideRoots, SearchService, Skipped
-
-if TYPE_CHECKING:
-    from rifflux import Embedder, RerankSettings
+from rifflux.surfaces.shared.config import Opening
 
 __all__ = ["OpenIndex", "Workspace"]
 
-#: Device and inode: what tells a file from another one that took its place.
+#: Device and inode: they tell a file from its replacement.
 _Identity = tuple[int, int]
 
 
@@ -31,21 +29,16 @@ class OpenIndex:
 
     @cached_property
     def service(self) -> SearchService:
-        """The contract's search over this index."""
+        """Return the contract's search over this index."""
         return SearchService(self.index)
-
-    @property
-    def embedding_model(self) -> str:
-        """The label of the model whose vectors the index holds, or will hold."""
-        known = self.index.admin.store.semantic.model()
-        return known.name if known else self.index.admin.embedder.name
 
 
 class Workspace:
     """Opens indexes and checks paths for one server. A context manager; safe to share between threads.
 
     `db` is the configured index, wherever it lies. Any other index, and every path to be indexed, must lie
-    inside `roots` once its symbolic links are followed; relative ones start at the working directory.
+    inside `roots` once its symbolic links are followed; relative ones start at the working directory. `options` are
+    those of `rifflux.open`.
     """
 
     def __init__(
@@ -53,21 +46,13 @@ class Workspace:
         db: Path,
         *,
         roots: Sequence[Path],
-        model: str | Embedder | None = None,
-        threads: int | None = None,
         finder: Finder | None = None,
-        rerankers: RerankSettings | None = None,
-        synonyms: str | Path | None = None,
-        intents: Mapping[str, Mapping[str, Any]] | None = None,
+        **options: Unpack[Opening],
     ) -> None:
         self._finder = finder or Finder()
-        self._rerankers = rerankers
-        self._synonyms = synonyms
-        self._intents = intents
+        self._options = options
         self.db = db.expanduser().resolve()
         self.roots = tuple(root.expanduser().resolve() for root in roots)
-        self._model = model
-        self._threads = threads
         self._open: dict[Path, OpenIndex] = {}
         self._lock = threading.Lock()
 
@@ -86,7 +71,7 @@ class Workspace:
                 self._open.popitem()[1].index.close()
 
     def open(self, db_path: str | None = None, *, create: bool = False) -> OpenIndex:
-        """The index at `db_path`, or the configured one; only that one is made, and only if `create`.
+        """Return the index at `db_path`, or the configured one; only that one is made, and only if `create`.
 
         Raises `OutsideRoots`, `NotFound` or `UnusableIndex`.
         """
@@ -104,17 +89,10 @@ class Workspace:
         if not create and _identity(path) is None:
             cure = "call reindex to make it" if own else "leave db_path out for the configured index"
             raise NotFound(f"there is no index at {path}: {cure}")
-        model = self._model if own else None  # another index is read by the model that its vectors are of
-        index = rifflux.open(
-            path,
-            create=create,
-            model=model,
-            threads=self._threads,
-            rerankers=self._rerankers,
-            synonyms=self._synonyms,
-            intents=self._intents,
-        )
-        return OpenIndex(index, _identity(path))
+        options = self._options.copy()
+        if not own:
+            options["model"] = None  # another index is read by the model that its vectors are of
+        return OpenIndex(rifflux.open(path, create=create, **options), _identity(path))
 
     def _index_path(self, db_path: str | None) -> Path:
         if not db_path:
@@ -128,7 +106,7 @@ class Workspace:
         return path
 
     def places(self, paths: Sequence[str]) -> list[Path]:
-        """The real places to index, each once. Raises `OutsideRoots` or `NotFound` before any is touched."""
+        """Return the real places to index, each once. Raises `OutsideRoots` or `NotFound` before any is touched."""
         return list(dict.fromkeys(self._place(path) for path in paths))
 
     def _place(self, path: str) -> Path:
@@ -171,7 +149,7 @@ class _Inside(Finder):
     indexed: bool = False
 
     def __call__(self, root: Path, within: Path | None = None) -> Iterator[Found | Skipped]:
-        """The files of `root` as `Finder` finds them; those outside the roots become `Skipped`."""
+        """Yield the files of `root` as `Finder` finds them; those outside the roots become `Skipped`."""
         allowed = (*self.roots, root.resolve()) if self.indexed else self.roots
         for item in Finder.__call__(self, root, within):
             if isinstance(item, Found) and not _within(allowed, item.absolute.resolve()):
@@ -185,7 +163,7 @@ def _within(roots: Sequence[Path], path: Path) -> bool:
 
 
 def _real(path: str) -> Path:
-    """Where a path as it was typed leads, symbolic links followed."""
+    """Return the place that a path leads to, symbolic links followed."""
     if not path.strip():
         raise InvalidArgument("a path is empty: name a file or folder, or leave the argument out")
     try:
@@ -195,7 +173,7 @@ def _real(path: str) -> Path:
 
 
 def _identity(path: Path) -> _Identity | None:
-    """Which file is at `path`, or None where there is none to see."""
+    """Return the identity of the file at `path`, or None where there is none to see."""
     try:
         status = path.stat()
     except OSError:

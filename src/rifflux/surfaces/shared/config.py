@@ -11,12 +11,28 @@ import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from rifflux import InvalidArgument, NotFound
+from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import SETTINGS
 
-__all__ = ["FOLDER", "Settings", "find_above", "load"]
+if TYPE_CHECKING:
+    from rifflux import Embedder, Index, RerankSettings
+
+__all__ = [
+    "FOLDER",
+    "Opening",
+    "Settings",
+    "configured_as",
+    "configured_model",
+    "configured_rerankers",
+    "find_above",
+    "load",
+    "open_configured",
+    "opening",
+    "view_of",
+]
 
 FOLDER = ".rifflux"
 _INDEX = Path(FOLDER, "index.db")
@@ -35,7 +51,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What can be set, with its default. `origins` tells where each value that is no default came from."""
+    """The settings with their defaults. `origins` names the source of each value that is no default."""
 
     db: str = field(default="", metadata={"help": "the index file; empty: the nearest .rifflux/index.db"})
     model: str = field(default="", metadata={"help": "embedding model; empty: the index's own, else the bundled one"})
@@ -72,7 +88,7 @@ class Settings:
             return Path.cwd() / _INDEX
         raise NotFound("no index here or in a folder above: make one with 'rifflux index FOLDER', or name it with --db")
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> JsonObject:
         """Return every setting and its value, secrets only as set or not."""
         return {
             each.name: ("(set)" if value else "") if each.metadata.get("secret") else value
@@ -98,7 +114,7 @@ def find_above(relative: Path) -> Path | None:
 def load(environment: Mapping[str, str] | None = None, **flags: Any) -> Settings:
     """Return the settings in force; `flags` that are None were not given."""
     environment = os.environ if environment is None else environment
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     origins: dict[str, str] = {}
     path = _config_file(environment)
     given = {name: value for name, value in flags.items() if value is not None}
@@ -121,7 +137,7 @@ def _config_file(environment: Mapping[str, str]) -> Path | None:
     return find_above(_FILE) or (home if home.is_file() else None)
 
 
-def _from_file(path: Path) -> dict[str, Any]:
+def _from_file(path: Path) -> JsonObject:
     import tomllib
 
     try:
@@ -131,7 +147,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     return {(now := SETTINGS.get(name, name)): _checked(now, value, str(path)) for name, value in table.items()}
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+def _from_environment(environment: Mapping[str, str]) -> JsonObject:
     """Variables of ours; CONFIG names the file and is no setting."""
     found = {}
     for variable, text in environment.items():
@@ -144,7 +160,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parsed(name: str, text: str) -> Any:
-    """A variable's text as the type of the setting it names."""
+    """Return a variable's text as the type of the setting it names."""
     default = _defaults().get(name)
     try:
         match default:
@@ -164,7 +180,7 @@ def _parsed(name: str, text: str) -> Any:
         raise InvalidArgument(f"{_PREFIX}{name.upper()} must be {_TYPES[type(default)]}, not {text!r}") from None
 
 
-def _defaults() -> dict[str, Any]:
+def _defaults() -> JsonObject:
     return {each.name: each.default_factory() if each.default is MISSING else each.default for each in _settable()}
 
 
@@ -185,3 +201,67 @@ def _checked(name: str, value: Any, source: str) -> Any:
 
         adjusted_intents(value, f"{source}: {name}")
     return value
+
+
+class Opening(TypedDict, total=False):
+    """Arguments of `rifflux.open` that settings decide."""
+
+    model: str | Embedder | None
+    threads: int | None
+    rerankers: RerankSettings | None
+    synonyms: str | Path | None
+    intents: Mapping[str, Mapping[str, Any]] | None
+    neighbours: str
+
+
+def opening(settings: Settings) -> Opening:
+    """Return how the settings have an index opened."""
+    return {
+        "model": configured_model(settings),
+        "threads": settings.threads or None,
+        "rerankers": configured_rerankers(settings),
+        "synonyms": settings.synonyms or None,
+        "intents": settings.intents,
+        "neighbours": settings.neighbors,
+    }
+
+
+def open_configured(settings: Settings, *, create: bool = False, profile: str = "files") -> Index:
+    """Open the index as the settings have it; a new one is made for `profile`."""
+    import rifflux
+
+    return rifflux.open(settings.index_path(create=create), create=create, profile=profile, **opening(settings))
+
+
+def view_of(index: Index, user: str) -> Index:
+    """Return the index as a user has it; for no user in particular, the index itself."""
+    from rifflux import Scope
+
+    return index.scoped(Scope(user)) if user else index
+
+
+def configured_rerankers(settings: Settings) -> RerankSettings | None:
+    """Return where the models of rerankers are; None where the settings do not say."""
+    if not (settings.rerank_model or settings.llm_url or settings.llm_model or settings.llm_key):
+        return None
+    from rifflux import RerankSettings
+
+    return RerankSettings(settings.rerank_model, settings.llm_url, settings.llm_model, settings.llm_key)
+
+
+def configured_model(settings: Settings) -> str | Embedder | None:
+    """Return the embedding model to open an index with; one behind an endpoint gets its address and key."""
+    if settings.model:
+        return configured_as(settings, settings.model)
+    if settings.base_url or settings.api_key:
+        raise InvalidArgument("base_url and api_key are set, but no model: set it too, such as openai:NAME")
+    return None
+
+
+def configured_as(settings: Settings, model: str) -> str | Embedder:
+    """Return a model that is named apart from the settings; one behind an endpoint gets their address and key."""
+    if not (settings.base_url or settings.api_key):
+        return model
+    from rifflux import load_embedder
+
+    return load_embedder(model, base_url=settings.base_url or None, api_key=settings.api_key or None)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "API_VERSION",
     "JsonObject",
     "document_json",
     "event_json",
@@ -45,11 +46,15 @@ __all__ = [
     "search_json",
     "token_json",
     "trace_json",
+    "version_json",
     "work_json",
 ]
 
 #: A JSON object.
 JsonObject: TypeAlias = dict[str, Any]
+
+#: Grows when a key of an answer goes or changes its meaning, not when one is added.
+API_VERSION = 2
 
 
 def hit_json(hit: Hit) -> JsonObject:
@@ -238,3 +243,10 @@ def _iso(seconds: object) -> str | None:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
     except (OverflowError, ValueError, OSError):
         return datetime.max.replace(tzinfo=UTC).isoformat(timespec="seconds")
+
+
+def version_json() -> JsonObject:
+    """Return the version of the package, and of the keys that it answers in."""
+    from rifflux import __version__
+
+    return {"version": __version__, "api_version": API_VERSION}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rifflux import EvidenceItem, EvidencePack, InvalidArgument
 from rifflux.surfaces.shared.nouns import JsonObject, trace_json
@@ -72,14 +72,14 @@ def read_pack(text: str) -> EvidencePack:
     return _read(EvidencePack, {**told, "items": items}, "it")
 
 
-def _items(told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+def _items(told: Mapping[str, object]) -> Iterator[tuple[int, object]]:
     items = told.get("items")
     if not isinstance(items, list):
         raise _none("its items are missing, or no list")
     yield from enumerate(items, 1)
 
 
-def _mapping(told: object, where: str) -> Mapping[str, Any]:
+def _mapping(told: object, where: str) -> Mapping[str, object]:
     if not isinstance(told, dict):
         raise _none(f"{where} is no object")
     return told
@@ -87,7 +87,7 @@ def _mapping(told: object, where: str) -> Mapping[str, Any]:
 
 def _read(shape: type[_Read], told: Mapping[str, object], where: str) -> _Read:
     """Return the values of a JSON object, each as its field wants it."""
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     told = normalized(told, [_NAMES.get(each.name, each.name) for each in fields(shape)])
     for each in fields(shape):
         kind, name = str(each.type), _NAMES.get(each.name, each.name)
@@ -121,7 +121,7 @@ def _is_text(value: object) -> bool:
 
 
 #: What JSON must hold for the fields of packs and items, by their types.
-_CHECKS: Mapping[str, Callable[[Any], bool]] = {
+_CHECKS: Mapping[str, Callable[[object], bool]] = {
     "int": _is_whole,
     "float": _is_number,
     "str": _is_text,
@@ -129,7 +129,7 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "int | None": lambda value: value is None or _is_whole(value),
     "str | None": lambda value: value is None or _is_text(value),
     "tuple[str, ...]": lambda value: _is_list(value, _is_text),
-    "Span": lambda value: _is_list(value, _is_whole) and len(value) == 2,
+    "Span": lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value)),
     "tuple[Item, ...]": lambda value: isinstance(value, list),
     "Mapping[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     "Mapping[str, Any]": lambda value: isinstance(value, dict),

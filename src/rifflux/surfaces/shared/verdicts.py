@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["explanation_lines", "understanding_line", "verdict_json", "verdict_lines"]
 
 _MARGIN = 16
-#: Terms that are told, the rarest first; a pasted page has more than anybody reads.
+#: Terms that are listed, the rarest first; a pasted page has more than anybody reads.
 MOST_TERMS = 12
 
 

@@ -18,8 +18,8 @@ from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
+from rifflux.session.profile import Profile, Visibility
 from rifflux.session.searching import Searcher
-from rifflux.session.visible import closed_hit
 from rifflux.store import Store
 from rifflux.text.titles import person
 from rifflux.types import Document, Hit, Identifier, Tag, Trace
@@ -43,6 +43,11 @@ from rifflux.works.retrieval.score import NEAR, SCORED, VALUE, WorkScore
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
 T = TypeVar("T")
+Place = tuple[str, str]
+#: The metadata that tells the subject of a work without codes.
+_SUBJECTS = ("subject", "field", "chapter")
+#: Documents are read in so many at a time.
+AHEAD = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +120,15 @@ class WorksRetriever:
             generator = CandidateGenerator(self.searcher, question, filter, clock)
             found = generator()
             clock.add("search", start)
-            return _Ranking(self, question, generator, found, clock)(top_k, budget, cite)
+            packer = replace(self.searcher.profile.packer or Packer(CITING), budget=budget, style=cite)
+            return _Ranking(self, question, generator, found, clock)(top_k, packer)
 
 
 @dataclass
 class _Ranking:
     """The second half of a retrieval: from candidates to ranked works and evidence.
 
-    `degraded` tells what was left out, `notes` what is to be known, `dropped` how many passages were left out.
+    `degraded` tells what was left out, `notes` what is to be known.
     """
 
     retriever: WorksRetriever
@@ -138,33 +144,33 @@ class _Ranking:
         self.degraded, asked = list(self.found.trace.degraded), self.question.asked
         self.notes = [*self.found.trace.notes, f"{asked.intent.name}: {asked.reason}", *self.question.notes]
 
-    def __call__(self, top_k: int, budget: int, cite: str) -> Retrieval:
-        """Return at most `top_k` works, and evidence within a budget of tokens."""
+    def __call__(self, top_k: int, packer: Packer) -> Retrieval:
+        """Return at most `top_k` works, and their evidence."""
+        question, store = self.question, self._store
         kept = self._without_kinds(self.found.table)
         start = perf_counter()
         around = self._around(_one_per_work(kept))
-        more = around.new(kept, self._intent.neighbours)
+        more = around.new(kept, question.intent.neighbours)
         candidates = around.joined(kept, self.generator.settled(self.found.query, more))
         self.clock.add("citations", start)
         works = _one_per_work(candidates)
-        tags = self._store.catalog.tags_of(works.ids)
+        tags = store.catalog.tags_of(works.ids)
         start = perf_counter()
         ranked = self._ranked(works, tags)
         self.clock.add("rerank", start)
         listed = self.generator.rated(self.found, ranked.head(top_k))
-        names = self._store.catalog.identifiers_of(np.unique(candidates.ids))
+        names = store.catalog.identifiers_of(np.unique(candidates.ids))
         start = perf_counter()
-        citable = CitableWorks(naming(self.question.text), candidates, names, tags, self._store)
-        packer = self._packer(ranked, listed, top_k, budget, cite)
-        pack = packer(self.question.text, self._intent.name, citable(ranked.head(POOL)))
+        citable = self._citable(ranked.head(POOL), candidates, names, tags)
+        packer = replace(packer, limits=question.intent.limits, listed=top_k, notes=tuple(self.degraded))
+        pack = self._pack(packer, citable, ranked, listed)
         self.clock.add("pack", start)
-        self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, self._store)]
-        sides = self.question.asked.sides
+        self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, store)]
         return Retrieval(
-            self.question.text,
-            self.question.asked,
-            explained(with_nearness(candidates), sides),
-            explained(listed, sides),
+            question.text,
+            question.asked,
+            self._explained(with_nearness(candidates)),
+            self._explained(listed),
             pack,
             self._trace(len(self.found.table) - len(kept), {CITED: len(around.near), "works": len(ranked)}),
             {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()},
@@ -175,12 +181,12 @@ class _Ranking:
         return self.retriever.searcher.store
 
     @property
-    def _intent(self) -> Intent:
-        return self.question.intent
+    def _profile(self) -> Profile:
+        return self.retriever.searcher.profile
 
     def _without_kinds(self, table: Candidates) -> Candidates:
         """Return the candidates without those of kinds that the intent leaves out."""
-        kept = table.take([row for row, hit in enumerate(table.passages) if self._intent.keeps(hit)])
+        kept = table.take([row for row, hit in enumerate(table.passages) if self.question.intent.keeps(hit)])
         if dropped := len(table) - len(kept):
             self.notes.append(f"left out for their kind: {dropped} passages of notices and the like")
         return kept
@@ -200,7 +206,7 @@ class _Ranking:
         settings, searcher, about = self.retriever.settings, self.retriever.searcher, self.question.about
         score = WorkScore(
             self._store,
-            self._intent.weights,
+            self.question.intent.weights,
             settings.year or datetime.now(UTC).year,
             tags,
             self.generator.filter.tags,
@@ -227,8 +233,28 @@ class _Ranking:
         self.degraded.append(f"{otherwise}: {reason}")
         return None
 
-    def _packer(self, ranked: Candidates, listed: Candidates, top_k: int, budget: int, cite: str) -> Packer:
-        """Return what packs evidence; the relevance of the works that are `listed` is known."""
+    def _citable(
+        self,
+        ranked: Candidates,
+        candidates: Candidates,
+        names: Mapping[int, Sequence[Identifier]],
+        tags: Mapping[int, Sequence[Tag]],
+    ) -> list[Citable]:
+        """Return ranked works as evidence may be taken from them, with all of their passages among the candidates."""
+        passages: dict[Place, list[Hit]] = {}
+        for hit in candidates.passages:
+            passages.setdefault(hit.place, []).append(hit)
+        read = _Documents(self._store, [hit.place for hit in ranked.passages], self._profile.visible)
+        meant, parts, found = naming(self.question.text), ranked.parts(SCORED), []
+        for row, hit in enumerate(ranked.passages):
+            id, components = int(hit.chunk_id, 16), {name: float(values[row]) for name, values in parts.items()}
+            hit = hit.retold(float(ranked[SCORE][row]), ())
+            work = Citable(hit, passages[hit.place], partial(read, hit.place), components)
+            found.append(_described(work, meant, names.get(id, ()), tags.get(id, ())))
+        return found
+
+    def _pack(self, packer: Packer, works: Sequence[Citable], ranked: Candidates, listed: Candidates) -> EvidencePack:
+        """Return the evidence of works; the relevance of those that are `listed` is known."""
         known = dict(zip(listed.ids.tolist(), listed[RELEVANCE].tolist(), strict=True))
 
         def relevance(hits: Sequence[Hit]) -> float:
@@ -237,8 +263,21 @@ class _Ranking:
             more = self.generator.rated(self.found, ranked.take(others))[RELEVANCE].tolist() if len(others) else []
             return max([*(known[id] for id in ids if id in known), *more], default=0.0)
 
-        count = self.retriever.searcher.embedder.count_tokens
-        return Packer(self._intent.limits, CITING, count, relevance, budget, top_k, cite, tuple(self.degraded))
+        question, count = self.question, self.retriever.searcher.view.embedder.count_tokens
+        return packer(question.text, question.intent.name, works, count, relevance)
+
+    def _explained(self, table: Candidates) -> tuple[Hit, ...]:
+        """Return works as they may be shown, with their components before weighing and the side that they answer."""
+        values = {name.removeprefix(VALUE): column for name, column in table.columns.items() if name.startswith(VALUE)}
+        side, sides, hits = table[SIDE], self.question.asked.sides, []
+        for row, hit in enumerate(page(table)):
+            details: Mapping[str, Mapping[str, object]] = {
+                SCORED: {"values": {name: float(column[row]) for name, column in values.items()}},
+                SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
+            }
+            why = tuple(replace(each, detail={**each.detail, **details.get(each.stage, {})}) for each in hit.why)
+            hits.append(hit.retold(hit.score, why, hit.relevance, hit.quality))
+        return self._profile.visible.hits(hits)
 
     def _trace(self, dropped: int, counts: Mapping[str, int]) -> Trace:
         trace = self.found.trace
@@ -274,77 +313,43 @@ def _alternating(table: Candidates) -> Candidates:
     return table.take([*inturn, *np.flatnonzero(~np.isfinite(side)).tolist()]) if rows else table
 
 
-# Works as evidence is taken from them: the groups that caps count, their subject, how surely they are named
-
-
-#: The metadata that tells the subject of a work without codes.
-_SUBJECTS = ("subject", "field", "chapter")
-#: Documents are read in so many at a time.
-AHEAD = 12
-Place = tuple[str, str]
-Read = Callable[[], Document | None]
-
-
-@dataclass(frozen=True)
-class CitableWorks:
-    """Makes works citable, with all of their passages that are candidates."""
-
-    naming: Naming
-    candidates: Candidates
-    identifiers: Mapping[int, Sequence[Identifier]]
-    tags: Mapping[int, Sequence[Tag]]
-    store: Store
-
-    def __call__(self, ranked: Candidates) -> list[Citable]:
-        """Return ranked works as evidence may be taken from them."""
-        passages: dict[Place, list[Hit]] = {}
-        for hit in self.candidates.passages:
-            passages.setdefault(hit.place, []).append(hit)
-        read = _Documents(self.store, [hit.place for hit in ranked.passages])
-        parts, scores = ranked.parts(SCORED), ranked[SCORE].tolist()
-        return [
-            self._citable(
-                hit.retold(scores[row], ()),
-                passages[hit.place],
-                partial(read, hit.place),
-                {name: float(values[row]) for name, values in parts.items()},
-            )
-            for row, hit in enumerate(ranked.passages)
-        ]
-
-    def _citable(self, hit: Hit, passages: Sequence[Hit], read: Read, components: Mapping[str, float]) -> Citable:
-        """Return one work; title and identifiers alone decide where it is withheld."""
-        id = int(hit.chunk_id, 16)
-        identifiers, facts = self.identifiers.get(id, ()), hit.metadata
-        if hit.withheld:
-            return Citable(hit, passages, read, components, self.naming.certainty(hit.title, (), identifiers))
-        authors, venue = tuple(map(str, facts.get("authors", ()))), str(facts.get("venue", ""))
-        headed = frozenset(each.chunk_id for each in passages if self.naming.heads(each.heading_path))
-        return Citable(
-            hit,
-            passages,
-            read,
-            components,
-            certainty=self.naming.certainty(hit.title, authors, identifiers) or int(bool(headed)),
-            named=headed,
-            groups={"authors": frozenset(map(person, authors)), "venues": frozenset([venue] if venue else [])},
-            subject=_subject(facts, self.tags.get(id, ())),
-        )
+def with_nearness(table: Candidates) -> Candidates:
+    """Return candidates that all tell how near their works are to the best by citations, not the new ones alone."""
+    scores = table[f"{CITED}/{SCORE}"]
+    return table.with_column(f"{CITED}/{SCORE}", np.where(np.isnan(scores), table[NEAR], scores))
 
 
 class _Documents:
-    """Reads documents in their order, several at a time."""
+    """Read documents as they may be shown, in their order, several at a time."""
 
-    def __init__(self, store: Store, places: Sequence[Place]) -> None:
-        self._store, self._places = store, list(places)
+    def __init__(self, store: Store, places: Sequence[Place], visible: Visibility) -> None:
+        self._store, self._places, self._visible = store, list(places), visible
         self._read: dict[Place, Document | None] = {}
 
     def __call__(self, place: Place) -> Document | None:
         if place not in self._read:
             start = self._places.index(place)
             wanted = self._places[start : start + AHEAD]
-            self._read |= {**dict.fromkeys(wanted), **self._store.catalog.documents_at(wanted)}
+            found = self._store.catalog.documents_at(wanted)
+            shown = {place: self._visible.document(place[0], each) for place, each in found.items()}
+            self._read |= {**dict.fromkeys(wanted), **shown}
         return self._read[place]
+
+
+def _described(work: Citable, naming: Naming, identifiers: Sequence[Identifier], tags: Sequence[Tag]) -> Citable:
+    """Return a work with what is to be known of it; title and identifiers alone decide where it is withheld."""
+    hit, facts = work.hit, work.hit.metadata
+    if hit.withheld:
+        return replace(work, certainty=naming.certainty(hit.title, (), identifiers))
+    authors, venue = tuple(map(str, facts.get("authors", ()))), str(facts.get("venue", ""))
+    headed = frozenset(each.chunk_id for each in work.passages if naming.heads(each.heading_path))
+    return replace(
+        work,
+        certainty=naming.certainty(hit.title, authors, identifiers) or int(bool(headed)),
+        named=headed,
+        groups={"authors": frozenset(map(person, authors)), "venues": frozenset([venue] if venue else [])},
+        subject=_subject(facts, tags),
+    )
 
 
 def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
@@ -354,27 +359,3 @@ def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
     if tag:
         return f"{tag.scheme}:{tag.value[:2] if tag.scheme == 'msc' else tag.value}"
     return next((str(facts[name]) for name in _SUBJECTS if facts.get(name)), "")
-
-
-# Explanations of works, written from the columns of their table
-
-
-def explained(table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
-    """Return works as they may be shown, with their components before weighing and the side that they answer."""
-    values = {name.removeprefix(VALUE): column for name, column in table.columns.items() if name.startswith(VALUE)}
-    side = table[SIDE]
-    hits = []
-    for row, hit in enumerate(page(table)):
-        details: Mapping[str, Mapping[str, object]] = {
-            SCORED: {"values": {name: float(column[row]) for name, column in values.items()}},
-            SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
-        }
-        why = tuple(each.adding(details.get(each.stage, {})) for each in hit.why)
-        hits.append(closed_hit(hit.retold(hit.score, why, hit.relevance, hit.quality)))
-    return tuple(hits)
-
-
-def with_nearness(table: Candidates) -> Candidates:
-    """Return candidates that all tell how near their works are to the best by citations, not the new ones alone."""
-    scores = table[f"{CITED}/{SCORE}"]
-    return table.with_column(f"{CITED}/{SCORE}", np.where(np.isnan(scores), table[NEAR], scores))
