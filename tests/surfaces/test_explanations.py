@@ -9,7 +9,7 @@ import rifflux
 
 SOURCE = Path(rifflux.__file__).parent
 #: They show explanations, and `types` holds them.
-SHOWING = ("surfaces", "testing", "types.py")
+SHOWING = ("surfaces", "testing", "types")
 #: The parts of an explanation that a module could decide by.
 READ = {"because", "detail"}
 

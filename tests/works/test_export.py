@@ -14,7 +14,7 @@ from rifflux.errors import InvalidArgument, NotFound
 from rifflux.types import Identifier, Tag
 from rifflux.works import Work
 from rifflux.works.export import bibtex, cite_keys, csl
-from rifflux.works.importers.base import Source
+from rifflux.works.importers.base import WorkSource
 from rifflux.works.importers.bibtex import read
 from tests.support.exploring import examples
 
@@ -56,7 +56,7 @@ text = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"
 def test_no_title_breaks_a_bibliography(write: Any, title: str, author: str, venue: str) -> None:
     works = [Work(title, authors=(author,), venue=venue, year=2000), Work("The next", year=2001)]
     path = write("refs.bib", *(bibtex(work, f"key{number}") for number, work in enumerate(works)))
-    keys = [getattr(each, "key", None) for each in read(Source(path, "refs", str))]
+    keys = [getattr(each, "key", None) for each in read(WorkSource(path, "refs", str))]
     assert "key1" in keys
 
 

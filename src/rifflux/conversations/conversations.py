@@ -64,7 +64,7 @@ class Conversations:
 
     @property
     def hybrid(self) -> bool:
-        """Whether messages are searched by meaning too: an administrator's choice."""
+        """Return True if messages are searched by meaning too: an administrator's choice."""
         return self._policies.get(HYBRID_SEARCH)
 
     # Conversations
@@ -110,7 +110,7 @@ class Conversations:
         return removed
 
     def get(self, id: str) -> Conversation:
-        """A conversation. Raises `NotFound`."""
+        """Return a conversation. Raises `NotFound`."""
         return conversation_of(self._row(id), self._store.catalog.collections().get(id, 0))
 
     def _row(self, id: str) -> Document:
@@ -120,7 +120,7 @@ class Conversations:
         return row
 
     def list(self, *, project: str | None = None, archived: bool | None = None) -> list[Conversation]:
-        """All conversations by their date, or those of a project, or those that are (not) archived."""
+        """Return all conversations by their date, or those of a project, or those that are (not) archived."""
         counts = self._store.catalog.collections()
         found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.catalog.in_order(CONVERSATIONS)]
         return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]
@@ -131,12 +131,12 @@ class Conversations:
     # Messages
 
     def messages(self, conversation_id: str) -> Sequence[Message]:
-        """The messages of a conversation in their order. Raises `NotFound`."""
+        """Return the messages of a conversation in their order. Raises `NotFound`."""
         self.get(conversation_id)
         return [message_of(row, conversation_id) for row in self._store.catalog.in_order(conversation_id)]
 
     def message(self, conversation_id: str, id: str) -> Message:
-        """A message. Raises `NotFound`."""
+        """Return a message. Raises `NotFound`."""
         row = self._store.catalog.document(conversation_id, id) if conversation_id != CONVERSATIONS else None
         if row is None:
             raise NotFound(f"no message {id!r} in a conversation {conversation_id!r}: take its id from a search")
@@ -180,7 +180,7 @@ class Conversations:
         source: str | None = None,
         embed: bool | None = None,
     ) -> Message:
-        """Change what is given of a message. Only windows that it stands in are embedded anew. Raises `NotFound`."""
+        """Change what is given of a message. Only windows that it stands in are embedded again. Raises `NotFound`."""
         with self._store.transaction():
             known = self.message(conversation_id, id)
             wanted = _changed(known, text=text, role=role, speaker=speaker, created_at=created_at, source=source)
@@ -238,7 +238,7 @@ class Conversations:
         return replace(report, embedded=embedded, seconds=_since(start))
 
     def _imported(self, item: Thread | Failure, report: ImportReport) -> ImportReport:
-        """The report with what became of one more thread."""
+        """Return the report with what became of one more thread."""
         if isinstance(item, Failure):
             return replace(report, failed=(*report.failed, item))
         try:
@@ -257,7 +257,7 @@ class Conversations:
     def _bring(self, thread: Thread, merge: Merge) -> tuple[Stored, int]:
         """Store a thread; returns what became of its messages, and 1 if the conversation is new."""
         conversation = replace(checked_conversation(thread.conversation), messages=0)
-        messages = [checked_message(message) for message in thread.messages]
+        messages = [*map(checked_message, thread.messages)]
         with self._store.transaction():
             known = self._store.catalog.document(CONVERSATIONS, conversation.id)
             row = conversation_row(conversation)
@@ -325,7 +325,7 @@ class Conversations:
         return MessageResults(query, tuple(hit for hit in hits if hit), found.trace)
 
     def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:
-        """A found message with its neighbours; None if it was deleted meanwhile."""
+        """Return a found message with its neighbours; None if it was deleted meanwhile."""
         rows = self._store.catalog.in_order(hit.collection, hit.document, before=neighbours, after=neighbours)
         turns = [message_of(row, hit.collection) for row in rows]
         place = next((place for place, turn in enumerate(turns) if turn.id == hit.document), None)
@@ -335,7 +335,7 @@ class Conversations:
 
 
 def _completed(given: Conversation, known: Conversation) -> Conversation:
-    """What is given of a conversation, with what it does not say as it is known; its beginning stays."""
+    """Complete a given conversation with the known one; its beginning stays."""
     return replace(
         given,
         title=given.title or known.title,
@@ -345,7 +345,7 @@ def _completed(given: Conversation, known: Conversation) -> Conversation:
 
 
 def _changed(known: Value, **given: Any) -> Value:
-    """The same with what is given in its place."""
+    """Return the same with what is given in its place."""
     return replace(known, **{name: value for name, value in given.items() if value is not None})
 
 

@@ -77,7 +77,7 @@ class Message:
 
     @property
     def label(self) -> str:
-        """Who speaks, as it is shown."""
+        """Return the name shown for the speaker."""
         return self.speaker or self.role
 
 
@@ -105,7 +105,7 @@ class MessageHit:
 
     @property
     def score(self) -> float:
-        """What compares the hits of one search."""
+        """Return the score, comparable among the hits of one search."""
         return self.hit.score
 
 
@@ -137,7 +137,7 @@ class MessageResults(Sequence[MessageHit]):
         return len(self.hits)
 
     def grouped(self) -> list[Group]:
-        """The hits by conversation; conversations stand in the order of their best hits."""
+        """Return the hits by conversation; conversations stand in the order of their best hits."""
         groups: dict[str, list[MessageHit]] = {}
         for hit in self.hits:
             groups.setdefault(hit.message.conversation_id, []).append(hit)
@@ -159,7 +159,7 @@ class ImportReport:
 
 
 def conversation_row(conversation: Conversation) -> Document:
-    """A conversation as it is stored."""
+    """Return a conversation as it is stored."""
     metadata = {"project": conversation.project, "archived": conversation.archived}
     return Document(
         conversation.id,
@@ -172,13 +172,13 @@ def conversation_row(conversation: Conversation) -> Document:
 
 
 def conversation_of(row: Document, messages: int = 0) -> Conversation:
-    """A conversation from what is stored of it."""
+    """Return a conversation from what is stored of it."""
     held = row.metadata
     return Conversation(row.key, row.title, held["project"], held["archived"], row.created_at, messages)
 
 
 def message_row(message: Message, conversation: Conversation) -> Document:
-    """A message as it is stored: with what searches are narrowed by."""
+    """Return a message as it is stored: with what searches are narrowed by."""
     metadata = {
         "role": message.role,
         "speaker": message.speaker,
@@ -197,27 +197,27 @@ def message_row(message: Message, conversation: Conversation) -> Document:
 
 
 def message_of(row: Document, conversation_id: str) -> Message:
-    """A message from what is stored of it."""
+    """Return a message from what is stored of it."""
     held = row.metadata
     return Message(row.key, conversation_id, row.text, held["role"], held["speaker"], row.created_at, held["source"])
 
 
 def retitled(row: Document, conversation: Conversation) -> Document:
-    """A stored message as it is after its conversation changed."""
+    """Return a stored message as it is after its conversation changed."""
     metadata = {**row.metadata, "project": conversation.project, "archived": conversation.archived}
     return replace(row, title=conversation.title, metadata=metadata)
 
 
-# What becomes of a stored row when it is told anew: three ways to bring together what is given and what is known of it.
+# Three ways to merge a given row with the known one
 
 
 def as_given(given: Document, known: Document | None) -> Document:
-    """As a program says: what is known does not count."""
+    """Return the row a program gives, whatever is known."""
     return given
 
 
 def as_edited(given: Document, known: Document | None) -> Document:
-    """As a user changed or added it; the row remembers what they did."""
+    """Return the row as a user changed or added it, marked with the changed fields."""
     if known is None:
         return _marked(given, {_ADDED})
     changed = {name for name in _EDITABLE[given.kind] if _value(given, name) != _value(known, name)}
@@ -225,7 +225,7 @@ def as_edited(given: Document, known: Document | None) -> Document:
 
 
 def as_imported(given: Document, known: Document | None) -> Document:
-    """As it is imported again: what the user changed meanwhile, or added, stays."""
+    """Return the row of another import, with the user's own changes and additions kept."""
     if known is None:
         return given
     edited = _edited(known)
@@ -237,7 +237,7 @@ def as_imported(given: Document, known: Document | None) -> Document:
 
 
 def was_added(row: Document) -> bool:
-    """Whether a user added this message, and no import."""
+    """Return True if a user added this message, and no import."""
     return _ADDED in _edited(row)
 
 
@@ -246,7 +246,7 @@ def _value(row: Document, name: str) -> object:
 
 
 def _edited(row: Document) -> frozenset[str]:
-    """The names of what a user changed of a row."""
+    """Return the names of what a user changed of a row."""
     return frozenset(row.metadata.get(_EDITED, ()))
 
 
@@ -263,7 +263,7 @@ LONGEST_ID = 512
 
 
 def checked_conversation(conversation: Conversation) -> Conversation:
-    """A conversation that can be stored."""
+    """Return a conversation that can be stored."""
     _id("conversation", conversation.id)
     if not isinstance(conversation.archived, bool):
         raise InvalidArgument(f"conversation {conversation.id!r}: archived is True or False")
@@ -277,7 +277,7 @@ def checked_conversation(conversation: Conversation) -> Conversation:
 
 
 def checked_message(message: Message) -> Message:
-    """A message that can be stored; its texts lose what no encoding can hold."""
+    """Return a message that can be stored; its texts lose what no encoding can hold."""
     _id("message", message.id)
     _id("conversation", message.conversation_id)
     name = f"message {message.id!r}"

@@ -15,6 +15,7 @@ def pool_of_forty(top_k: int) -> int:
 
 CONVERSATIONS = Profile(
     "conversations",
+    readers="rifflux.conversations.importers:FORMATS",
     # A part of a long message leaves room for the turns before it in what is embedded.
     chunker=Chunker(target_tokens=180, tolerance=0.25),
     facets=("role", "speaker", "project", "source"),

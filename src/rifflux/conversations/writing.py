@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from hashlib import blake2b
+from functools import lru_cache, partial
 
 from rifflux.conversations.model import Conversation, Message, as_given, message_row, retitled, was_added
 from rifflux.ingest.chunking import Chunker, chunk_id
-from rifflux.ingest.prepare import identity_of
+from rifflux.ingest.prepare import hash_of, identity_of
 from rifflux.ingest.read.plain import plain_blocks
 from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Store
 from rifflux.text.analyzer import Analyzer
@@ -27,7 +26,7 @@ Merge = Callable[[Document, Document | None], Document]
 
 @dataclass(slots=True)
 class Stored:
-    """What became of messages that were given, and what was stored anew, neighbours included."""
+    """What became of messages that were given, and what was stored again, neighbours included."""
 
     added: int = 0
     changed: int = 0
@@ -45,14 +44,16 @@ class MessageWriter:
 
     def put(self, conversation: Conversation, messages: Iterable[Message], merge: Merge = as_given) -> Stored:
         """Add messages, or bring those that are there up to date, each as `merge` makes it of both."""
-        given = {message.id: message_row(message, conversation) for message in messages}
-        known = self._known(conversation.id, list(given))
-        rows = {key: merge(row, known.get(key)) for key, row in given.items()}
-        fresh = {key: row for key, row in rows.items() if known.get(key) != row}
-        changed = [key for key in fresh if key in known]
-        stored = Stored(len(fresh) - len(changed), len(changed), len(rows) - len(fresh))
+        given = {message.id: message for message in messages}
+        known, fresh, changed = self._known(conversation.id, list(given)), dict[str, Document](), list[str]()
+        for key, message in given.items():
+            row = merge(message_row(message, conversation), known.get(key))
+            if known.get(key) != row:
+                fresh[key] = row
+                changed += [key] if key in known else []
+        stored = Stored(len(fresh) - len(changed), len(changed), len(given) - len(fresh))
         if not known and not self.store.catalog.in_order(conversation.id)[:1]:
-            stored.changes = self._put_first(conversation.id, list(fresh.values()))
+            stored.changes = self._store_all(conversation.id, sorted(fresh.values(), key=_time))
         elif fresh:
             moved = [key for key in changed if known[key].created_at != fresh[key].created_at]
             stored.changes = self._put_among(conversation.id, fresh, known, moved)
@@ -75,13 +76,7 @@ class MessageWriter:
     def retitle(self, conversation: Conversation) -> None:
         """Let all messages of a conversation know what it is called now, and whether it is archived."""
         rows = [retitled(row, conversation) for row in self.store.catalog.in_order(conversation.id)]
-        self._store(conversation.id, [self.turns(conversation.id, rows, place) for place in range(len(rows))])
-
-    def _put_first(self, conversation_id: str, rows: list[Document]) -> list[DocumentChange]:
-        """Store the messages of a conversation that has none: their order is known without looking."""
-        rows.sort(key=_time)
-        changes = [self.turns(conversation_id, rows, place) for place in range(len(rows))]
-        return self._store(conversation_id, changes)
+        self._store_all(conversation.id, rows)
 
     def _put_among(
         self, conversation_id: str, fresh: Mapping[str, Document], known: Mapping[str, Document], moved: list[str]
@@ -98,7 +93,7 @@ class MessageWriter:
     def _rewrite(
         self, conversation_id: str, keys: Sequence[str], fresh: Mapping[str, Document] | None = None
     ) -> list[DocumentChange]:
-        """Store messages anew, as `fresh` has them or as they are."""
+        """Store messages again, as `fresh` has them or as they are."""
         wanted, changes = set(keys), {}
         for segment in self._segments(conversation_id, keys):
             rows = [(fresh or {}).get(row.key, row) for row in segment]
@@ -109,14 +104,17 @@ class MessageWriter:
         return self._store(conversation_id, list(changes.values()))
 
     def _store(self, conversation_id: str, changes: list[DocumentChange]) -> list[DocumentChange]:
-        self.store.catalog.put_all(Placed(conversation_id, change) for change in changes)
+        self.store.catalog.put_all(map(partial(Placed, conversation_id), changes))
         return changes
+
+    def _store_all(self, conversation_id: str, rows: Sequence[Document]) -> list[DocumentChange]:
+        return self._store(conversation_id, [*map(partial(self.turns, conversation_id, rows), range(len(rows)))])
 
     # Reading what is there
 
     def _known(self, conversation_id: str, keys: Sequence[str]) -> Mapping[str, Document]:
         if len(keys) <= FEW:
-            found = (self.store.catalog.document(conversation_id, key) for key in keys)
+            found = map(partial(self.store.catalog.document, conversation_id), keys)
             return {row.key: row for row in found if row}
         wanted = set(keys)
         return {row.key: row for row in self.store.catalog.in_order(conversation_id) if row.key in wanted}
@@ -129,7 +127,7 @@ class MessageWriter:
         return [self.store.catalog.in_order(conversation_id, key, before=reach, after=reach) for key in keys]
 
     def _felt(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
-        """The messages that have one of these in their window, these included."""
+        """Return the messages that have one of these in their window, these included."""
         before, after = self.turns.window.before, self.turns.window.after
         if len(keys) <= FEW:
             stretches = (self.store.catalog.in_order(conversation_id, key, before=after, after=before) for key in keys)
@@ -171,7 +169,7 @@ class Window:
     tokens: int = 250
 
     def around(self, rows: Sequence[Document], place: int) -> tuple[list[Document], list[Document]]:
-        """The turns before and after the one at a place, in their order."""
+        """Return the turns before and after the one at a place, in their order."""
         before = list(self._reach(rows, range(place, max(place - self.before, 0), -1), -1))
         after = list(self._reach(rows, range(place, min(place + self.after, len(rows) - 1)), 1))
         return before[::-1], after
@@ -188,7 +186,7 @@ class Window:
 
     @property
     def reach(self) -> int:
-        """How many turns away a change of one may be felt."""
+        """Return the distance in turns at which a change of one may be felt."""
         return self.before + self.after
 
 
@@ -203,7 +201,7 @@ class MessagePreparer:
     window: Window = Window()
 
     def __call__(self, conversation_id: str, rows: Sequence[Document], place: int) -> DocumentChange:
-        """What to store for the message at a place among the messages of its conversation, in their order."""
+        """Prepare the message at a place among the messages of its conversation, in their order."""
         row = rows[place]
         before, after = self.window.around(rows, place)
         identity = identity_of(self.owner, conversation_id, row.key)
@@ -213,33 +211,27 @@ class MessagePreparer:
             chunks = [Chunk(chunk_id(identity, (), row.text, 0), 0, row.text, (0, len(row.text)))]
         head = self.analyzer.joined(f"{row.title}\n{_label(row)}\n{_date(row)}")
         last = len(chunks) - 1
-        analyzed = (
-            self._analyzed(conversation_id, row, chunk, head, before, after if number == last else [])
-            for number, chunk in enumerate(chunks)
-        )
+        analyzed = []
+        for number, chunk in enumerate(chunks):
+            analyzed.append(self._analyzed(row, chunk, head, before, after if number == last else []))
         return DocumentChange(row, f"{conversation_id}/{row.key}", tuple(analyzed))
 
     def _analyzed(
-        self,
-        conversation_id: str,
-        row: Document,
-        chunk: Chunk,
-        head: str,
-        before: Sequence[Document],
-        after: Sequence[Document],
+        self, row: Document, chunk: Chunk, head: str, before: Sequence[Document], after: Sequence[Document]
     ) -> AnalyzedChunk:
-        most = self.window.words
-        lent = [*(_terms(self.analyzer, each.text)[-most:] for each in before)]
-        lent += [_terms(self.analyzer, each.text)[:most] for each in after]
-        neighbours = " ".join(term for terms in lent for term in terms)
+        most, lent = self.window.words, list[str]()
+        for each in before:
+            lent += _terms(self.analyzer, each.text)[-most:]
+        for each in after:
+            lent += _terms(self.analyzer, each.text)[:most]
+        neighbours = " ".join(lent)
         body = " ".join(_terms(self.analyzer, chunk.text))
         embedded = self._embedded(row, chunk.text, before)
-        return AnalyzedChunk(
-            chunk, head, neighbours, body, _hash(embedded), embedded, _hash("\n".join((head, neighbours, body)))
-        )
+        words = hash_of("\n".join((head, neighbours, body)))
+        return AnalyzedChunk(chunk, head, neighbours, body, hash_of(embedded), embedded, words)
 
     def _embedded(self, row: Document, text: str, before: Sequence[Document]) -> str:
-        """The window: the message's own turn, and of those before it what there is room for, the nearest first."""
+        """Return the window: the message's own turn, and as many of those before it as there is room for."""
         turns = [_said(row, text)]
         room = self.window.tokens - self.count(turns[0])
         for each in reversed(before):
@@ -256,7 +248,7 @@ class MessagePreparer:
 
 @lru_cache(maxsize=64)
 def _terms(analyzer: Analyzer, text: str) -> Sequence[str]:
-    """The terms of a text, which its neighbours ask for next."""
+    """Return the terms of a text, which its neighbours ask for next."""
     return analyzer.terms(text)
 
 
@@ -269,19 +261,15 @@ def _label(row: Document) -> str:
 
 
 def _last_words(text: str, share: float) -> str:
-    """The end of a text: about this share of its words."""
+    """Return the end of a text: about this share of its words."""
     words = text.split()
     kept = int(len(words) * share)
     return " ".join(words[-kept:]) if kept else ""
 
 
 def _date(row: Document) -> str:
-    """The date as questions may name it: `Monday 8 May 2023 2023-05-08 13:56`."""
+    """Return the date as questions may name it: `Monday 8 May 2023 2023-05-08 13:56`."""
     if timestamp(row.created_at) is None or row.created_at is None:
         return ""
     date = parse_time(row.created_at)
     return f"{date:%A} {date.day} {date:%B %Y %Y-%m-%d %H:%M}"
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1

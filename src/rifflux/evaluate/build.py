@@ -72,7 +72,7 @@ class Cache:
         profile: str | Profile = "files",
         progress: Progress | None = None,
     ) -> Callable[[Run], Index]:
-        """What gives the index of a collection that each of `runs` asks: a run's own profile goes before `profile`.
+        """Return a function that gives the index each of `runs` asks: a run's own profile goes before `profile`.
 
         Vectors are made only if one of the runs needs them.
         """
@@ -87,7 +87,7 @@ class Cache:
         embed: bool = True,
         progress: Progress | None = None,
     ) -> Index:
-        """The index of a collection's documents, built if the cache does not have it.
+        """Return the index of a collection's documents, built if the cache does not have it.
 
         `embed=False` makes do with one without vectors. Raises `InvalidArgument` if a document cannot be indexed, and
         `UnusableIndex` if the folder cannot be written.
@@ -105,7 +105,7 @@ class Cache:
         return self._open[path].using(chosen)
 
     def _paths(self, collection: Collection, corpus: Path, profile: Profile) -> tuple[Path, Path]:
-        """Where the index without vectors and the one with them is kept.
+        """Return the paths of the index without vectors and of the one with them.
 
         Even the former depends on the model: passages are cut by its tokens.
         """
@@ -116,7 +116,7 @@ class Cache:
         return self.folder / f"{stem}-words.db", self.folder / f"{stem}.db"
 
     def _build(self, corpus: Path, path: Path, profile: Profile, *, embed: bool, progress: Progress | None) -> None:
-        """Build beside and move into place: a cached file is whole, whatever interrupted its making."""
+        """Build in another place and move it here: a cached file is whole, whatever interrupted its making."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             workplace = tempfile.TemporaryDirectory(prefix="building-", dir=self.folder)
@@ -129,7 +129,7 @@ class Cache:
             new.replace(path)
 
     def _relative(self, path: Path) -> Path | None:
-        """The newest index with vectors of the same documents by the same model."""
+        """Return the newest index with vectors of the same documents by the same model."""
         family = path.name.rpartition("-")[0]
         found = (each for each in self.folder.glob(f"{family}-*.db") if not each.name.endswith("-words.db"))
         return max(found, key=lambda each: each.stat().st_mtime, default=None)
@@ -168,7 +168,7 @@ def _digest(path: Path) -> str:
 
 @cache
 def _code() -> str:
-    """A hash of the code that reads, cuts and analyzes: whoever changes it wants to see what that does."""
+    """Return a hash of the code that reads, cuts and analyzes: whoever changes it wants to see what that does."""
     digest = hashlib.blake2b()
     for package in (rifflux.ingest, rifflux.text):
         for folder in package.__path__:

@@ -19,7 +19,7 @@ from rifflux.types import Filter, Hit
 
 __all__ = ["Collection", "Question", "by_key", "read_beir", "read_feedback"]
 
-#: Of more unknown ids than this, only the number is told.
+#: Of more unknown ids than this, only the number is given.
 MOST_NAMED = 5
 _HEADER = ["query-id", "corpus-id", "score"]
 
@@ -38,7 +38,7 @@ class Question:
 
 
 def by_key(hit: Hit) -> str:
-    """The id that a hit's document has in a collection's judgements: its key."""
+    """Return the id that a hit's document has in a collection's judgements: its key."""
     return hit.document
 
 
@@ -59,11 +59,11 @@ class Collection:
     identify: Callable[[Hit], str] = by_key
 
     def head(self, limit: int | None) -> Collection:
-        """The collection with its first `limit` questions, or all for None."""
+        """Return the collection with its first `limit` questions, or all for None."""
         return replace(self, questions=self.questions[:limit])
 
     def filter(self, question: Question) -> Filter | None:
-        """What narrows a question to its scope."""
+        """Return the filter that narrows a question to its scope."""
         return Filter(metadata={self.scope: question.metadata[self.scope]}) if self.scope else None
 
 
@@ -112,7 +112,7 @@ def _judgements(folder: Path, name: str) -> Path:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """The place (`file:number`) and the text of each line that holds something."""
+    """Return the place (`file:number`) and the text of each line that holds something."""
     try:
         # Not splitlines: JSON may hold the line separators of Unicode as they are.
         lines = path.read_text("utf-8-sig").split("\n")
@@ -122,7 +122,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _records(path: Path) -> Iterator[tuple[str, Record]]:
-    """The place and the object of each line; every one has an `_id`, and its metadata is an object."""
+    """Yield the place and the object of each line; every one has an `_id`, and its metadata is an object."""
     for place, line in _lines(path):
         try:
             record = json.loads(line)
@@ -173,7 +173,7 @@ def _refuse_unknown(path: Path, what: str, judged: Mapping[str, object], known: 
 
 
 def _check_scope(folder: Path, scope: str, questions: Sequence[Question], documents: Sequence[Record]) -> None:
-    """A scope that is misspelt would find nothing, and count as bad ranking."""
+    """Refuse a misspelt scope: it would find nothing, and count as bad ranking."""
     known = {each for metadata in documents for each in _values(metadata.get(scope))}
     for question in questions:
         values = _values(question.metadata.get(scope))
@@ -195,7 +195,7 @@ def _values(value: object) -> list[object]:
 
 
 def read_feedback(index: Index) -> Collection:
-    """The judgements recorded in an index, as a collection about that very index.
+    """Return the judgements recorded in an index, as a collection about that very index.
 
     The last judgement of a query and document counts. Those of documents that are gone, and queries without any
     relevant document, are left out. Raises `InvalidArgument` if nothing remains.
@@ -228,5 +228,5 @@ def _identify(hit: Hit) -> str:
 
 
 def _qualified(collection: str, key: str) -> str:
-    """A key alone would not do: two folders may hold files of the same name."""
+    """Return a key with its folder: two folders may hold files of the same name."""
     return f"{collection}/{key}"

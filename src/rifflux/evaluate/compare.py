@@ -39,15 +39,15 @@ class Outcome:
     degraded: Mapping[str, int] = field(default_factory=dict)
 
     def mean(self, measure: str) -> float:
-        """The mean of a measure over the questions."""
+        """Return the mean of a measure over the questions."""
         return float(self.values[measure].mean())
 
     def percentile(self, percent: float) -> float:
-        """The milliseconds that this percentage of the questions took at most."""
+        """Return the milliseconds that this percentage of the questions took at most."""
         return float(np.percentile(self.milliseconds, percent))
 
     def row(self) -> dict[str, Any]:
-        """The outcome as one JSON object; `p_value` is null for the first run."""
+        """Return the outcome as one JSON object; `p_value` is null for the first run."""
         return {
             "collection": self.collection,
             "qrels": self.qrels,
@@ -72,8 +72,8 @@ def compare(
 ) -> list[Outcome]:
     """Ask every run all questions, and compare each with the first.
 
-    `index_of` gives the index that a run asks. `left_out` is told of each optional run that the index refused, and
-    why. Raises `InvalidArgument` for no runs and for two of the same name.
+    `index_of` gives the index that a run asks. `left_out` receives each optional run that the index refused, with
+    the reason. Raises `InvalidArgument` for no runs and for two of the same name.
     """
     names = [run.name for run in runs]
     if not names or len(set(names)) < len(names):

@@ -26,7 +26,7 @@ Rankings = Mapping[str, Sequence[str]]
 
 
 def measured(questions: Sequence[Question], rankings: Rankings) -> Mapping[str, Scores]:
-    """Every measure of `MEASURES`, as an array of one value a question, in their order.
+    """Return every measure of `MEASURES`, as an array of one value a question, in their order.
 
     A question without a ranking counts zero. Raises `MissingExtra` where ir-measures is not installed.
     """
@@ -63,7 +63,7 @@ class Bootstrap:
     seed: int = 7
 
     def p_value(self, differences: Scores) -> float:
-        """The two-sided p of paired differences, one a question, under the hypothesis that their mean is zero.
+        """Return the two-sided p of paired differences, one a question, under the hypothesis that their mean is zero.
 
         The differences are shifted to mean zero, and p is the share of resampled means at least as far from zero as
         the observed one, which itself counts as one of them. No difference at all gives 1.
@@ -75,13 +75,13 @@ class Bootstrap:
         return float((1 + extreme) / (1 + self.resamples))
 
     def interval(self, values: Scores, confidence: float = 0.95) -> tuple[float, float]:
-        """The percentile interval of the mean of one value a question."""
+        """Return the percentile interval of the mean of one value a question."""
         tail = (1 - confidence) / 2
         low, high = np.quantile(self._means(values), [tail, 1 - tail])
         return float(low), float(high)
 
     def _means(self, values: Scores) -> NDArray[np.float64]:
-        """The mean of each resample."""
+        """Return the mean of each resample."""
         random = np.random.default_rng(self.seed)
         # In batches: thousands of questions times ten thousand resamples would not be light on memory.
         batch = max(1, 2_000_000 // len(values))

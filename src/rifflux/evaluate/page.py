@@ -42,7 +42,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DocumentShift:
     """The differences of a run from the first one: outlines to draw, counts, and the questions that changed most."""
 
     paths: Mapping[str, str]
@@ -103,7 +103,7 @@ def _latency(outcome: Outcome, longest: float) -> Bar:
     return Bar(outcome.run, title, share, share, slow / longest, f"{median:.1f} · {slow:.1f}")
 
 
-def _changes(outcome: Outcome) -> Change:
+def _changes(outcome: Outcome) -> DocumentShift:
     assert outcome.differences is not None
     values = np.sort(outcome.differences)[::-1]
     step = WIDTH / len(values)
@@ -114,7 +114,7 @@ def _changes(outcome: Outcome) -> Change:
         "loss": _outline(values[better + equal :], (better + equal) * step, step),
     }
     drawn = {kind: path for kind, path in paths.items() if path}
-    return Change(drawn, better, equal, worse, float(values.mean()), _named(outcome, outcome.differences))
+    return DocumentShift(drawn, better, equal, worse, float(values.mean()), _named(outcome, outcome.differences))
 
 
 def _outline(values: Scores, left: float, step: float) -> str:

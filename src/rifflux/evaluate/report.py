@@ -31,12 +31,12 @@ bold: the best of its collection, whose number of queries is in brackets
 
 
 def rows(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
-    """One JSON object an outcome."""
+    """Return one JSON object an outcome."""
     return [outcome.row() for outcome in outcomes]
 
 
 def table(outcomes: Sequence[Outcome]) -> Table:
-    """A table for a terminal: one section a collection, the best values bold, significance marked and explained."""
+    """Return a table for a terminal: a section a collection, the best values bold, significance marked."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -60,7 +60,7 @@ def table(outcomes: Sequence[Outcome]) -> Table:
 
 
 def _cells(outcome: Outcome) -> list[tuple[str, str]]:
-    """The numbers of a row as text, by the name of their column."""
+    """Return the numbers of a row as text, by the name of their column."""
     row = outcome.row()
     numbers = [(measure, f"{row[measure]:.4f}") for measure in MEASURES]
     numbers[0] = (numbers[0][0], f"{numbers[0][1]}{mark(outcome):<2}")
@@ -69,17 +69,17 @@ def _cells(outcome: Outcome) -> list[tuple[str, str]]:
 
 
 def by_collection(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    """The outcomes of each collection, in order."""
+    """Return the outcomes of each collection, in order."""
     return {name: list(group) for name, group in groupby(outcomes, key=label)}
 
 
 def label(outcome: Outcome) -> str:
-    """A collection's name, with that of its judgements where they are not the usual ones."""
+    """Return a collection's name, with that of its judgements where they are not the usual ones."""
     return outcome.collection if outcome.qrels == "test" else f"{outcome.collection}:{outcome.qrels}"
 
 
 def means(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
-    """The mean over collections of each measure, by run; empty where there is but one collection.
+    """Return the mean over collections of each measure, by run; empty where there is but one collection.
 
     Every collection counts the same, whatever its number of questions; a run that some lack is left out.
     """
@@ -95,7 +95,7 @@ def means(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
 
 
 def probability(outcome: Outcome) -> str:
-    """The p value as text; nothing for the first run."""
+    """Return the p value as text; nothing for the first run."""
     if outcome.p_value is None:
         return ""
     return "<.001" if outcome.p_value < 0.001 else f"{outcome.p_value:.3f}"
@@ -108,7 +108,7 @@ def mark(outcome: Outcome) -> str:
 
 
 def leaders(group: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:
-    """The best outcomes by column: those with the highest value of a measure or the least time; none if all tie."""
+    """Return the best outcomes by column: the highest value of a measure or the least time; none if all tie."""
     found = {}
     for column in LABELS:
         values = [outcome.row()[column] for outcome in group]

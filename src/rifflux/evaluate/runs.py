@@ -45,11 +45,11 @@ class Run:
 
     @property
     def needs_vectors(self) -> bool:
-        """Whether it asks anything but the words."""
+        """Return True if it asks anything but the words."""
         return checked_mode(self.options.get("mode", HYBRID)) != LEXICAL
 
     def view(self, index: Index) -> Index:
-        """An existing index, asked through the run's own profile."""
+        """Return an existing index, asked through the run's own profile."""
         profile = index.profile
         if self.profile is not None:
             profile = replace(find_profile(self.profile), language=profile.language)
@@ -62,7 +62,7 @@ STANDARD = tuple(Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC, HYBRI
 
 
 def ablation() -> tuple[Run, ...]:
-    """Each channel alone, each fusion, and each reranker on top of the profile's fusion."""
+    """Return each channel alone, each fusion, and each reranker on top of the profile's fusion."""
     channels = (Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC))
     fusions = (Run(name, {"mode": HYBRID, "fusion": name}) for name in FUSIONS)
     rerankers = (Run(f"{HYBRID}+{name}", {"mode": HYBRID, "rerank": name}, optional=True) for name in RERANKERS)
@@ -73,7 +73,7 @@ def ablation() -> tuple[Run, ...]:
 
 
 def parse_run(text: str) -> Run:
-    """A run from `option=value` pairs with commas between: `name=best,mode=hybrid,fusion=rrf`.
+    """Return a run from `option=value` pairs with commas between: `name=best,mode=hybrid,fusion=rrf`.
 
     A word alone is a mode: `hybrid,fusion=rrf`. Without a name, the text is it. Raises `InvalidArgument` naming what
     is allowed.
@@ -98,7 +98,7 @@ def _name(text: str) -> str:
 
 
 def _mode(text: str) -> str:
-    """A mode in its canonical name, but for the one that means a reranker too."""
+    """Return a mode in its canonical name, but for the one that means a reranker too."""
     mode = checked_mode(text)
     return text if text == HYBRID_RERANK else mode
 
@@ -180,7 +180,7 @@ class _Asker:
     ignore_identical: bool
 
     def __call__(self, question: Question) -> tuple[list[str], float, tuple[str, ...]]:
-        """The best documents, the seconds of the first search, and what degraded in it."""
+        """Return the best documents, the seconds of the first search, and what degraded in it."""
         start = time.perf_counter()
         results = self.search(question, DEPTHS[0])
         elapsed = time.perf_counter() - start

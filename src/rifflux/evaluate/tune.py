@@ -31,7 +31,7 @@ __all__ = [
     "FEWEST",
     "ORDER",
     "SIGNIFICANT",
-    "Fitted",
+    "FittedChoice",
     "Judged",
     "Tuned",
     "apply",
@@ -44,7 +44,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-#: With fewer questions, hardly any gain could be told from chance.
+#: With fewer questions, hardly any gain differs from chance.
 FEWEST = 30
 #: A gain is kept if chance alone would give one as large less often than this.
 SIGNIFICANT = 0.05
@@ -66,7 +66,7 @@ FITTED = tuple(place for place, name in enumerate(ORDER) if name != "freshness")
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted(Generic[T]):
+class FittedChoice(Generic[T]):
     """A choice, and its worth: mean nDCG@10 `before` and `after`, both on questions that had no say."""
 
     choice: T
@@ -76,12 +76,12 @@ class Fitted(Generic[T]):
 
     @property
     def gain(self) -> float:
-        """How much better new questions can be expected to be answered."""
+        """Return the gain that new questions can be expected to show."""
         return self.after - self.before
 
     @property
     def significant(self) -> bool:
-        """Whether it is more than chance would give."""
+        """Return True if it is more than chance would give."""
         return self.gain > 0 and self.p_value < SIGNIFICANT
 
 
@@ -90,12 +90,12 @@ class Tuned:
     """What tuning found: how to weigh words and meaning, and the components of `features` on top of that."""
 
     questions: int
-    fusion: Fitted[Fuse]
-    features: Fitted[Weights]
+    fusion: FittedChoice[Fuse]
+    features: FittedChoice[Weights]
 
     @property
     def significant(self) -> bool:
-        """Whether any of it is worth keeping."""
+        """Return True if any of it is worth keeping."""
         return self.fusion.significant or self.features.significant
 
     def described(self) -> tuple[object, object]:
@@ -141,7 +141,7 @@ def reset(registry: Registry) -> bool:
 
 
 def _answerable(index: Index, collection: Collection) -> list[Question]:
-    """The questions of which the index holds a relevant document."""
+    """Return the questions of which the index holds a relevant document."""
     known = index.admin.store.catalog.find_documents
     kept = [
         question
@@ -161,7 +161,7 @@ def _answerable(index: Index, collection: Collection) -> list[Question]:
 
 def _fusion(
     index: Index, collection: Collection, questions: Sequence[Question], bootstrap: Bootstrap, progress: Progress | None
-) -> Fitted[Fuse]:
+) -> FittedChoice[Fuse]:
     choices = (index.profile.fusion, *GRID)
     values = _values(index, collection, questions, choices, progress)
     after = _held_out(values.shape[1], lambda known: values[_best(values[:, known])])
@@ -175,7 +175,7 @@ def _values(
     choices: Sequence[Fuse],
     progress: Progress | None,
 ) -> Scores:
-    """nDCG@10 of each choice for each question: (choices, questions)."""
+    """Return nDCG@10 of each choice for each question: (choices, questions)."""
     rankings: list[dict[str, list[str]]] = [{} for _ in choices]
     for number, question in enumerate(questions, 1):
         for ranking, documents in zip(rankings, _ranked(index, collection, question, choices), strict=True):
@@ -186,7 +186,7 @@ def _values(
 
 
 def _ranked(index: Index, collection: Collection, question: Question, choices: Sequence[Fuse]) -> Iterator[list[str]]:
-    """The documents that each choice finds, best first; the channels are asked once."""
+    """Yield the documents that each choice finds, best first; the channels are asked once."""
     plan = index.admin.searcher.plan(question.text, filter=collection.filter(question))
     found = gather(plan.query, plan.pipeline.channels, Stopwatch())
     orders = [replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, Stopwatch()).ids[:DEPTH] for fuse in choices]
@@ -204,7 +204,7 @@ def _ranked(index: Index, collection: Collection, question: Question, choices: S
 
 def _features(
     index: Index, collection: Collection, questions: Sequence[Question], bootstrap: Bootstrap, progress: Progress | None
-) -> Fitted[Weights]:
+) -> FittedChoice[Weights]:
     cases = []
     for number, question in enumerate(questions, 1):
         cases.append(judged(index, collection, question)[0])
@@ -238,24 +238,24 @@ def _climbed(cases: Sequence[Judged], weights: Scores) -> Scores:
 
 
 def _ndcg(cases: Sequence[Judged], weights: Scores) -> Scores:
-    """nDCG@10 of each choice for each question: (choices, questions)."""
+    """Return nDCG@10 of each choice for each question: (choices, questions)."""
     return np.stack([case.ndcg(weights) for case in cases], axis=1)
 
 
 # Both
 
 
-def _fitted(choice: T, before: Scores, after: Scores, bootstrap: Bootstrap) -> Fitted[T]:
-    return Fitted(choice, float(before.mean()), float(after.mean()), bootstrap.p_value(after - before))
+def _fitted(choice: T, before: Scores, after: Scores, bootstrap: Bootstrap) -> FittedChoice[T]:
+    return FittedChoice(choice, float(before.mean()), float(after.mean()), bootstrap.p_value(after - before))
 
 
 def _best(values: Scores) -> int:
-    """The choice of the highest mean; the first of equals, so that what is in use stays."""
+    """Return the choice of the highest mean; the first of equals, so that what is in use stays."""
     return int(np.argmax(np.round(values.mean(axis=1), 9)))
 
 
 def _held_out(count: int, judge: Callable[[Ids], Scores]) -> Scores:
-    """The value of each question as `judge` has it, given the places of the questions in the other folds."""
+    """Return the value of each question as `judge` has it, given the places of the questions in the other folds."""
     folds = np.random.default_rng(FOLDS).permutation(count) % FOLDS
     values = np.stack([judge(np.flatnonzero(folds != fold)) for fold in range(FOLDS)])
     return np.asarray(values[folds, np.arange(count)])
@@ -283,7 +283,7 @@ class Judged:
     ideal: float
 
     def ndcg(self, weights: Scores) -> Scores:
-        """nDCG@10 with linear gain, of every column of `weights` (components, choices); (choices).
+        """Return nDCG@10 with linear gain, of every column of `weights` (components, choices); (choices).
 
         A document counts at its best chunk.
         """

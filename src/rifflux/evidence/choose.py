@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from rifflux.types import Document, Hit, Span, is_withheld
 
-__all__ = ["Choice", "Chosen", "Citable", "Fitted", "Limits", "choose", "fitted"]
+__all__ = ["Choice", "Chosen", "Citable", "Fitting", "Limits", "choose", "fitted"]
 
 #: Documents that evidence is taken from, unless `Limits.least` asks for more.
 MOST = 10
@@ -201,7 +201,7 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitting:
     """The passages of each document that fit, by their places, whole or cut at the end, and their number of tokens."""
 
     texts: Sequence[Mapping[int, str]]
@@ -209,7 +209,7 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
 
-def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], int], budget: int, least: int) -> Fitted:
+def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], int], budget: int, least: int) -> Fitting:
     """Choose of the passages of each work, given with its title, best work first, as much as the budget allows.
 
     The first `least` works get one passage each, and share the budget where it is too small for that: what is longer
@@ -226,7 +226,7 @@ def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], in
             if place < len(texts) and (0 in texts_of) == (place > 0):
                 filling.put(texts_of, place, title, texts[place])
     notes = [f"the budget of tokens cut {filling.cut} passage{'s' * (filling.cut > 1)} short"] * bool(filling.cut)
-    return Fitted(filling.passages, filling.used, (*notes, *["the budget of tokens left out more"] * filling.left))
+    return Fitting(filling.passages, filling.used, (*notes, *["the budget of tokens left out more"] * filling.left))
 
 
 @dataclass

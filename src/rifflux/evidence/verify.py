@@ -66,13 +66,13 @@ def _miscited(pack: EvidencePack, citing: Citing) -> Iterator[str]:
 
 
 def _against(item: Item, document: Document | None, citing: Citing, store: Store) -> Iterator[str]:
-    """Yield the problems of an item beside the index's document."""
+    """Yield the problems of an item compared with the index's document."""
     if document is None:
         yield f"{_name(item)}: the work {item.key!r} is not in the index"
         return
     withheld = is_withheld(item.collection, document.license)
     if withheld and item.text:
-        # Whether a text is the work's is not told either.
+        # Nor is it said that a text is the work's.
         if not item.withheld:
             yield f"{_name(item)}: no license is recorded, and there is a text"
         return

@@ -53,17 +53,17 @@ class Admin:
 
     @property
     def policies(self) -> Policies:
-        """What an administrator decides for everybody, such as whether conversations are searched by meaning too."""
+        """Return the decisions for everybody, such as the one to search conversations by meaning too."""
         return Policies(self.store)
 
     @property
     def outdated(self) -> list[str]:
-        """A notice if another revision of the analyzer made the stored terms."""
+        """Return a notice if another revision of the analyzer made the stored terms."""
         return self.view.outdated
 
     @property
     def path(self) -> str:
-        """The path that the index was opened by."""
+        """Return the path that the index was opened by."""
         return self.view.session.path
 
     @property
@@ -101,12 +101,12 @@ class Admin:
 
     @property
     def store(self) -> Store:
-        """The owner's part of the store."""
+        """Return the owner's part of the store."""
         return self.view.store
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder, loaded when first needed."""
+        """Return the embedder, loaded when first needed."""
         return self.view.embedder
 
     @property

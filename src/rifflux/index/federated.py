@@ -59,7 +59,7 @@ class Everything:
     """Asks each source by itself, and fuses their lists by reciprocal rank with the sources' weights.
 
     A short list is not crowded out by a long one, and scores of different sources are never compared. Where the
-    first source answers well by itself (its best hit's relevance, or cosine where relevance is not told, is `HIGH`),
+    first source answers well by itself (its best hit's relevance, or cosine where there is no relevance, is `HIGH`),
     the others are not asked. The scores of fused ranks say nothing of quality and are not looked at for it. `parts` are
     the views that are searched for the sources of their names instead of `view`, and `modes` gives those that sources
     are searched in whatever the caller wants.
@@ -88,7 +88,7 @@ class Everything:
         """Return the best hits of all sources; each hit's trail names its source and its rank there."""
         checked_search(query, top_k, None)
         load = cache(lambda: AskedOnce(self.view.embedder))
-        asked = _Asked(self, self.modes(), load, query, top_k, mode, checked_filter(filter), deadline_ms)
+        asked = _Round(self, self.modes(), load, query, top_k, mode, checked_filter(filter), deadline_ms)
         first = self.sources[0]
         found = {first.name: asked.of(first)}
         if quality_of(found[first.name], asked.cosines) >= HIGH:
@@ -122,8 +122,13 @@ class Everything:
 
 
 @dataclass(frozen=True, slots=True)
+<<<<<<< HEAD
 class _Asked:
     """A question on its way to the sources, `read` once for each view; `cosines` are those of the hits by chunk id."""
+=======
+class _Round:
+    """A question on its way to the sources."""
+>>>>>>> main
 
     everything: Everything
     modes: Mapping[str, str]

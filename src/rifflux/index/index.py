@@ -89,7 +89,7 @@ class Index:
 
     @property
     def profile(self) -> Profile:
-        """The profile that content is cut, ranked and searched through."""
+        """Return the profile that content is cut, ranked and searched through."""
         return replace(self._view.profile, facets=self._view.facets)
 
     def using(self, profile: Profile | None = None, *, guard: Guard | None = None) -> Index:
@@ -150,17 +150,17 @@ class Index:
 
     @property
     def conversations(self) -> Conversations:
-        """The conversations of the user whose scope this is. Raises `OutOfScope` where the index is nobody's."""
+        """Return the conversations of the user whose scope this is. Raises `OutOfScope` where the index is nobody's."""
         return self._made("conversations", self._conversations)
 
     @property
     def memories(self) -> Memories:
-        """The memories of the user whose view this is: saving, recalling, forgetting."""
+        """Return the memories of the user whose view this is: saving, recalling, forgetting."""
         return self._made("memories", self._memories)
 
     @property
     def works(self) -> WorksCatalog:
-        """The research works of the index: importing them, looking them up, and likely duplicates."""
+        """Return the research works of the index: importing them, looking them up, and likely duplicates."""
         return self._made("works", self._works)
 
     @property
@@ -170,7 +170,7 @@ class Index:
 
     @property
     def everything(self) -> Everything:
-        """All that is there, searched at once: knowledge, files, notes, tasks and conversations, each a list."""
+        """Return the search of all at once: knowledge, files, notes, tasks and conversations, each a list."""
         return self._made("everything", self._everything)
 
     def _conversations(self) -> Conversations:
@@ -248,7 +248,7 @@ def open_index(
     if intents:
         from rifflux.works.retrieval.intent import adjusted
 
-        adjusted(intents)  # what is wrong with them is told before anything is opened
+        adjusted(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
     store = open_store(path, create=create, neighbours=neighbours)
     try:
@@ -266,7 +266,7 @@ _ANALYSIS = {"language": "english", "mathematics": "latex"}
 
 
 def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
-    """The profile with the analysis that the index was built with: its terms were made so."""
+    """Return the profile with the analysis that the index was built with: its terms were made so."""
     if store.registry.setting("language") is None:
         if not store.read_only:
             for name in _ANALYSIS:

@@ -15,7 +15,7 @@ __all__ = ["diagnose", "repair"]
 
 
 def diagnose(path: str | Path) -> list[Problem]:
-    """What is wrong with the index at a path, also where that is why it cannot be opened; empty if it is sound.
+    """Return the problems of the index at a path, also of one that cannot be opened; none if it is sound.
 
     Raises `NotFound`, `NotAnIndex`, `NewerIndex` and other errors that are no damage.
     """
@@ -28,9 +28,9 @@ def diagnose(path: str | Path) -> list[Problem]:
 
 
 def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
-    """Mend the index at a path: what can be made anew is, and what is still wrong is told.
+    """Mend the index at a path: what can be made again is, and what is still wrong is reported.
 
-    Where the database itself is damaged, what can be read goes into a new file, and the damaged one is kept beside it.
+    Where the database itself is damaged, what can be read goes into a new file, and the damaged one is kept next to it.
     Raises `DamagedIndex` or `NotAnIndex` if nothing can be read; then nothing was changed.
     """
     if not Path(path).expanduser().is_file():
@@ -40,8 +40,8 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
     salvaged = salvage_store(path)
     mended = _mended(path, progress)
     rows = f"{salvaged.rows['document']:,} documents and {salvaged.rows['chunk']:,} chunks"
-    told = f"the database was damaged: took {rows} over into a new file"
-    return replace(mended, done=(told, *mended.done), kept=str(salvaged.kept))
+    done = f"the database was damaged: took {rows} over into a new file"
+    return replace(mended, done=(done, *mended.done), kept=str(salvaged.kept))
 
 
 def _can_be_read(path: str | Path) -> bool:

@@ -61,7 +61,7 @@ def status_of(view: IndexView) -> Status:
         profile=view.profile.name,
         language=view.profile.language,
         facets=view.facets,
-        # The size of the file tells how much others hold.
+        # The size of the file would show how much others hold.
         bytes=0 if scope else _bytes(view.session.path),
         read_only=store.read_only,
         unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
@@ -72,13 +72,13 @@ def status_of(view: IndexView) -> Status:
 
 
 def _bytes(path: str) -> int:
-    """The size of an index file with its log, into which everything is written first; 0 in memory."""
+    """Return the size of an index file with its log, into which everything is written first; 0 in memory."""
     files = [Path(path), Path(f"{path}-wal")]
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _shortcomings(counts: Mapping[str, int], freshness: Freshness) -> Iterator[str]:
-    """What is behind, one sentence each."""
+    """Yield the shortcomings, one sentence each."""
     if waiting := counts["chunks"] - counts["embedded_chunks"]:
         yield f"{waiting} of {counts['chunks']} chunks have no vector yet"
     if freshness.note:

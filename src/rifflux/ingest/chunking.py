@@ -37,14 +37,14 @@ Count = Callable[[str], int]
 
 
 def embedding_text(title: str, headings: Sequence[str], text: str) -> str:
-    """What is embedded of a chunk: title, breadcrumb and text on lines of their own, none said twice."""
+    """Return the text that is embedded: title, breadcrumb and text on lines of their own, none said twice."""
     if headings and title == headings[0]:
         title = ""
     return "\n".join(filter(None, (title, " > ".join(headings), text)))
 
 
 def chunk_id(identity: str, headings: Sequence[str], text: str, occurrence: int) -> int:
-    """A stable positive 63-bit number for the `occurrence`-th chunk of this text under these headings.
+    """Return a stable positive 63-bit number for the `occurrence`-th chunk of this text under these headings.
 
     `identity` names the document. It depends on nothing else, so an edit elsewhere in the document leaves it.
     """
@@ -63,7 +63,7 @@ _PARAGRAPHS = "rifflux.ingest.read.plain:plain_blocks"
 
 
 def blocks_of(document: Document) -> tuple[Block, ...]:
-    """The blocks of a document that came as text, not as a file, by its `kind` (else paragraphs)."""
+    """Return the blocks of a document that came as text, not as a file, by its `kind` (else paragraphs)."""
     module, _, name = _BLOCKS.get(document.kind, _PARAGRAPHS).partition(":")
     split: Callable[..., tuple[Block, ...]] = getattr(import_module(module), name)
     if document.kind == "code":
@@ -86,7 +86,7 @@ class Chunker:
     tolerance: float = 0.1
 
     def __call__(self, document: Document, blocks: Sequence[Block], count: Count, *, identity: str) -> list[Chunk]:
-        """The chunks of `document`, in order; `identity` names it across the index (collection and key).
+        """Return the chunks of `document`, in order; `identity` names it across the index (collection and key).
 
         Every character of the blocks that is no space is in the span of exactly one chunk.
         """
@@ -139,7 +139,7 @@ _MOST_MARKS = 32
 
 
 def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
-    """The starts of all sentences but the first; abbreviations, initials and decimals end none."""
+    """Yield the starts of all sentences but the first; abbreviations, initials and decimals end none."""
     for stop in _STOP.finditer(text, start, end):
         if stop.end() < end and _ends_sentence(text, start, stop):
             yield stop.end()
@@ -167,7 +167,9 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
 
 def _at(pattern: re.Pattern[str]) -> Cut:
     def cut(text: str, start: int, end: int) -> Iterator[int]:
-        return (match.end() for match in pattern.finditer(text, start, end) if match.end() < end)
+        for match in pattern.finditer(text, start, end):
+            if match.end() < end:
+                yield match.end()
 
     return cut
 
@@ -179,7 +181,7 @@ TABLE: Sequence[Cut] = (_at(_LINE_END), _at(_CELL_END))
 
 
 def pieces(text: str, start: int, end: int, cut: Cut) -> Iterator[Span]:
-    """The non-blank spans between the cuts, without blank lines around them or space behind them."""
+    """Yield the non-blank spans between the cuts, without blank lines around them or space behind them."""
     for stop in (*cut(text, start, end), end):
         if (span := trimmed(text, start, stop)) is not None:
             yield span
@@ -187,7 +189,7 @@ def pieces(text: str, start: int, end: int, cut: Cut) -> Iterator[Span]:
 
 
 def cut_evenly(text: str, start: int, end: int, parts: int) -> Iterator[Span]:
-    """About `parts` spans of like length, cut between words, or else characters with their marks."""
+    """Yield about `parts` spans of like length, cut between words, or else characters with their marks."""
     step = max(1, (end - start) // parts)
     while end - start > step + step // 2:
         stop = _soft_cut(text, start + step - step // 4, start + step) or _hard_cut(text, start + step, end)
@@ -199,7 +201,7 @@ def cut_evenly(text: str, start: int, end: int, parts: int) -> Iterator[Span]:
 
 
 def trimmed(text: str, start: int, end: int) -> Span | None:
-    """The span without blank lines in front and space behind; an indentation stays. None if it is blank."""
+    """Return the span without blank lines in front and space behind; an indentation stays. None if it is blank."""
     piece = text[start:end]
     length = len(piece.rstrip())
     if not length:
@@ -218,7 +220,7 @@ def _soft_cut(text: str, low: int, high: int) -> int | None:
 
 
 def _hard_cut(text: str, position: int, end: int) -> int:
-    """The first place near `position` that parts no character from its marks."""
+    """Return the first place near `position` that parts no character from its marks."""
     for place in range(position, min(position + _MOST_MARKS, end)):
         if not _belongs_to_previous(text, place):
             return place
@@ -288,10 +290,10 @@ class Pack:
             span = trimmed(self.text, block.start, block.end)
             if span is None:
                 continue
-            size = self._size(*span)
+            size = self._size(self.text[slice(*span)])
             for unit in (_Unit(*span, size),) if size <= self.limit else self._cut_block(block, *span, size):
                 gap = "" if end is None else self.text[end : unit.start].strip()
-                yield replace(unit, gap=self._size_of(gap)) if gap else unit
+                yield replace(unit, gap=self._size(gap)) if gap else unit
                 end = unit.end
 
     def _cut_block(self, block: Block, start: int, end: int, size: int) -> Iterator[_Unit]:
@@ -300,12 +302,12 @@ class Pack:
         return self._cut(start, end, size, _CUTS.get(block.kind, PROSE), self.budget)
 
     def _continued(self, block: Block, start: int, end: int) -> Iterator[_Unit]:
-        """The pieces of a block that repeat its header, unless that takes too much of the room."""
-        header, header_size = block.header, self._size_of(block.header)
+        """Yield the pieces of a block that repeat its header, unless that takes too much of the room."""
+        header, header_size = block.header, self._size(block.header)
         if 2 * header_size > self.budget:
             header, header_size = "", 0
         body = start + len(header) if self.text.startswith(header, start) else start
-        size = self._size(body, end)
+        size = self._size(self.text[body:end])
         units = self._cut(body, end, size, _CUTS.get(block.kind, PROSE), self.budget - header_size)
         for first in units:
             yield replace(first, start=start, size=first.size + (header_size if body > start else 0))
@@ -320,10 +322,10 @@ class Pack:
             return
         parts = pieces(self.text, start, end, cuts[0]) if cuts else cut_evenly(self.text, start, end, size // most + 1)
         for piece in parts:
-            yield from self._cut(*piece, self._size(*piece), cuts[1:], most)
+            yield from self._cut(*piece, self._size(self.text[slice(*piece)]), cuts[1:], most)
 
     def _with_lead_ins(self, units: Iterable[_Unit]) -> list[_Unit]:
-        """The units, where one that ends in a colon is kept with what it introduces, if both fit."""
+        """Return the units, where one that ends in a colon is kept with what it introduces, if both fit."""
         joined: list[_Unit] = []
         for unit in units:
             last = joined[-1] if joined else None
@@ -334,10 +336,7 @@ class Pack:
                 joined.append(unit)
         return joined
 
-    def _size(self, start: int, end: int) -> int:
-        return self._size_of(self.text[start:end])
-
-    def _size_of(self, text: str) -> int:
+    def _size(self, text: str) -> int:
         return max(self.count(text), -(-len(text) // _CHARACTERS_PER_TOKEN))
 
     # From units to passages
@@ -376,7 +375,7 @@ class Pack:
         return joined
 
     def _balanced(self, groups: list[list[_Unit]]) -> list[list[_Unit]]:
-        """The runs, the last two made alike if the last is small: 130 + 130 rather than 250 + 10."""
+        """Return the runs, the last two made alike if the last is small: 130 + 130 rather than 250 + 10."""
         if len(groups) < 2 or 2 * _total(groups[-1]) >= self.budget:
             return groups
         *others, first, second = groups
@@ -388,6 +387,6 @@ class Pack:
 
 
 def _total(units: Sequence[_Unit]) -> int:
-    """The tokens of a passage made of these units."""
+    """Return the tokens of a passage made of these units."""
     first = units[0]
     return first.header_size - first.gap + sum(unit.gap + unit.size for unit in units)

@@ -45,7 +45,7 @@ def embed_pending(
     """Embed every chunk that waits for a vector of this model; returns how many got one.
 
     Of texts that are equal, or that the model cannot tell apart, one is embedded. `total` is how many there are, where
-    that is not told by the model in use. `in_background` leaves the processor to whoever else wants it.
+    that does not follow from the model in use. `in_background` leaves the processor to whoever else wants it.
     """
     counts = store.counts()
     most = counts["chunks"] - counts["embedded_chunks"] if total is None else total
@@ -72,7 +72,7 @@ def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentCh
 
 
 def _windows(store: Store, fingerprint: str) -> Iterator[Sequence[Pending]]:
-    """What waits, in batches of like length: no work is wasted on padding. The store takes them in any order."""
+    """Yield waiting chunks in batches of like length, to save padding. The store takes them in any order."""
     for window in store.semantic.pending(WINDOW, fingerprint):
         yield from _batches(sorted(window, key=lambda chunk: len(chunk.text)))
 
@@ -111,7 +111,7 @@ class _Batch:
     stored: Mapping[int, Vectors]
     embedded: Sequence[int]
     same: Mapping[int, int]
-    vectors: Future[Vectors]
+    vectors: Future[Vectors] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +143,14 @@ class _Run:
             else:
                 self.seen[key] = chunk.hash
                 new[chunk.hash] = text
-        return _Batch(chunks, stored, list(new), same, self.thread.submit(self._vectors, list(new.values())))
-
-    def _vectors(self, texts: Sequence[str]) -> Vectors:
-        return self.embedder.embed_documents(texts) if texts else np.empty((0, 0), np.float32)
+        vectors = self.thread.submit(self.embedder.embed_documents, list(new.values())) if new else None
+        return _Batch(chunks, stored, list(new), same, vectors)
 
     def finish(self, batch: _Batch) -> int:
         """Store the vectors of a batch once they are there; returns how many chunks got one."""
-        vectors = dict(batch.stored) | dict(zip(batch.embedded, batch.vectors.result(), strict=True))
+        vectors = dict(batch.stored)
+        if batch.vectors:
+            vectors |= zip(batch.embedded, batch.vectors.result(), strict=True)
         if elsewhere := set(batch.same.values()) - vectors.keys():
             vectors |= self.store.semantic.vectors_by_hash([*elsewhere], self.embedder.fingerprint)
         # Without a vector is only what equals a text that was removed meanwhile: the next run sees to it.

@@ -17,7 +17,7 @@ __all__ = ["CODE", "MESSAGE", "Preparer", "analysis_of", "guess_kind", "identity
 
 
 def identity_of(owner: str, collection: str, key: str) -> str:
-    """Names a document among those of all owners, so that no two chunks get the same id."""
+    """Return the name of a document among those of all owners, so that no two chunks get the same id."""
     # JSON has no raw line break: no owner's name makes this what it is without an owner.
     return json.dumps([owner, collection, key]) if owner else f"{collection}\n{key}"
 
@@ -32,7 +32,7 @@ class Preparer:
     owner: str = ""
 
     def __call__(self, collection: str, document: Document, blocks: Sequence[Block], path: str) -> DocumentChange:
-        """What to store for a document of `collection`; one without any text is found by its title alone."""
+        """Prepare a document of `collection` for the store; one without text is found by its title alone."""
         document = replace(document, kind=guess_kind(document))
         identity = identity_of(self.owner, collection, document.key)
         chunks = self.chunker(document, blocks, self.count, identity=identity)
@@ -52,7 +52,7 @@ class Preparer:
 
 
 def _subjects(document: Document) -> tuple[str, ...]:
-    """What is searched of a document besides its text: its subjects, and what it is asked for by."""
+    """Return the searchable words of a document besides its text: its subjects and identifiers."""
     if not (document.tags or document.identifiers):
         return ()
     names = (each.value for each in document.identifiers if each.scheme in NAMING or each.value == document.key)
@@ -60,14 +60,14 @@ def _subjects(document: Document) -> tuple[str, ...]:
 
 
 def analysis_of(analyzer: Analyzer) -> Analysis:
-    """What makes terms and hashes anew of chunks that are stored, the same as when they were stored first."""
+    """Return functions that remake terms and hashes of stored chunks, equal to those of the first time."""
     return Analysis(
         lambda stored: (analyzer.joined(stored.title), *_terms(analyzer, stored)), _hash_of, analyzer.revision
     )
 
 
 def _terms(analyzer: Analyzer, stored: StoredChunk) -> tuple[str, str]:
-    """The terms of headings and subjects, and those of the body."""
+    """Return the terms of headings and subjects, and those of the body."""
     # A breadcrumb that starts with the title adds nothing to the title field by saying it again.
     headings = stored.headings[1:] if stored.headings[:1] == (stored.title,) else stored.headings
     return analyzer.joined(" \n".join([*headings, *stored.subjects])), analyzer.joined(stored.text)
@@ -87,12 +87,12 @@ def hash_of(text: str) -> int:
 
 
 def is_same(given: Document, stored: Document | None) -> bool:
-    """Whether storing a document would leave everything as it is."""
+    """Return True if storing a document would leave everything as it is."""
     return stored is not None and _kept(replace(given, kind=guess_kind(given))) == _kept(stored)
 
 
 def _kept(document: Document) -> Document:
-    """A document as the store gives it back: what has no order in one order, metadata as JSON has it."""
+    """Return a document as the store gives it back: what has no order in one order, metadata as JSON has it."""
     links = {(link.key, link.kind): link for link in document.links}
     return replace(
         document,
@@ -138,7 +138,7 @@ _LONGEST_TURN = 1500
 
 
 def guess_kind(document: Document) -> str:
-    """`code`, `message`, or the kind the document has; only what its source left open is guessed."""
+    """Return `code`, `message`, or the kind the document has; only a kind its source left open is guessed."""
     if document.kind not in ("", "record"):
         return document.kind
     if _is_message(document.text, document.metadata):

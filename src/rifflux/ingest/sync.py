@@ -70,8 +70,12 @@ def targets(paths: Iterable[Path], roots: Sequence[str], finder: Finder) -> list
         if not path.expanduser().exists():
             raise NotFound(f"nothing at {path}: check the path's spelling")
         path = path.expanduser().resolve()
-        holding = (root for root in deepest_first if path.is_relative_to(root) and finder.meets(root, path))
-        found.append(Target(next(holding, path if path.is_dir() else path.parent), path))
+        for root in deepest_first:
+            if path.is_relative_to(root) and finder.meets(root, path):
+                break
+        else:
+            root = path if path.is_dir() else path.parent
+        found.append(Target(root, path))
     return found
 
 
@@ -215,7 +219,9 @@ class BatchWriter:
     def add(self, change: FileChange) -> int:
         """Store a change, now or together with the next ones; return how many chunks it has."""
         self._waiting.append(change)
-        chunks = sum(len(document.chunks) for _, document in change.documents)
+        chunks = 0
+        for _, document in change.documents:
+            chunks += len(document.chunks)
         self._chunks += chunks + 1
         if self._chunks >= GROUP:
             self.flush()
@@ -243,13 +249,13 @@ _SETTING = "folders"
 
 
 def folders(store: Store) -> list[str]:
-    """The folders that were asked for whole."""
+    """Return the folders that were asked for whole."""
     known = store.registry.setting(_SETTING)
     return json.loads(known) if known else []
 
 
 def sources(store: Store) -> list[str]:
-    """Every folder and file that was asked for: what brings all of the index up to date."""
+    """Return every folder and file that was asked for: what brings all of the index up to date."""
     whole = folders(store)
     singles = [
         f"{root}/{path}" for root in store.catalog.roots() if root not in whole for path in store.catalog.files(root)
@@ -324,7 +330,7 @@ _log = logging.getLogger("rifflux")
 class Turns:
     """Takes tasks of a store, one process at a time; `waited_for` lists who had them first.
 
-    Who waits is told so by a warning of the logger `rifflux`: on stderr, unless the program does otherwise.
+    A wait is announced by a warning of the logger `rifflux`: on stderr, unless the program does otherwise.
     """
 
     store: Store

@@ -187,7 +187,7 @@ class Memories:
         return ""
 
     def _same(self, memory: Memory) -> Memory | None:
-        """A memory that is in force and says the same."""
+        """Return a memory that is in force and says the same."""
         candidates = self._searcher.search(_plain(memory.content), top_k=5, filter=self._in_force(memory.category))
         if not candidates:
             return None
@@ -226,7 +226,7 @@ class Memories:
     def search(
         self, query: str, *, limit: int = 10, category: str | None = None, rerank: str | None = None
     ) -> Recalled:
-        """The memories that answer a question best, and count them as used.
+        """Return the memories that answer a question best, and count them as used.
 
         Those that are expired, superseded or doubtful are left out before anything is ranked. The first 20 are
         reranked, by `llm` where its endpoint is set, else by likeness, recency, use and importance (`recall`), or by
@@ -256,7 +256,7 @@ class Memories:
         return [known.get(hit.document, (0, 0.0))[0] for hit in hits]
 
     def _in_force(self, category: str | None = None) -> Filter:
-        """What keeps out the doubtful, the expired and the superseded; a memory without confidence is trusted."""
+        """Return the filter that keeps out the doubtful, expired and superseded; one without confidence is trusted."""
         return Filter(
             kinds=(KIND,),
             metadata={"category": category} if category else {},
@@ -265,21 +265,21 @@ class Memories:
         )
 
     def get(self, id: str) -> Memory:
-        """A memory by its id, in force or not. Raises `NotFound`."""
+        """Return a memory by its id, in force or not. Raises `NotFound`."""
         document = self._store.catalog.document(MEMORIES, id)
         if document is None:
             raise NotFound(f"no memory {id!r}: take an id from 'rifflux memories list'")
         return self._with_uses(_memory(document.key, document.text, document.metadata))
 
     def all(self, *, category: str | None = None, everything: bool = False) -> list[Memory]:
-        """The memories in force, the newest first; `everything` lists the others too."""
+        """Return the memories in force, the newest first; `everything` lists the others too."""
         filter = Filter(kinds=(KIND,), metadata={"category": category} if category else {})
         documents = self._store.catalog.documents(MEMORIES, filter if everything else self._in_force(category))
         found = [_memory(each.key, each.text, each.metadata) for each in documents]
         return sorted(map(self._with_uses, found), key=lambda memory: (-memory.created_at, memory.id))
 
     def history(self, id: str) -> list[Memory]:
-        """A memory and those that it took the place of, the newest first. Raises `NotFound`."""
+        """Return a memory and those that it took the place of, the newest first. Raises `NotFound`."""
         before = {memory.superseded_by: memory for memory in self.all(everything=True) if memory.superseded_by}
         return list(_chain(self.get(id), before))
 
@@ -336,5 +336,5 @@ def _iso(moment: float) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text as a question: without what would be read as syntax."""
+    """Return a text as a question: without what would be read as syntax."""
     return " ".join(text.replace('"', " ").replace("*", " ").split()[:64])

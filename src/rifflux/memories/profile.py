@@ -50,7 +50,7 @@ MOST_USES = 32
 class Recall:
     """The components of `features` with freshness among them, and use and importance as two more.
 
-    `uses` tells how often each hit was recalled before: its logarithm counts, up to `MOST_USES`. Importance is the
+    `uses` counts how often each hit was recalled before: its logarithm counts, up to `MOST_USES`. Importance is the
     metadata field of that name, from 1 to 10. Both have small weights: they decide between memories that answer alike.
     """
 

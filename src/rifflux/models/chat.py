@@ -60,7 +60,7 @@ class ChatModel:
         max_tokens: int | None = None,
         spent: Callable[[str, int], None] | None = None,
     ) -> str:
-        """The model's answer to `user` under the instructions of `system`. Raises `ModelError`.
+        """Return the model's answer to `user` under the instructions of `system`. Raises `ModelError`.
 
         `timeout` shortens the time for this request, in seconds. `spent` receives the model and the tokens of an
         answered request: what the server counted, else one for every four characters.
@@ -100,7 +100,7 @@ class ChatModel:
         return answer
 
     def _read(self, response: httpx2.Response, until: float) -> bytes:
-        """The whole body. The client's own timeout is for each step, and a server that drips never exceeds it."""
+        """Return the whole body. The client's timeout is for each step, and a server that drips never exceeds it."""
         body = bytearray()
         for block in response.iter_bytes():
             body += block
@@ -135,7 +135,7 @@ def _parsed(answer: bytes) -> Any:
 
 
 def _tokens(reply: Mapping[str, object], text: str) -> int:
-    """How many tokens a request took in all."""
+    """Count the tokens of a request and its answer."""
     usage = reply.get("usage")
     counted = usage.get("total_tokens") if isinstance(usage, Mapping) else None
     return counted if isinstance(counted, int) and counted >= 0 else len(text) // 4

@@ -17,7 +17,7 @@ QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def available_cores() -> int:
-    """The physical cores this process may run on, at least one.
+    """Return the physical cores this process may run on, at least one.
 
     Two hardware threads of one core count once: they share its arithmetic units. A container's CPU quota
     counts too.
@@ -39,7 +39,7 @@ def stand_back() -> None:
 
 
 def _siblings(number: int) -> str:
-    """The hardware threads on the core of thread `number`; the thread itself where that is unknown."""
+    """Return the hardware threads on the core of thread `number`; the thread itself where that is unknown."""
     try:
         return Path(SIBLINGS.format(number)).read_text()
     except OSError:
@@ -47,7 +47,7 @@ def _siblings(number: int) -> str:
 
 
 def _quota() -> int | None:
-    """The whole cores that the control group grants, or None where it sets no limit (or is an old one)."""
+    """Return the whole cores that the control group grants, or None where it sets no limit (or is an old one)."""
     try:
         quota, period = QUOTA.read_text().split()
         return int(quota) // int(period)

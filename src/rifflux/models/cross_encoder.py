@@ -33,11 +33,11 @@ class CrossEncoder(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call the model."""
+        """Return the name of the model."""
         ...
 
     def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
-        """One score for each passage, higher is better; gives up at `deadline`, a moment of `time.perf_counter()`."""
+        """Return a score for each passage, higher is better; give up at `deadline` (`time.perf_counter()`)."""
         ...
 
 
@@ -56,16 +56,16 @@ class OnnxCrossEncoder:
 
     @classmethod
     def load(cls, folder: str | Path, *, threads: int | None = None) -> OnnxCrossEncoder:
-        """The model in `folder`. Only settings are read; the first question loads the model."""
+        """Return the model in `folder`. Only settings are read; the first question loads the model."""
         return cls(read_folder(Path(folder)), threads=threads)
 
     @property
     def name(self) -> str:
-        """The name in the settings, or that of the folder."""
+        """Return the name in the settings, or that of the folder."""
         return self.settings.name
 
     def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
-        """The model's logit for each passage."""
+        """Return the model's logit for each passage."""
         work = partial(self._score, *self._loaded, question, deadline=deadline)
         threads = max(1, min(self.threads or available_cores(), len(passages)))
         with ThreadPoolExecutor(threads, thread_name_prefix="cross-encoder") as pool:
@@ -97,7 +97,7 @@ class OnnxCrossEncoder:
 
     @cached_property
     def _parts(self) -> tuple[InferenceSession, Tokenizer]:
-        """The session and the tokenizer, loaded once."""
+        """Return the session and the tokenizer, loaded once."""
         session = start_session(self.settings)
         inputs = {each.name: each.type for each in session.get_inputs()}
         if not inputs.keys() <= INPUTS.keys() or not set(inputs.values()) <= INTEGERS.keys():
@@ -116,7 +116,7 @@ class FastembedCrossEncoder:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
-        """The model's score for each passage. The package can't be stopped: a deadline has no effect."""
+        """Return the model's score for each passage. The package can't be stopped: a deadline has no effect."""
         with self._lock:
             model = self._model
         try:
@@ -140,7 +140,7 @@ class FastembedCrossEncoder:
 
 
 def load_cross_encoder(choice: str, *, threads: int | None = None) -> CrossEncoder:
-    """The cross-encoder in the folder `choice`, or the one that fastembed knows by that name; not loaded yet."""
+    """Return the cross-encoder in the folder `choice`, or the one that fastembed knows by that name; not loaded yet."""
     if Path(choice).expanduser().is_dir():
         return OnnxCrossEncoder.load(choice, threads=threads)
     return FastembedCrossEncoder(choice)

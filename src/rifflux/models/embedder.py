@@ -33,7 +33,7 @@ class Embedder(Protocol):
     """A model that turns texts into vectors whose dot product is their likeness.
 
     Every vector is float32 and has unit length, or is all zeros where there is nothing to embed. The same
-    text gives the same vector, whatever is embedded beside it. Failures are `ModelError`s. Safe to share
+    text gives the same vector, whatever is embedded with it. Failures are `ModelError`s. Safe to share
     between threads.
 
     An embedder may also have a `spec`: what `load_embedder` makes it from again, remembered by an index that
@@ -43,32 +43,32 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call the model, such as `all-MiniLM-L6-v2`."""
+        """Return the name of the model, such as `all-MiniLM-L6-v2`."""
 
     @property
     def backend(self) -> str:
-        """How it runs: `onnx`, `http` or `hash`."""
+        """Return the kind of runtime: `onnx`, `http` or `hash`."""
 
     @property
     def dimension(self) -> int:
-        """The length of its vectors."""
+        """Return the length of its vectors."""
 
     @property
     def fingerprint(self) -> str:
-        """Hexadecimal digits that differ where vectors would: weights, pooling, prefixes, truncation."""
+        """Return hexadecimal digits that differ where vectors would: weights, pooling, prefixes, truncation."""
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a text the model takes in, with the special ones; the rest has no influence."""
+        """Return how many tokens of a text the model reads, the special ones included."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of texts to be found, (texts, dimension), in the order given."""
+        """Return the vectors of texts to be found, (texts, dimension), in the order given."""
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of a question, (dimension,)."""
+        """Return the vector of a question, (dimension,)."""
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens the text has, without truncation and without the special ones."""
+        """Count the tokens of a text, without truncation and without the special ones."""
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -80,12 +80,12 @@ def unit(vectors: Vectors) -> Vectors:
 
 
 def fingerprint_of(*parts: object) -> str:
-    """32 hexadecimal digits that depend on every part; the parts must have a JSON form."""
+    """Return 32 hexadecimal digits that depend on every part; the parts must have a JSON form."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def well_formed(text: str) -> str:
-    """The text as valid Unicode: surrogate pairs joined, lone surrogates replaced by U+FFFD.
+    """Return the text as valid Unicode: surrogate pairs joined, lone surrogates replaced by U+FFFD.
 
     Tokenizers and JSON encoders refuse lone surrogates, which badly decoded input brings along.
     """
@@ -120,14 +120,14 @@ ALLOWED = (
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """What can be named as a model: one, or a way to name many; `about` tells people what it is."""
+    """What can be named as a model: one, or a way to name many; `about` describes it."""
 
     spec: str
     about: str
 
 
 def known_models() -> list[KnownModel]:
-    """The model that comes with the package, and the ways to name others."""
+    """Return the model that comes with the package, and the ways to name others."""
     return [
         KnownModel("all-MiniLM-L6-v2", "comes with the package: 384 dimensions, English; the default"),
         KnownModel("FOLDER", "a folder with model.onnx and tokenizer.json, as exported from sentence-transformers"),
@@ -144,7 +144,7 @@ def load_embedder(
     base_url: str | None = None,
     api_key: str | None = None,
 ) -> Embedder:
-    """The embedder that `spec` names, not loaded yet; the bundled one for None, and an embedder for itself.
+    """Return the embedder that `spec` names, not loaded yet; the bundled one for None, and an embedder for itself.
 
     `threads` is for models that run here, `base_url` and `api_key` for those behind HTTP. Raises
     `ModelError` for a name that is unknown and for a folder that is no model.
@@ -157,14 +157,10 @@ def load_embedder(
         module, _, function = SCHEMES[scheme].partition(":")
         make = getattr(import_module(module), function)
         return cast(Embedder, make(spec, base_url=base_url, api_key=api_key))
-    return _from_folder(spec, threads)
-
-
-def _from_folder(spec: str, threads: int | None) -> Embedder:
-    from rifflux.models.onnx import OnnxEmbedder
-
     if spec in BUNDLED_NAMES:
         return _bundled(threads)
+    from rifflux.models.onnx import OnnxEmbedder
+
     folder = Path(spec).expanduser()
     if not folder.is_dir():
         raise ModelError(f"there is no model or folder called {spec!r}; allowed are {ALLOWED}")

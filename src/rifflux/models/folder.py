@@ -45,7 +45,7 @@ class ModelSettings:
     digest: str | None = None
 
     def compute_digest(self) -> str:
-        """The SHA-256 of the model, with its external data if it has any, and the tokenizer."""
+        """Return the SHA-256 of the model, with its external data if it has any, and the tokenizer."""
         digest = hashlib.sha256()
         for path in [*sorted(self.model.parent.glob(f"{self.model.name}*")), self.tokenizer]:
             with path.open("rb") as stream:
@@ -84,7 +84,7 @@ def _find_model(folder: Path) -> Path:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty where there is no file."""
+    """Return the object in a JSON file; empty where there is no file."""
     if not path.is_file():
         return {}
     try:
@@ -106,7 +106,7 @@ def _check_keys(folder: Path, own: Mapping[str, object]) -> None:
 
 
 def _sentence_transformers(folder: Path) -> dict[str, Any]:
-    """The settings that the files of sentence-transformers give."""
+    """Return the settings that the files of sentence-transformers give."""
     pooling = _read_json(folder / "1_Pooling" / "config.json")
     prompts = _read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
     found = {
@@ -120,7 +120,7 @@ def _sentence_transformers(folder: Path) -> dict[str, Any]:
 
 
 def _pooling(folder: Path, config: Mapping[str, object]) -> str | None:
-    """The one way of pooling that a `1_Pooling/config.json` turns on; None without such a file."""
+    """Return the one way of pooling that a `1_Pooling/config.json` turns on; None without such a file."""
     if not config:
         return None
     chosen = [name for key, name in POOLINGS.items() if config.get(key)]

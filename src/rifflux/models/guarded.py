@@ -23,10 +23,10 @@ def _nothing(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What is asked and told around each call of a model.
+    """The checks and notices around each call of a model.
 
-    `refusal` gives the reason why no model may be called now, or None; `spent` is told the model, how many tokens it
-    read, and for embedders whether that was to `search` or to `store`; `failed` is told the sort of a failure
+    `refusal` gives the reason why no model may be called now, or None; `spent` receives the model, the tokens it
+    read, and for embedders the purpose, `search` or `store`; `failed` receives the sort of a failure
     (`refused`, `late`, `error`) and its message. A question that is not embedded within `seconds` (None: however long
     it takes) is given up; `workers` are shared by those who share a model, so that a model that hangs does not gather
     threads.
@@ -51,13 +51,13 @@ class GuardedEmbedder:
         self.spec = getattr(inner, "spec", inner.name)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of texts; counted, never refused: what is stored shall be findable."""
+        """Return the vectors of texts; counted, never refused: what is stored shall be findable."""
         vectors = self.inner.embed_documents(texts)
         self.guard.spent(self.name, sum(map(self.inner.count_tokens, texts)), STORE)
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of a question. Raises `ModelError` where it is refused, late or fails."""
+        """Return the vector of a question. Raises `ModelError` where it is refused, late or fails."""
         guard = self.guard
         if reason := guard.refusal():
             guard.failed("refused", reason)
@@ -75,11 +75,11 @@ class GuardedEmbedder:
         return vector
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens the text has."""
+        """Count the tokens of a text."""
         return self.inner.count_tokens(text)
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """The vectors of single tokens, if the embedder gives them. Raises `ModelError`."""
+        """Return the vectors of single tokens, if the embedder gives them. Raises `ModelError`."""
         inner = getattr(self.inner, "token_vectors", None)
         if inner is None:
             raise ModelError(f"{self.name} gives vectors of texts only, not of their tokens")
@@ -95,7 +95,7 @@ class AskedOnce(GuardedEmbedder):
         self._known: dict[str, Vectors | ModelError] = {}
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of a question, or the error that there was instead."""
+        """Return the vector of a question, or the error that there was instead."""
         if text not in self._known:
             try:
                 self._known[text] = self.inner.embed_query(text)

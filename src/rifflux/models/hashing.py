@@ -39,16 +39,16 @@ class HashEmbedder:
 
     @property
     def spec(self) -> str:
-        """What `load_embedder` makes this model from again."""
+        """Return the name that `load_embedder` makes this model from."""
         return f"hash:{self.dimension}"
 
     @property
     def fingerprint(self) -> str:
-        """Hexadecimal digits of the method and the dimension."""
+        """Return hexadecimal digits of the method and the dimension."""
         return fingerprint_of("hash", WORD_WEIGHT, TRIGRAM_WEIGHT, self.dimension)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """The unit vectors of texts, (texts, dimension)."""
+        """Return the unit vectors of texts, (texts, dimension)."""
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for vector, text in zip(vectors, texts, strict=True):
             for feature, weight in _features(text):
@@ -57,16 +57,16 @@ class HashEmbedder:
         return unit(vectors)
 
     def embed_query(self, text: str) -> Vectors:
-        """The unit vector of a question, (dimension,)."""
+        """Return the unit vector of a question, (dimension,)."""
         return np.asarray(self.embed_documents([text])[0])
 
     def count_tokens(self, text: str) -> int:
-        """How many words and punctuation marks the text has."""
+        """Count the words and punctuation marks of a text."""
         return len(_TOKEN.findall(text))
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:
-    """The words of a text and the trigrams of each, the word's ends marked, with their weights."""
+    """Yield the words of a text and the trigrams of each, the word's ends marked, with their weights."""
     for word in _WORD.findall(well_formed(text).casefold()):
         yield word, WORD_WEIGHT
         marked = f"<{word}>"

@@ -70,36 +70,36 @@ class HttpEmbedder:
 
     @property
     def name(self) -> str:
-        """The model's name at the server."""
+        """Return the model's name at the server."""
         return self.model
 
     @property
     def spec(self) -> str:
-        """What `load_embedder` makes this model from again, given the key."""
+        """Return the name that `load_embedder` makes this model from, given the key."""
         return f"openai:{self.model}" if self.base_url == OPENAI else f"{self.base_url}#{self.model}"
 
     @property
     def dimension(self) -> int:
-        """The length of a vector: as given, or learnt from the first answer, asked for now if need be."""
+        """Return the length of a vector: as given, or learnt from the first answer, asked for now if need be."""
         if not self._dimension:
             self._ask(["dimension"])
         return self._dimension[0]
 
     @property
     def fingerprint(self) -> str:
-        """Hexadecimal digits of the model's name and the prefixes."""
+        """Return hexadecimal digits of the model's name and the prefixes."""
         return fingerprint_of("http", self.model, self.query_prefix, self.document_prefix)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """The unit vectors of texts to be found, (texts, dimension)."""
+        """Return the unit vectors of texts to be found, (texts, dimension)."""
         return self._embed([self.document_prefix + text if text.strip() else "" for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        """The unit vector of a question, (dimension,)."""
+        """Return the unit vector of a question, (dimension,)."""
         return np.asarray(self._embed([self.query_prefix + text if text.strip() else ""])[0])
 
     def count_tokens(self, text: str) -> int:
-        """About how many tokens the text has, as the bundled model counts: the server doesn't tell."""
+        """Return about how many tokens the text has, as the bundled model counts: the server doesn't tell."""
         return self._counter.count_tokens(text)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
@@ -112,7 +112,7 @@ class HttpEmbedder:
         return unit(vectors)
 
     def _ask(self, texts: Sequence[str]) -> Vectors:
-        """One batch's vectors as they come, (texts, dimension)."""
+        """Return one batch's vectors as they come, (texts, dimension)."""
         response = self._post({"model": self.model, "input": [well_formed(text) for text in texts]})
         try:
             vectors = _read_vectors(response.json(), len(texts))
@@ -154,12 +154,12 @@ class HttpEmbedder:
         raise ModelError(f"{self._endpoint} did not embed: {problem}")
 
     def _pauses(self) -> Iterator[float]:
-        """The seconds to wait after each failed attempt: none after the last."""
+        """Yield the seconds to wait after each failed attempt: none after the last."""
         yield from (min(self.backoff * 2**attempt, LONGEST_PAUSE) for attempt in range(self.retries))
         yield 0.0
 
     def _complaint(self, response: httpx2.Response) -> str:
-        """What went wrong, and the cure. Servers quote what they got: the key is blotted out."""
+        """Return an error with its cure. Servers quote what they got: the key is blotted out."""
         said = " ".join(response.text.split())
         if self.api_key:
             said = said.replace(self.api_key, "***")
@@ -185,7 +185,7 @@ class HttpEmbedder:
 
 
 def _asked_pause(response: httpx2.Response) -> float:
-    """The seconds that a Retry-After header asks for, within reason; zero where it has none or a date."""
+    """Return the seconds that a Retry-After header asks for, within reason; zero where it has none or a date."""
     try:
         return min(float(response.headers.get("retry-after", 0)), LONGEST_PAUSE)
     except ValueError:
@@ -193,7 +193,7 @@ def _asked_pause(response: httpx2.Response) -> float:
 
 
 def _read_vectors(answer: Any, count: int) -> Vectors:
-    """The vectors in an answer, in the order of the texts, (count, dimension)."""
+    """Return the vectors in an answer, in the order of the texts, (count, dimension)."""
     rows = {row.get("index", place): row["embedding"] for place, row in enumerate(answer["data"])}
     if sorted(rows) != list(range(count)) or len(answer["data"]) != count:
         raise ValueError(f"{len(answer['data'])} embeddings, or wrong indexes")

@@ -67,7 +67,7 @@ class OnnxEmbedder:
         return cls(read_folder(Path(folder)), threads)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        """Another process loads the model for itself."""
+        """Return another process loads the model for itself."""
         return type(self), (self.settings, self.threads)
 
     @cached_property

@@ -131,7 +131,7 @@ def _vocabulary(file: object) -> Vocabulary | None:
 
 
 def _is_bert(around: object) -> bool:
-    """Whether [CLS] stands before a text and [SEP] behind each."""
+    """Return True if [CLS] stands before a text and [SEP] behind each."""
     match around:
         case {"type": "BertProcessing", "cls": ["[CLS]", _], "sep": ["[SEP]", _]}:
             return True
@@ -145,7 +145,7 @@ def _layout(template: list[dict[str, dict[str, object]]]) -> list[tuple[object, 
 
 
 def _is_plain(token: object) -> bool:
-    """Whether an added token is found in a text wherever and only where it is written so, within a word too."""
+    """Return True if an added token is found in a text wherever and only where it is written so, within a word too."""
     match token:
         case {"content": str(content), "normalized": False, "lstrip": False, "rstrip": False, "single_word": False}:
             return len(content.split()) == 1 and content == content.strip()

@@ -35,7 +35,7 @@ class Workers:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __call__(self, work: Callable[[], T], deadline: float | None, name: str = "work") -> T:
-        """The value of `work()`, if it is there at `deadline`, a moment of `time.perf_counter()`.
+        """Return the value of `work()`, if it is there at `deadline`, a moment of `time.perf_counter()`.
 
         Without a deadline the work is done in the calling thread. Errors of the work come through; `Late` means that
         time was up, or that too many earlier pieces hang.

@@ -37,7 +37,7 @@ class Accounts:
     later: Later = operator.call
 
     def create(self, user: str, role: str = USER, label: str = "") -> tuple[Token, str]:
-        """A new token and its text, which can never be shown again. Raises `InvalidArgument`."""
+        """Return a new token and its text, which can never be shown again. Raises `InvalidArgument`."""
         if not user or user != user.strip() or len(user) > 200 or not user.isprintable():
             raise InvalidArgument("a user's name is 1 to 200 printable characters without spaces around them")
         if role not in ROLES:
@@ -48,7 +48,7 @@ class Accounts:
         return token, f"{_PREFIX}_{token.id}_{secret}"
 
     def check(self, text: str) -> Token | None:
-        """The valid token that a text is, or None; takes as long for a wrong secret as for a right one."""
+        """Return the valid token of a text, or None; takes as long for a wrong secret as for a right one."""
         prefix, _, rest = text.partition("_")
         id, _, secret = rest.partition("_")
         found = self.register.token(id) if prefix == _PREFIX else None
@@ -62,14 +62,14 @@ class Accounts:
         return token
 
     def list(self) -> list[Token]:
-        """All tokens, the revoked ones too."""
+        """Return all tokens, the revoked ones too."""
         return self.register.tokens()
 
     def delete(self, user: str) -> Erased:
         """Delete a user: tokens, conversations, memories, documents, feedback and usage, in one transaction.
 
         It cannot be undone. Copies of the index keep what they have; words of deleted texts leave the database's
-        full-text table, and vectors the file beside it, when these are next made anew. Raises `NotFound` if nothing is
+        full-text table, and vectors the file next to it, when these are next made. Raises `NotFound` if nothing is
         kept of the user.
         """
         erased = self.register.erase(user) if user else None

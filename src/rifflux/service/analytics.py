@@ -1,7 +1,7 @@
 """Online measures by day: what became of the questions that were asked of a service.
 
 A *question* is a search; the same words again by the same user within half an hour are still the same question. Of the
-questions of a day (UTC, by when they were first asked) these shares are told:
+questions of a day (UTC, by when they were first asked) these shares are given:
 
 `click_through`   something that was found was clicked
 `saved`           something was saved or exported
@@ -49,7 +49,7 @@ class Day:
     unmatched: int = 0
 
     def row(self) -> dict[str, str | int | float | None]:
-        """The day with shares of its questions; None where there are none."""
+        """Return the day with shares of its questions; None where there are none."""
         counts = {"click_through": self.clicked, "saved": self.saved}
         counts |= {"reformulated": self.reformulated, "not_relevant": self.not_relevant}
         shares = {name: round(count / self.questions, 4) if self.questions else None for name, count in counts.items()}
@@ -67,12 +67,12 @@ class _Asked:
 
 
 def digest_of(query: str) -> bytes:
-    """What a question is known by: equal for equal words, whatever their case and blanks."""
+    """Return the digest of a question: equal for equal words, of any case and with any blanks."""
     return blake2b(" ".join(query.casefold().split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def online(questions: Iterable[QuestionDigest], reactions: Iterable[Reaction]) -> list[Day]:
-    """The days on which something was asked or told, in order."""
+    """Return the days on which something was asked or recorded, in order."""
     asked: dict[str, list[_Asked]] = defaultdict(list)
     for each in sorted(questions, key=lambda question: question.time):
         _add(asked[each.user], each)
@@ -151,7 +151,7 @@ class Diary:
         self._register.ask(questions, self._now() - KEPT_S)
 
     def days(self, since: float = 0.0, until: float | None = None) -> list[Day]:
-        """The days of a span of time, both in seconds since 1970."""
+        """Return the days of a span of time, both ends in seconds since 1970."""
         self.flush()
         late = None if until is None else until + REFORMULATED_S
         questions = self._register.questions(since - SAME_S, late)

@@ -17,7 +17,7 @@ from rifflux.store import Registry, Spending, SpendingSum
 __all__ = ["Ledger", "Meter", "Prices", "month_start", "read_prices", "summed"]
 
 _MILLION = 1_000_000
-#: What a sum of spendings may be by, in the order they are told.
+#: What a sum of spendings may be by, in the order they are listed.
 GROUPS = ("day", "user", "feature", "model")
 
 
@@ -28,7 +28,7 @@ class Prices:
     by_model: Mapping[str, float] = field(default_factory=dict)
 
     def cost(self, model: str, tokens: int) -> float:
-        """What so many tokens of a model cost."""
+        """Return the cost of so many tokens of a model."""
         return self.by_model.get(model, 0.0) * tokens / _MILLION
 
 
@@ -45,7 +45,7 @@ def read_prices(lines: Iterable[str]) -> Prices:
 
 
 def _number(text: str) -> float:
-    """The number that a text is; not a number if it is none."""
+    """Return the number of a text; not a number if it is none."""
     try:
         return float(text)
     except ValueError:
@@ -95,7 +95,7 @@ class Ledger:
             self._spent.pop(user, None)
 
     def left(self, user: str) -> float:
-        """What is left of a user's budget of this month; infinite without one."""
+        """Return the rest of a user's budget of this month; infinite without one."""
         if math.isinf(self.budget):
             return math.inf
         month = month_start(self._now())
@@ -121,7 +121,7 @@ class Meter:
     user: str
 
     def refusal(self) -> str | None:
-        """Why no model may be called for this user now, or None."""
+        """Return the reason for which no model may be called for this user now, or None."""
         if self.ledger.left(self.user) > 0:
             return None
         return "this month's budget is spent: searched by words alone"
@@ -148,6 +148,6 @@ def summed(sums: Iterable[SpendingSum], by: Iterable[str]) -> list[dict[str, str
 
 
 def month_start(now: float) -> float:
-    """The first moment of the month (UTC) that a moment lies in; both in seconds since 1970."""
+    """Return the first moment of the month (UTC) that a moment lies in; both in seconds since 1970."""
     moment = datetime.fromtimestamp(now, UTC)
     return moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp()

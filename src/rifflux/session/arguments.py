@@ -61,7 +61,7 @@ def checked_search(query: str, top_k: int, min_score: float | None) -> None:
 
 
 def checked_deadline(milliseconds: float | None) -> float | None:
-    """The moment of `time.perf_counter()` that is so many milliseconds from now."""
+    """Return the moment of `time.perf_counter()` that is so many milliseconds from now."""
     if milliseconds is None:
         return None
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or not milliseconds > 0:
@@ -70,21 +70,21 @@ def checked_deadline(milliseconds: float | None) -> float | None:
 
 
 def checked_mode(mode: str) -> str:
-    """The canonical name of a mode."""
+    """Return the canonical name of a mode."""
     if not isinstance(mode, str) or mode not in MODES:
         raise InvalidArgument(f"no mode {mode!r}; choose one of lexical, semantic, hybrid")
     return MODES[mode]
 
 
 def checked_path(path: str | Path) -> Path:
-    """A path to index."""
+    """Return a path to index."""
     if not isinstance(path, str | PathLike) or not str(path).strip() or "\0" in str(path):
         raise InvalidArgument(f"only paths and Document values can be added, not {path!r}")
     return Path(path)
 
 
 def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
-    """The filter that is meant: a mapping has its fields as keys, and a lone string is a sequence of one."""
+    """Return the filter of an argument: a mapping has its fields as keys, and a lone string is a sequence of one."""
     if filter is None:
         return Filter()
     if isinstance(filter, Mapping):
@@ -111,7 +111,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
 
 
 def checked_works(date_range: Any, subjects: Any, sources: Any) -> Filter:
-    """The filter of a retrieval of works: the first and the last date, subjects, names of lists that were imported."""
+    """Return the filter of works: the first and the last date, subjects, names of lists that were imported."""
     dates = (None, None) if date_range is None else date_range
     if not isinstance(dates, list | tuple) or len(dates) != 2:
         raise InvalidArgument(f"date_range must be a pair of the first and the last date or None, not {date_range!r}")
@@ -125,7 +125,7 @@ def checked_works(date_range: Any, subjects: Any, sources: Any) -> Filter:
 
 
 def _named(what: str, value: Any) -> tuple[str, ...]:
-    """Names without what surrounds them, each once; a lone string is one."""
+    """Return names without what surrounds them, each once; a lone string is one."""
     names = () if value is None else _strings(what, value)
     if not all(name.strip() for name in names):
         raise InvalidArgument(f"filter {what!r} holds an empty name: leave it out")
@@ -190,7 +190,7 @@ def _comparable(value: Any) -> bool:
 
 
 def checked_document(document: Document) -> Document:
-    """A document whose fields can be stored; its texts lose what no encoding can hold."""
+    """Return a document whose fields can be stored; its texts lose what no encoding can hold."""
     key = document.key
     if not isinstance(key, str) or not key.strip():
         raise InvalidArgument("a document needs a key: a non-empty string, unique among your documents")

@@ -34,7 +34,7 @@ class Sampler:
         self._due = 0.0
 
     def latest(self) -> Freshness | None:
-        """What was found out last; None if nothing can be. Takes microseconds, but for the first time."""
+        """Return the latest finding; None if there can be none. Takes microseconds, but for the first time."""
         now = time.monotonic()
         if now >= self._due:
             self._due = now + PAUSE
@@ -45,7 +45,7 @@ class Sampler:
         return self._latest
 
     def now(self) -> Freshness:
-        """What a look at many files finds."""
+        """Return the finding of a look at many files."""
         found = _look(self._store, MANY)
         self._latest, self._due = found, time.monotonic() + PAUSE
         return found
@@ -56,7 +56,7 @@ class Sampler:
 
 
 def synced(store: Store) -> Mapping[str, float]:
-    """When each root was last looked at as a whole, in seconds since 1970."""
+    """Return the moment of the last look at each root as a whole, in seconds since 1970."""
     known = store.registry.setting(_SYNCED)
     return json.loads(known) if known else {}
 
@@ -90,7 +90,7 @@ def _look(store: Store, number: int) -> Freshness:
 
 
 def _differs(path: Path, state: FileState) -> bool:
-    """Whether a file is not as it was read, or gone."""
+    """Return True if a file is not as it was read, or gone."""
     try:
         status = path.stat()
     except OSError:
@@ -99,7 +99,7 @@ def _differs(path: Path, state: FileState) -> bool:
 
 
 def _touched(folders: Iterable[tuple[str, Path]], last: Mapping[str, float]) -> int:
-    """In how many folders something came or went since their root was last looked at as a whole."""
+    """Count the folders in which something came or went since their root was last looked at as a whole."""
     touched = 0
     for root, folder in folders:
         with suppress(OSError):

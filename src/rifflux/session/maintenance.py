@@ -20,7 +20,7 @@ __all__ = ["Copied", "Maintenance", "Repaired", "Switched"]
 
 _OTHER_MODEL = "put the former one there, or choose another one with 'rifflux models switch'"
 
-#: Vectors that are dropped in one transaction: a moment's work, so that searches beside it do not notice.
+#: Vectors that are dropped in one transaction: a moment's work, so that searches at the same time do not notice.
 DROPPED_AT_ONCE = 256
 
 
@@ -67,7 +67,7 @@ class Maintenance:
     def accelerate(self) -> None:
         """Build now what makes searching a large index fast, and return when it is there.
 
-        Above some 20,000 chunks this happens by itself, in the background. It lies beside the index and can be deleted.
+        Above some 20,000 chunks this happens by itself, in the background. It is a file of its own, and can be deleted.
         """
         self._store.accelerate()
 
@@ -78,7 +78,7 @@ class Maintenance:
         return [*self._store.check(analysis_of(self.view.profile.analyzer)), *self._model_problems()]
 
     def _model_problems(self) -> list[Problem]:
-        """Whether questions can be embedded as the chunks were."""
+        """Return the reasons for which questions cannot be embedded as the chunks were."""
         known = self._store.semantic.model()
         if known is None:
             return []
@@ -93,9 +93,9 @@ class Maintenance:
         return [Problem(f"{known.spec} is another model now than the one that made the vectors", _OTHER_MODEL)]
 
     def repair(self, progress: Progress | None = None) -> Repaired:
-        """Mend what can be made anew: rows, the word index, vectors. What cannot be is left, and reported.
+        """Mend what can be made again: rows, the word index, vectors. The rest is left, and reported.
 
-        A database that cannot be opened or read is put together anew by `rifflux.repair`.
+        A database that cannot be opened or read is put together again by `rifflux.repair`.
         """
         from rifflux.ingest.prepare import analysis_of
 
@@ -104,7 +104,7 @@ class Maintenance:
         return Repaired(tuple(done), tuple(self.check()))
 
     def _rebuild(self, documents: Sequence[tuple[str, str, str]]) -> list[str]:
-        """Cut documents that lack chunks anew; they came from no file, so their text is all there is of them."""
+        """Cut documents that lack chunks again; they came from no file, so their text is all there is of them."""
         from rifflux.ingest.chunking import blocks_of
 
         for owner, collection, key in documents:
@@ -139,11 +139,11 @@ class Maintenance:
         return Copied(str(target), target.stat().st_size, round(time.perf_counter() - start, 3))
 
     def models(self) -> list[Generation]:
-        """The models whose vectors the index holds: the one in use first, then one that is built, then former ones."""
+        """Return the models whose vectors the index holds: the one in use, then one that is built, then former ones."""
         return self._store.semantic.generations.all()
 
     def switching(self) -> Generation | None:
-        """The generation that is built at the moment, or whose building was interrupted."""
+        """Return the generation that is built at the moment, or whose building was interrupted."""
         return next((each for each in self.models() if each.state == State.BUILDING), None)
 
     def switch(
@@ -187,12 +187,12 @@ class Maintenance:
         return ended
 
     def _missing(self) -> int:
-        """How many chunks have no vector yet of the model that is being built."""
+        """Count the chunks without a vector of the model that is being built."""
         built = self.switching()
         return built.chunks - built.vectors if built else 0
 
     def _tidy(self) -> bool:
-        """Whether an interrupted switch to the model in use left something to do."""
+        """Return True if an interrupted switch to the model in use left something to do."""
         self._store.semantic.generations.abort()
         return any(each.state == State.RETIRED for each in self.models())
 

@@ -40,7 +40,7 @@ class Policies:
     store: Store
 
     def get(self, name: str) -> bool:
-        """Whether a policy is on. What another version wrote and this one cannot read counts as not set."""
+        """Return True if a policy is on. A value of another version that this one cannot read counts as not set."""
         policy = _known(name)
         return _WORDS.get(self.store.registry.policy(_key(name)) or "", policy.default)
 
@@ -55,7 +55,7 @@ class Policies:
         self.store.registry.set(_key(name), "on" if wanted else "off")
 
     def all(self) -> dict[str, bool]:
-        """Every policy by its name."""
+        """Return every policy by its name."""
         return {name: self.get(name) for name in POLICIES}
 
 

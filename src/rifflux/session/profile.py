@@ -76,9 +76,10 @@ _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 class Profile:
     """How a kind of content is cut, ranked and asked.
 
+    `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is needed.
     `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
     with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those of a store;
-    `pool` tells how many candidates each gives for a page of `top_k`, `reach` how far each is read for them. With
+    `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them. With
     `anchors`, what a question names to the letter lifts the hits that hold it; with `shortcut`, a question that is one
     identifier is searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too,
     and the user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
@@ -90,6 +91,7 @@ class Profile:
     """
 
     name: str
+    readers: str = "rifflux.ingest.read:FORMATS"
     language: str = "english"
     mathematics: str = "latex"
     chunker: Chunker = _CHUNKER
@@ -112,6 +114,11 @@ class Profile:
     command: str = "rifflux index"
 
     @cached_property
+    def formats(self) -> tuple[str, ...]:
+        """Return the names of the formats that such content is read from."""
+        return tuple(_loaded(self.readers))
+
+    @cached_property
     def analyzer(self) -> Analyzer:
         """Return the analyzer of the language and the mathematics."""
         return analyzer(self.language, self.mathematics)
@@ -129,11 +136,16 @@ PROFILES = {
 
 
 def profile(name: str | Profile) -> Profile:
-    """The profile of a name; a profile is returned as it is."""
+    """Return the profile of a name; a profile is returned as it is."""
     if isinstance(name, Profile):
         return name
     if name not in PROFILES:
         raise InvalidArgument(f"no profile {name!r}; choose one of {', '.join(PROFILES)}")
-    module, _, value = PROFILES[name].partition(":")
-    found: Profile = getattr(import_module(module), value)
+    found: Profile = _loaded(PROFILES[name])
     return found
+
+
+def _loaded(place: str) -> Any:
+    """Return the value at `module:NAME`."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

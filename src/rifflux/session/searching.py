@@ -34,10 +34,10 @@ from rifflux.types import (
     Trace,
     Understanding,
     Vectors,
-    Verdict,
 )
 
 if TYPE_CHECKING:
+    from rifflux.retrieve.explain.verdict import Verdict
     from rifflux.retrieve.steps.rerank import Rerank
 
 __all__ = ["Searcher", "Way"]
@@ -139,7 +139,7 @@ class Searcher:
         return reader(text, filter, understanding)
 
     def ready(self, query: Query, top_k: int, clock: Stopwatch, way: Way | None = None, *, rated: bool = False) -> Plan:
-        """Return the search for a question that was read, ready to run; a hybrid one unless told otherwise."""
+        """Return the search for a question that was read, ready to run; a hybrid one by default."""
         way, profile = way or Way(HYBRID, self.profile.fusion), self.profile
         pool = profile.pool(top_k)
         query, names, degraded, notes = self._channels(profile.reach(query, way.fuse, pool), way.mode, clock)
@@ -171,7 +171,7 @@ class Searcher:
         return Plan(pipeline, query, trace, clock, profile.pool)
 
     def rated(self, query: Query, table: Candidates) -> Candidates:
-        """Return the candidates of a question with their relevance, if the profile tells it."""
+        """Return the candidates of a question with their relevance, if the profile wants it."""
         rate = self._relevance(query)
         return rate(query, table) if rate else table
 

@@ -132,7 +132,7 @@ class Session:
 
     @cached_property
     def workers(self) -> Workers:
-        """The threads of stages that may hang; made when first needed, for a search by words needs none."""
+        """Return the threads of stages that may hang; made when first needed, for a search by words needs none."""
         from rifflux.models.workers import Workers
 
         return Workers()

@@ -59,7 +59,7 @@ class Follower:
                 yield from self._follow(watched, watcher)
 
     def _follow(self, watched: _Watched, watcher: Watcher) -> Iterator[IndexReport]:
-        """Follow until other folders are to be watched, or the same ones anew."""
+        """Follow until other folders are to be watched, or the same ones again."""
         while not self.stop.is_set() and self._watched() == watched:
             changes = watcher.wait(LOOK)
             targets = targets_of(changes, watched.folders, watched.files)
@@ -75,7 +75,7 @@ class Follower:
                 yield report
 
     def _embedded(self, report: IndexReport, watcher: Watcher) -> IndexReport:
-        """The report with the vectors that could be made before something changed again."""
+        """Return the report with the vectors that could be made before something changed again."""
         if not self.embed:
             return report
         done, failed = 0, report.failed
@@ -119,7 +119,7 @@ class Follower:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Which folder is at a path, or None where none is."""
+    """Return the device and inode of the folder at a path, or None where none is."""
     try:
         status = path.stat()
     except OSError:

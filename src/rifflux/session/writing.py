@@ -31,7 +31,7 @@ TOGETHER = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Indexing:
     """How a run of indexing is done; see `Writer.add`."""
 
     embed: bool = True
@@ -74,7 +74,7 @@ class Writer:
 
         documents = [checked_document(item) for item in items if isinstance(item, Document)]
         paths = [checked_path(item) for item in items if not isinstance(item, Document)]
-        how = Run(embed, force, prune, progress, finder or Finder(), processes)
+        how = Indexing(embed, force, prune, progress, finder or Finder(), processes)
         todo = self._targets(paths, how, tally := Tally())
         return self._add(todo, documents, how, tally)
 
@@ -82,9 +82,9 @@ class Writer:
         """Bring parts of roots up to date, without vectors: for who knows what changed."""
         from rifflux.ingest.sync import Tally
 
-        return self._add(targets, (), Run(embed=False, finder=finder), Tally())
+        return self._add(targets, (), Indexing(embed=False, finder=finder), Tally())
 
-    def _add(self, todo: Sequence[Target], documents: Sequence[Document], how: Run, tally: Tally) -> IndexReport:
+    def _add(self, todo: Sequence[Target], documents: Sequence[Document], how: Indexing, tally: Tally) -> IndexReport:
         from rifflux.ingest.sync import Turns, absorb
 
         start = time.perf_counter()
@@ -120,14 +120,13 @@ class Writer:
             waited_for=tuple(turns.waited_for),
         )
 
-    def _read(self, todo: Sequence[Target], how: Run, tally: Tally, turns: Turns) -> None:
+    def _read(self, todo: Sequence[Target], how: Indexing, tally: Tally, turns: Turns) -> None:
         """Bring roots up to date, when it is this process's turn."""
         from rifflux.ingest.parallel.job import Runner
         from rifflux.ingest.sync import READ, Sync, remember
-        from rifflux.models.cores import available_cores
 
         assert how.finder
-        with turns(READ), Runner(self.view.preparer, how.processes or available_cores()) as reading:
+        with turns(READ), Runner(self.view.preparer, how.processes) as reading:
             sync = Sync(self._store, how.finder, reading, how.force, how.prune)
             for target in todo:
                 begun = time.time()
@@ -180,8 +179,8 @@ class Writer:
         lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 
-    def _targets(self, paths: Iterable[Path], how: Run, tally: Tally) -> list[Target]:
-        """What to sync. A path that the index knows and that is gone is forgotten. Raises `NotFound` for others."""
+    def _targets(self, paths: Iterable[Path], how: Indexing, tally: Tally) -> list[Target]:
+        """Return the targets to sync; forget a known path that is gone. Raises `NotFound` for an unknown one."""
         from rifflux.ingest.sync import folders, forget, targets
 
         assert how.finder
@@ -225,10 +224,9 @@ class Writer:
     ) -> Iterator[DocumentChange]:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
         from rifflux.ingest.parallel.job import Given, Runner, do
-        from rifflux.models.cores import available_cores
 
         prepare, jobs = self.view.preparer, [Given(collection, document) for document in documents]
-        with Runner(prepare, processes or available_cores()) as reading:
+        with Runner(prepare, processes) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.
                 change = outcome.prepared or do(job, prepare).prepared

@@ -90,12 +90,12 @@ class Analyzer:
             raise InvalidArgument(f"no language {self.language!r}; choose one of {', '.join(sorted(known))}")
 
     def __reduce__(self) -> tuple[Callable[[str, str], Analyzer], tuple[str, str]]:
-        """Another process has its own memory of tokens."""
+        """Return another process has its own memory of tokens."""
         return analyzer, (self.language, self.mathematics)
 
     @property
     def revision(self) -> int:
-        """Of several analyzers of one name, which."""
+        """Return the revision of the terms this analyzer makes."""
         return REVISIONS[self.mathematics]
 
     @cached_property
@@ -124,19 +124,19 @@ class Analyzer:
         return Memo(lambda word: " ".join(self._terms_of(word)))
 
     def terms(self, text: str) -> list[str]:
-        """The terms of `text` in order of appearance, duplicates kept."""
+        """Return the terms of `text` in order of appearance, duplicates kept."""
         return self._terms_of(self._plain(text))
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of `text` in its plain spelling, not folded."""
+        """Return the tokens of `text` in its plain spelling, not folded."""
         return _tokens_of(self._plain(text))
 
     def terms_of(self, token: str) -> tuple[str, ...]:
-        """The terms of one token."""
+        """Return the terms of one token."""
         return self._terms[token]
 
     def of_word(self, word: str) -> tuple[str, ...]:
-        """The terms of a word, remembered: for questions, whose words are looked at again and again."""
+        """Return the terms of a word, remembered: for questions, whose words are looked at again and again."""
         return self._words[word]
 
     def _terms_of(self, plain: str) -> list[str]:
@@ -144,7 +144,7 @@ class Analyzer:
         return [term for token in _tokens_of(plain) for term in known[token]]
 
     def joined(self, text: str) -> str:
-        """The terms of `text` as one string with single spaces between: what an engine is given to index."""
+        """Return the terms of `text` as one string with single spaces between: what an engine is given to index."""
         # No token reaches across a space, so what stands between two spaces is looked up as a whole: that takes a
         # fifth of the time of finding its tokens.
         return " ".join(filter(None, map(self._joined.__getitem__, self._plain(text).split())))
@@ -174,7 +174,7 @@ class Analyzer:
         return (stem,) if stem else ()
 
     def _identifier(self, token: str) -> tuple[str, ...]:
-        """The whole and the parts of a token that is more than a plain word, each once."""
+        """Return the whole and the parts of a token that is more than a plain word, each once."""
         whole = fold(token)
         parts = [hump for part in _PART.findall(token) for hump in _humps(part)]
         if len(parts) == 1 and len(parts[0]) == len(token):
@@ -187,12 +187,12 @@ class Analyzer:
 
 
 def tokens(text: str) -> list[str]:
-    """The tokens of `text` after Unicode and LaTeX normalisation: words, identifiers, CJK runs, symbols; not folded."""
+    """Return the tokens of `text` after Unicode and LaTeX normalisation: words, identifiers, CJK runs, symbols."""
     return _tokens_of(_latex(text))
 
 
 def _composed(text: str) -> str:
-    """The text with every character in its plain spelling."""
+    """Return the text with every character in its plain spelling."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         for variant, plain in _VARIANTS:
@@ -215,19 +215,19 @@ def _notation(text: str) -> str:
 #: symbol, or with all notations of a formula.
 MATHEMATICS: Mapping[str, Callable[[str], str]] = {"none": _composed, "latex": _latex, "notation": _notation}
 #: Raised when a way to read mathematics makes other terms of a text than before: an index is recorded with the one that
-#: made its terms, and `rifflux doctor --repair` makes them anew.
+#: made its terms, and `rifflux doctor --repair` makes them again.
 REVISIONS: Mapping[str, int] = {"none": 1, "latex": 1, "notation": 2}
 
 
 def _tokens_of(plain: str) -> list[str]:
-    """The tokens of text in its plain spelling."""
+    """Return the tokens of text in its plain spelling."""
     if not plain.isascii() and _scripts().special.search(plain):
         return _scripts().token.findall(plain)
     return _TOKEN.findall(plain)
 
 
 def _humps(part: str) -> list[str]:
-    """The words inside one name: `parseHTTPHeader` → parse, HTTP, Header; short codes such as `D40` stay whole."""
+    """Return the words inside one name: `parseHTTPHeader` → parse, HTTP, Header; a code such as `D40` is one."""
     if part.isascii():
         humps = _HUMP.findall(part)
     else:
@@ -238,7 +238,7 @@ def _humps(part: str) -> list[str]:
 
 
 def _shape(part: str) -> str:
-    """A name with every capital as A, other letter as a, digit as 0: one expression then serves all alphabets."""
+    """Return a name with capitals as A, other letters as a, digits as 0: one expression then serves all alphabets."""
     return "".join("A" if char.isupper() else "a" if char.isalpha() else "0" for char in part)
 
 
@@ -248,7 +248,7 @@ def _bigrams(run: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def analyzer(language: str = "english", mathematics: str = "latex") -> Analyzer:
-    """The analyzer of a language, shared so that its memory of tokens is too."""
+    """Return the analyzer of a language, shared so that its memory of tokens is too."""
     return Analyzer(language, mathematics)
 
 

@@ -34,7 +34,7 @@ def timestamp(text: str | None) -> float | None:
 
 
 def whole_day_end(text: str) -> float:
-    """The last instant that `text` covers: a day, month or year means all of it."""
+    """Return the last instant that `text` covers: a day, month or year means all of it."""
     start, text = parse_time(text), text.strip()
     try:
         if len(text) == 4:

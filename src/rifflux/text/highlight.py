@@ -15,7 +15,7 @@ __all__ = ["matches", "stretch"]
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """A word without the punctuation around it, or two neighbours of a script without spaces (which overlap)."""
+    """Return a word without the punctuation around it, or two neighbours of a script without spaces (which overlap)."""
     return re.compile(rf"[^\s{CJK}]+|(?=([{CJK}]{{2}}))")
 
 
@@ -25,7 +25,7 @@ _REACH = 40
 
 
 def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]:
-    """The spans of the words of `text` that share a term with the question, in order, none overlapping."""
+    """Return the spans of the words of `text` that share a term with the question, in order, none overlapping."""
     wanted = set(terms)
     found: list[Span] = []
     for start, end in _words(text):
@@ -47,7 +47,7 @@ def _words(text: str) -> Iterator[Span]:
 
 
 def stretch(text: str, spans: Sequence[Span], length: int) -> Span:
-    """The span of about `length` characters that holds the most matches, the earliest such, cut between words."""
+    """Return the span of about `length` characters that holds the most matches, the earliest, cut between words."""
     if len(text) <= length:
         return 0, len(text)
     starts = [start for start, _ in spans] or [0]

@@ -34,18 +34,18 @@ _IDENTIFIER = re.compile(
     """,
     re.VERBOSE,
 )
-#: What has a digit beside a letter and is still a common word.
+#: What has a digit next to a letter and is still a common word.
 _ORDINARY = re.compile(r"\d+(?:st|nd|rd|th|s|d|am|pm|k|m|x|%)?\Z|\d+(?:-\d+)?\Z", re.IGNORECASE)
 _COUNT = re.compile(r"\d+(?:-[a-z]+)+\Z|[a-z]{3,}-\d{1,2}\Z|\d+[a-zµ]{1,3}(?:/[a-z]+)?\Z|\d{1,2}\.\d{1,2}\Z")
 
 
 def identifiers(text: str) -> list[str]:
-    """The identifiers in a text, in order, each once; ordinals, years, ranges, amounts and `5-year` are none."""
+    """Return the identifiers in a text, in order, each once; ordinals, years, ranges, amounts and `5-year` are none."""
     return list(dict.fromkeys(identifier for _, identifier in labelled(text)))
 
 
 def labelled(text: str) -> Iterator[tuple[str, str]]:
-    """Each identifier as it is written, with a label that is no part of it, and without: `Tag 06Z4`, `06Z4`."""
+    """Yield each identifier as it is written, with a label that is no part of it, and without: `Tag 06Z4`, `06Z4`."""
     for match in _IDENTIFIER.finditer(text):
         written = match.group().strip()
         if match["tag"] or not _is_ordinary(written):
@@ -113,22 +113,22 @@ class _Word:
 
     @property
     def plain(self) -> str:
-        """In small letters."""
+        """Return the word in small letters."""
         return self.text.casefold()
 
     @property
     def bears_name(self) -> bool:
-        """Whether it is written as a name: `Hahn`, not `X` and not `Every`."""
+        """Return True if it is written as a name: `Hahn`, not `X` and not `Every`."""
         return self.text[0].isupper() and len(self.text) > 1 and self.plain not in _NOBODY
 
     @property
     def is_whose(self) -> bool:
-        """Whether it tells whose: `zorn's`."""
+        """Return True if it is a possessive: `zorn's`."""
         return self.plain.endswith(("'s", "’s", "s'", "s’"))
 
 
 def named_results(text: str) -> list[str]:
-    """The named results and objects in a text: `Hahn–Banach theorem`, `zorn's lemma`, `Hilbert scheme`; each once."""
+    """Return the named results and objects in a text, each once: `Hahn–Banach theorem`, `Hilbert scheme`."""
     words = list(_words(text))
     sentence = len(text.split()) > _LONGEST_NAME
     spans = [span for at, word in enumerate(words) for span in _names(words, at, _noun(word), sentence=sentence)]
@@ -136,7 +136,7 @@ def named_results(text: str) -> list[str]:
 
 
 def _longest(spans: Iterable[Span]) -> Iterator[Span]:
-    """The spans that lie in no other: of `Hilbert basis theorem`, not `Hilbert basis`."""
+    """Yield the spans that lie in no other: of `Hilbert basis theorem`, not `Hilbert basis`."""
     reached = 0
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if end > reached:
@@ -154,13 +154,13 @@ def _words(text: str) -> Iterator[_Word]:
 
 
 def _noun(word: _Word) -> str:
-    """The noun that a word is, in the singular; empty for any other."""
+    """Return the noun that a word is, in the singular; empty for any other."""
     plain = word.plain
     return plain if plain in _NOUNS else plain.removesuffix("s") if plain.removesuffix("s") in _NOUNS else ""
 
 
 def _names(words: Sequence[_Word], at: int, noun: str, *, sentence: bool) -> Iterator[Span]:
-    """Where each name stands that has its noun at `at`."""
+    """Yield the place of each name that has its noun at `at`."""
     if noun in _STATED and (last := _last_of(words, at)) > at:
         yield words[at].start, words[last].end
     if noun and (first := _first_of(words, at, noun)) < at:
@@ -172,7 +172,7 @@ def _names(words: Sequence[_Word], at: int, noun: str, *, sentence: bool) -> Ite
 
 
 def _last_of(words: Sequence[_Word], at: int) -> int:
-    """Where `theorem of Stone and Weierstrass` ends, if that is what begins at `at`."""
+    """Return the end of `theorem of Stone and Weierstrass`, if that begins at `at`."""
     last, place = at, at + 2
     while place < min(len(words), at + _MOST_WORDS) and words[at + 1].plain == "of" and words[place].bears_name:
         last = place
@@ -181,7 +181,7 @@ def _last_of(words: Sequence[_Word], at: int) -> int:
 
 
 def _first_of(words: Sequence[_Word], at: int, noun: str) -> int:
-    """Where the name begins that ends with the noun at `at`; `at` if nothing there is a name."""
+    """Return the beginning of the name that ends with the noun at `at`; `at` if nothing there is a name."""
     places = list(_before(words, at, _MOST_QUALIFIERS if noun in _RESULTS else 1))
     for place in places:
         if (first := _bearer(words, place)) <= place:
@@ -194,7 +194,7 @@ def _first_of(words: Sequence[_Word], at: int, noun: str) -> int:
 
 
 def _before(words: Sequence[_Word], at: int, qualifiers: int) -> Iterator[int]:
-    """The places before a noun where its name may end: next to it, or before words that say what it is about."""
+    """Yield the places before a noun where its name may end: next to it, or before words that say what it is about."""
     for place in range(at - 1, max(-1, at - 2 - qualifiers), -1):
         if not words[place + 1].joint:
             return
@@ -204,7 +204,7 @@ def _before(words: Sequence[_Word], at: int, qualifiers: int) -> Iterator[int]:
 
 
 def _bearer(words: Sequence[_Word], last: int) -> int:
-    """Where the names begin of which the one at `last` is the last; after it, if that is none."""
+    """Return the beginning of the names of which the one at `last` is the last; its end, if that is none."""
     first = last + 1
     for place in range(last, max(-1, last - _MOST_WORDS), -1):
         if words[place].bears_name:
@@ -219,7 +219,7 @@ def _bearer(words: Sequence[_Word], last: int) -> int:
 
 
 def _compound(words: Sequence[_Word], last: int) -> int:
-    """Where the words begin that are joined by hyphens to the one at `last`."""
+    """Return the beginning of the words that hyphens join to the one at `last`."""
     first = last
     while first > max(0, last - _MOST_WORDS) and words[first].joint == "-":
         first -= 1
@@ -227,13 +227,13 @@ def _compound(words: Sequence[_Word], last: int) -> int:
 
 
 def _is_compound(words: Sequence[_Word], last: int) -> bool:
-    """Whether a word ends a compound of small letters that may be names: `hahn-banach`, not `non-vanishing`."""
+    """Return True if a word ends a compound of small letters that may be names: `hahn-banach`, not `non-vanishing`."""
     first = _compound(words, last)
     return first < last and all(len(word.text) > 2 and word.plain not in _PREFIXES for word in words[first : last + 1])
 
 
 def _whole(text: str, words: Sequence[_Word]) -> Iterator[Span]:
-    """A short question that is nothing but the name of a result: `snake lemma`, `implicit function theorem`."""
+    """Yield a short question that is nothing but the name of a result: `snake lemma`, `implicit function theorem`."""
     start = next((place for place, word in enumerate(words) if word.plain not in _NOBODY), len(words))
     name = words[start:]
     if not 2 <= len(name) <= _LONGEST_NAME or name[-1].plain not in _STATED or text[name[-1].end :].strip(" ?.!"):
@@ -263,7 +263,7 @@ _NUMBERED_RESULT = re.compile(
 
 
 def numbered_results(text: str) -> Iterator[tuple[str, str]]:
-    """The numbered results in a text, each as it is written and by its whole name: `Thm. 4.2`, `Theorem 4.2`."""
+    """Yield the numbered results in a text, each as it is written and by its whole name: `Thm. 4.2`, `Theorem 4.2`."""
     for found in _NUMBERED_RESULT.finditer(text):
         label, number = found["label"], found["number"]
         # "an example 2 dimensional" is none; numbers with a dot are.

@@ -143,7 +143,7 @@ def one_notation(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """A text without what Markdown puts before and around formulas, and with its raised figures as scripts."""
+    """Return a text without what Markdown puts before and around formulas, and with its raised figures as scripts."""
     if "`" in text:
         text = _TICKED.sub(r"$\1$", text)
     if "\\" in text or "<su" in text:
@@ -152,7 +152,7 @@ def _unescaped(text: str) -> str:
 
 
 def _outside_formulas(text: str) -> str:
-    """A text with the scripts and signs that were written without marking them as a formula."""
+    """Return a text with the scripts and signs that were written without marking them as a formula."""
     if "_ " in text or "^ " in text:
         text = _SPACED.sub(r"\1\2", text)
     text = _BARE.sub(r"\1{\2}", _SIGN.sub(r"\1 ", _PRIME.sub("", text)))
@@ -172,7 +172,7 @@ def _html_script(script: re.Match[str]) -> str:
 
 
 def _from_unicode(text: str) -> str:
-    """A text with its symbols, letters of mathematical alphabets and raised figures as LaTeX."""
+    """Return a text with its symbols, letters of mathematical alphabets and raised figures as LaTeX."""
     text = _MARKS.sub("", unicodedata.normalize("NFC", _STRUCTURE_SHEAF.sub("_", text)))
     text = _raised().sub(_as_script, text).translate(unicode_commands()).translate(PLAIN_LETTERS)
     return _GREEK_LETTER.sub(lambda letter: greek_commands().get(letter[0], letter[0]), text)
@@ -189,7 +189,7 @@ def _as_script(raised: re.Match[str]) -> str:
 
 
 def _bracketed(text: str) -> str:
-    """A text with its formulas between dollars in brackets, `\\(x\\)`; a dollar that marks none stays what it is."""
+    """Return a text with its formulas between dollars in brackets, `\\(x\\)`; a dollar that marks none stays."""
     before, *rest = _DOLLARS.split(text)
     marks, texts = [*rest[::2], ""], [*rest[1::2], ""]
     written, at = [before], 0
@@ -208,7 +208,7 @@ def _bracketed(text: str) -> str:
 
 
 def _is_formula(mark: str, inner: str, after: str) -> bool:
-    """Whether what stands between two dollars is a formula, and not between two amounts or two formulas."""
+    """Return True if what stands between two dollars is a formula, and not between two amounts or two formulas."""
     if not inner.strip() or "\n\n" in inner:
         return False
     if mark == "$$":
@@ -221,17 +221,17 @@ def _is_formula(mark: str, inner: str, after: str) -> bool:
 
 
 def _in_brackets(inner: str) -> str:
-    """A formula in brackets; blanks at its edges stand outside."""
+    """Return a formula in brackets; blanks at its edges stand outside."""
     return f"{' ' if inner[0].isspace() else ''}\\({inner.strip()}\\){' ' if inner[-1].isspace() else ''}"
 
 
 def _formula(inner: str) -> str:
-    """A formula with its scripts braced and its signs as blanks; it stays joined to the words that it touches."""
+    """Return a formula with its scripts braced and its signs as blanks, joined to the words that it touches."""
     return "".join(_outside(_SHORT.sub(r"\1{\2}", _PRIME.sub("", inner)))).strip()
 
 
 def _outside(braced: str) -> list[str]:
-    """The pieces of a formula in order, those outside of braces without signs."""
+    """Return the pieces of a formula in order, those outside of braces without signs."""
     pieces, depth, start = [], 0, 0
     for brace in re.finditer(r"[{}]", braced):
         piece = braced[start : brace.start()]

@@ -46,7 +46,7 @@ def _doi(text: str) -> str | None:
 
 
 def _unstopped(doi: str) -> str:
-    """A DOI without the stops of the sentence around it; a bracket that it opens itself, it closes."""
+    """Return a DOI without the stops of the sentence around it; a bracket that it opens itself, it closes."""
     doi = doi.rstrip(".,;")
     while doi.endswith(")") and doi.count(")") > doi.count("("):
         doi = doi[:-1].rstrip(".,;")
@@ -67,7 +67,7 @@ def _openalex(text: str) -> str | None:
 
 
 def _digits(text: str) -> str | None:
-    """The first number, without leading zeros: `MR0463157 (57 #3116)`, `https://pubmed.ncbi.nlm.nih.gov/123/`."""
+    """Return the first number without leading zeros, of `MR0463157 (57 #3116)` or the address of a record."""
     match = re.search(r"\d+", text)
     return match[0].lstrip("0") or None if match else None
 
@@ -98,7 +98,7 @@ SCHEMES = frozenset({*_NORMAL, TITLE})
 
 
 def identify(scheme: str, text: str) -> Identifier:
-    """The identifier that a text is in a scheme. Raises `InvalidArgument` if it cannot be one."""
+    """Return the identifier that a text is in a scheme. Raises `InvalidArgument` if it cannot be one."""
     scheme, text = scheme.strip().lower(), text.strip()
     normal = _NORMAL.get(scheme)
     value = normal(text) if normal else text
@@ -110,7 +110,7 @@ def identify(scheme: str, text: str) -> Identifier:
 
 
 def parse_identifier(text: str) -> Identifier | None:
-    """The identifier in a text such as `doi:10.1000/182`, `https://arxiv.org/abs/2101.00001v2` or `W2741809807`.
+    """Return the identifier in a text such as `doi:10.1000/182`, `https://arxiv.org/abs/2101.00001v2` or `W2741809807`.
 
     None if the text names no scheme and has the form of none.
     """
@@ -128,7 +128,7 @@ def parse_identifier(text: str) -> Identifier | None:
 
 
 def mentioned_arxiv(text: str) -> Identifier | None:
-    """The arXiv paper that a text about a work says it to be: `arXiv preprint arXiv:1906.01234`, `CoRR abs/1706.03762`.
+    """Return the arXiv paper that a text names: `arXiv preprint arXiv:1906.01234`, `CoRR abs/1706.03762`.
 
     None if the text names none, several, or says that it is another work: `see also arXiv:…`, `Comment on arXiv:…`.
     """
@@ -164,7 +164,7 @@ WORDED = frozenset({"keyword", "openalex", "term"})
 
 
 def tagged(scheme: str, text: str) -> Tag:
-    """The tag that a text is in a scheme. Raises `InvalidArgument` for an unknown scheme, or what is none of it."""
+    """Return the tag that a text is in a scheme. Raises `InvalidArgument` for an unknown scheme or tag."""
     scheme, text = scheme.strip().lower(), " ".join(text.split())
     pattern = TAG_SCHEMES.get(scheme)
     if pattern is None:

@@ -55,5 +55,5 @@ _LISTS = {
 
 
 def stop_words(language: str) -> frozenset[str]:
-    """The stop words of a language, case-folded with diacritics kept; none for a language without a list."""
+    """Return the stop words of a language, case-folded with diacritics kept; none for a language without a list."""
     return frozenset(_LISTS.get(language, "").split())

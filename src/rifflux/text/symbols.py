@@ -78,13 +78,13 @@ def unicode_commands() -> Mapping[int, str]:
 
 @cache
 def greek_commands() -> Mapping[str, str]:
-    """The letters of the Greek alphabet as LaTeX; capitals that look like Latin ones are no symbols."""
+    """Return the letters of the Greek alphabet as LaTeX; capitals that look like Latin ones are no symbols."""
     return {char: f"\\{name} " for char, name in _pairs(_GREEK)}
 
 
 @cache
 def symbol_names() -> frozenset[str]:
-    """What the symbols are called in plain text."""
+    """Return the names of the symbols in plain text."""
     names = {name for text in (_CHARACTERS, _GREEK) for _, name in _pairs(text)}
     return frozenset(SAME.get(name, name) for name in names) | {"star", "shriek"}
 

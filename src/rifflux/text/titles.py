@@ -28,19 +28,19 @@ _NUMBER = re.compile(r"\d+|[ivx]+")
 _LETTERS = str.maketrans({"ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ħ": "h", "ı": "i"})
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))
-#: Who is not told: `and others`, `et al.`
+#: Stand for authors without a name: `and others`, `et al.`
 _UNTOLD = frozenset(("others", "al"))
 
 
 @lru_cache(maxsize=4096)
 def plain(text: str) -> str:
-    """A text as lower-case words: `{\\'E}tale $K$-theory, II` is `etale k theory ii`."""
+    """Return a text as lower-case words: `{\\'E}tale $K$-theory, II` is `etale k theory ii`."""
     text = fold(one_notation(text.translate(_LETTERS)))
     return " ".join(re.findall(r"[^\W_]+", re.sub("[$'’{}]", "", text)))
 
 
 def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
-    """What likely duplicates share: how the title begins, and, with the name of an author, how it begins and ends."""
+    """Return keys that likely duplicates share: a title's beginning, and with an author's name beginning and end."""
     letters = "".join(_telling(plain(title)))
     names = families(authors[:_MOST_AUTHORS])
     edges = {f"{name}/{edge}" for name in names for edge in (letters[:_EDGE_LENGTH], letters[-_EDGE_LENGTH:])}
@@ -55,7 +55,7 @@ def _telling(title: str) -> list[str]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether plain titles differ by a slip of writing, by articles or by a subtitle. Parts I and II are two works."""
+    """Return True if plain titles differ by a slip, by articles or by a subtitle. Parts I and II are two works."""
     first, second = _telling(one), _telling(other)
     if not first or not second or _numbers(first) != _numbers(second):
         return False
@@ -71,7 +71,7 @@ def _numbers(words: list[str]) -> list[str]:
 
 
 def families(authors: Sequence[str]) -> dict[str, set[str]]:
-    """The plain family names of people written `Given Family`, each with the initials that are given with it."""
+    """Return the plain family names of people written `Given Family`, each with the initials that are given with it."""
     found: dict[str, set[str]] = {}
     for name in authors:
         for family, initial in _spellings(name):
@@ -80,7 +80,7 @@ def families(authors: Sequence[str]) -> dict[str, set[str]]:
 
 
 def _spellings(name: str) -> Iterator[tuple[str, str]]:
-    """The family name and the initial of a person, and once more with its umlauts spelt out."""
+    """Yield the family name and the initial of a person, and once more with its umlauts spelt out."""
     for spelt in dict.fromkeys((name, name.casefold().translate(_SPELT_OUT))):
         words = [word for word in plain(spelt).split() if word not in _SUFFIXES]
         if not words or words[-1] in _UNTOLD:
@@ -92,7 +92,7 @@ def _spellings(name: str) -> Iterator[tuple[str, str]]:
 
 
 def person(name: str) -> str:
-    """Who is meant by a name, as lists spell it: `J.-P. Serre`, `Serre, Jean-Pierre` and `JP Serre` are `serre j`."""
+    """Return a name as lists spell it: `J.-P. Serre`, `Serre, Jean-Pierre` and `JP Serre` are `serre j`."""
     family, comma, given = name.partition(",")
     last, first = plain(family).split(), plain(given).split()
     if not comma:

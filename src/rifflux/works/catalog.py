@@ -24,18 +24,19 @@ from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, Document, Failure, Hit, Progress, Ranking, is_withheld
 from rifflux.works import Work, work_of
 from rifflux.works.licenses import license_of
+from rifflux.works.profile import WORKS
 from rifflux.works.report import Doubt, WorksReport
 
 if TYPE_CHECKING:
     from rifflux.evidence.pack import EvidencePack
     from rifflux.works.importers.base import Entry
-    from rifflux.works.merging.importing import Tally
+    from rifflux.works.merging.importing import ImportTally
 
 __all__ = ["WorkRecord", "WorkSummary", "WorksCatalog"]
 
 #: The name of the source of works that a program gives.
 PROGRAM = "program"
-#: What a source may be called: its keys are told as `source:key`.
+#: The names that a source may have: its keys are shown as `source:key`.
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,99}")
 _UNTOLD = "same work? what speaks for it and against it is not told: no license is recorded"
 
@@ -87,7 +88,7 @@ class WorksCatalog:
         return self._run(lambda tally: self._bring(tally, source, entries), embed=embed, progress=progress)
 
     def verify(self, pack: EvidencePack) -> list[str]:
-        """Return the problems of a pack beside the works of the index, a line each; see `rifflux.verify`."""
+        """Return the problems of a pack compared with the works of the index, a line each; see `rifflux.verify`."""
         from rifflux.works.export import verify
 
         return verify(pack, self._store)
@@ -104,14 +105,12 @@ class WorksCatalog:
         """Import the works of files, or of all files of folders that an importer knows by their suffix.
 
         `source` names the list that a file is (else it is called after itself), `format` says what it is in, and
-        `license` is that of works whose source tells none: without one, only title and identifiers of a work are ever
-        told. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
+        `license` is that of works whose source names none: without one, only title and identifiers of a work are ever
+        shown. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
         that does not exist, before anything is read.
         """
-        from rifflux.works.importers import FORMATS
-
-        if format is not None and format not in FORMATS:
-            raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
+        if format is not None and format not in WORKS.formats:
+            raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(WORKS.formats)}")
         if license is not None and license_of(license) is None:
             raise InvalidArgument(f"{license!r} names no license: say which one the works have, or leave it out")
         found = [file for path in paths for file in _files(Path(path).expanduser())]
@@ -131,7 +130,7 @@ class WorksCatalog:
         whatever the format's suffix is. Raises `InvalidArgument` for a format or a source's name that cannot be.
         """
         from rifflux.works.importers import TEXTS, read_works
-        from rifflux.works.importers.base import Source
+        from rifflux.works.importers.base import WorkSource
 
         if format not in TEXTS:
             raise InvalidArgument(f"no format {format!r} for texts: choose one of {', '.join(TEXTS)}")
@@ -139,7 +138,7 @@ class WorksCatalog:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder).resolve() / f"{source}{TEXTS[format]}"
             path.write_bytes(text.encode("utf-8", "replace"))
-            entries = read_works(Source(path, source, lambda _: source, alone=True), format)
+            entries = read_works(WorkSource(path, source, lambda _: source, alone=True), format)
             report = self._run(lambda tally: self._bring(tally, source, entries, license), embed=embed, progress=None)
         failed, noted = (tuple(_within(path.parent, each) for each in told) for told in (report.failed, report.noted))
         return replace(report, failed=failed, noted=noted)
@@ -151,31 +150,33 @@ class WorksCatalog:
         format: str | None,
         license: str | None,
         progress: Progress | None,
-        tally: Tally,
+        tally: ImportTally,
     ) -> None:
         from rifflux.works.importers import read_works
-        from rifflux.works.importers.base import Source
+        from rifflux.works.importers.base import WorkSource
         from rifflux.works.importers.sources import name_source
 
         for done, path in enumerate(paths):
             if progress:
                 progress("read", done, len(paths))
             name = name_source(self._store, path, wanted)
-            entries = read_works(Source(path, name, partial(name_source, self._store)), format)
+            entries = read_works(WorkSource(path, name, partial(name_source, self._store)), format)
             self._bring(tally, name, entries, license)
         if progress:
             progress("read", len(paths), len(paths))
 
-    def _bring(self, tally: Tally, source: str, entries: Iterable[Entry | Failure], license: str | None = None) -> None:
+    def _bring(
+        self, tally: ImportTally, source: str, entries: Iterable[Entry | Failure], license: str | None = None
+    ) -> None:
         from rifflux.works.merging.importing import Bring
 
         Bring(self._store, self._view.preparer, tally, license)(source, entries)
 
-    def _run(self, bring: Callable[[Tally], None], *, embed: bool, progress: Progress | None) -> WorksReport:
-        from rifflux.works.merging.importing import Tally
+    def _run(self, bring: Callable[[ImportTally], None], *, embed: bool, progress: Progress | None) -> WorksReport:
+        from rifflux.works.merging.importing import ImportTally
 
         start = time.perf_counter()
-        bring(tally := Tally())
+        bring(tally := ImportTally())
         tally.conclude(self._store)
         embedded = self._writer.embed(progress) if embed else 0
         return WorksReport(
@@ -213,7 +214,7 @@ class WorksCatalog:
         cites, cited_by = (
             [edge.chunk for edge in self._store.catalog.linked(ids, incoming=way)] for way in (False, True)
         )
-        # That a work without a license cites this one is told by that work, and not to be told.
+        # A citation by a work without a license is a fact of that work, and not to be shown.
         citing = tuple(hit for hit in self._hits(cited_by) if not hit.withheld)
         return WorkRecord(collection, key, work, self._hits(cites), citing)
 
@@ -229,9 +230,9 @@ class WorksCatalog:
         return [_summary(*each) for each in found if not without_license or each[1].license is None]
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
-        """Works as a bibliography: `bibtex`, or `csl` for CSL-JSON.
+        """Return works as a bibliography: `bibtex`, or `csl` for CSL-JSON.
 
-        Of works without a license record only title and identifiers are told, and a note says so.
+        Of works without a license record only title and identifiers are shown, and a note says so.
         """
         from rifflux.works.export import cite_keys, style_of
 
@@ -266,7 +267,7 @@ class WorksCatalog:
         return sorted(found, key=lambda doubt: (doubt.one, doubt.other))
 
     def _told(self, doubts: Collection[Doubt]) -> Iterator[Doubt]:
-        """Yield those of two works that are there; the reason is not told of a work without a license record."""
+        """Yield those of two works that are there, without the reason where a work has no license record."""
         places = self._store.catalog.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
         documents = self._store.catalog.documents_at([place for found in places.values() for place in found])
         closed = {place for place, each in documents.items() if is_withheld(place[0], each.license)}
@@ -282,13 +283,13 @@ class WorksCatalog:
         `InvalidArgument` if both names are of one record, which nobody merged.
         """
         from rifflux.works.merging.doubts import Doubts
-        from rifflux.works.merging.importing import Bring, Tally
+        from rifflux.works.merging.importing import Bring, ImportTally
         from rifflux.works.merging.matching import records_of
         from rifflux.works.merging.splitting import named_records, part
 
         places = [self._place(name) for name in (one, other)]
         doubts = Doubts.of(self._store)
-        bring = Bring(self._store, self._view.preparer, Tally())
+        bring = Bring(self._store, self._view.preparer, ImportTally())
         with self._store.transaction():
             told = [records_of(self._store, place) for place in places]
             names = [named_records(records, name)[0] for records, name in zip(told, (one, other), strict=True)]

@@ -158,5 +158,5 @@ CITING = Citing(_reference, lambda references: list(cite_keys(references)), _ent
 
 
 def verify(pack: EvidencePack, store: Store | None = None) -> list[str]:
-    """Return the problems of a pack of works, a line each; with a store, also those beside its documents."""
+    """Return the problems of a pack of works, a line each; with a store, compare it with its documents too."""
     return verify_pack(pack, CITING, closed_document, store)

@@ -67,7 +67,7 @@ class Work:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def identifier(self, scheme: str) -> str | None:
-        """Its first identifier in a scheme, or None."""
+        """Return its first identifier in a scheme, or None."""
         return next((each.value for each in self.identifiers if each.scheme == scheme), None)
 
 

@@ -1,6 +1,6 @@
 """Research works: papers, books and statements, with their authors, years, venues and the lists they come from.
 
-Retrieval reads channels of its own, so that equal indexes name equal candidates: indexes beside the database round
+Retrieval reads channels of its own, so that equal indexes name equal candidates: derived indexes round
 lengths to a byte and vectors to sixteen bits, and what was added since they were made would change the last digits.
 """
 
@@ -62,6 +62,7 @@ def exact_channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]
 
 WORKS = Profile(
     "works",
+    readers="rifflux.works.importers:FORMATS",
     mathematics="notation",
     facets=("authors", "year", "venue", "sources"),
     command="rifflux works import PATHS",

@@ -22,11 +22,11 @@ class Doubt:
 class WorksReport:
     """The outcome of an import.
 
-    `added` works are new, `updated` ones were there and changed, `merged` of these with what another source told. In
+    `added` works are new, `updated` ones were there and changed, `merged` of these with what another source says. In
     `failed` is what was not taken, in `noted` what was taken without a part that was wrong: an unknown tag scheme, a
     date in the future, a citation that leads nowhere in its own source, a circle of citations. `dangling` counts the
     citations of works that the index does not hold, `unlicensed` the works stored without a license record, of which
-    only title and identifiers are ever told. `sources` are the names that the lists go by: a work's own key there is
+    only title and identifiers are ever shown. `sources` are the names that the lists go by: a work's own key there is
     `source:key`. `doubts` are the new pairs to review.
     """
 

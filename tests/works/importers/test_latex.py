@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rifflux import Index
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works.importers.latex.numbering import numbering
-from rifflux.works.importers.latex.outline import Outline
+from rifflux.works.importers.latex.outline import PaperOutline
 from rifflux.works.importers.latex.tex import macros_of
 
 PAPER = r"""
@@ -156,7 +156,7 @@ def test_numbers_follow_the_counters() -> None:
         r"\chapter{A}\begin{thm}a\end{thm}\begin{cor}b\end{cor}\section{S}\begin{ex}c\end{ex}"
         r"\chapter{B}\begin{cor}d\end{cor}\begin{ex}e\end{ex}\begin{thm*}f\end{thm*}"
     )
-    passages = Outline(body, numbering(preamble, body), str).passages()
+    passages = PaperOutline(body, numbering(preamble, body), str).passages()
     assert [passage.headings[-1] for passage in passages] == [
         "Satz 1.1", "Korollar 1.2", "Beispiel 1", "Korollar 2.1", "Beispiel 2", "Satz"
     ]  # fmt: skip
@@ -170,7 +170,7 @@ pieces = st.sampled_from([*edges, *others])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(pieces, max_size=25).map("".join))
 def test_any_latex_is_taken_apart_and_no_word_is_lost(body: str) -> None:
-    outline = Outline(body, numbering(""), str)
+    outline = PaperOutline(body, numbering(""), str)
     found = "".join(passage.text for passage in outline.passages()) + outline.abstract
     lost = body.count("words") - found.count("words")
     assert lost == 0 or any(mark in body for mark in ("{words", r"\section{", r"\words", "abstract"))

@@ -13,7 +13,7 @@ from rifflux import Index
 from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Source, codes
+from rifflux.works.importers.base import Entry, Problems, WorkSource, codes
 from rifflux.works.importers.formats import read_works
 from rifflux.works.importers.names import listed, people
 from rifflux.works.importers.readable import unmarked
@@ -34,7 +34,7 @@ BIBLIOGRAPHY = r"""@string{ams = "Amer. Math. Soc."}
 
 def _read(path: Path) -> tuple[dict[str, Entry], list[Failure]]:
     """The entries of a file by key, and what could not be read."""
-    found = list(read_works(Source(path, path.stem, lambda other: other.stem)))
+    found = list(read_works(WorkSource(path, path.stem, lambda other: other.stem)))
     return (
         {each.key: each for each in found if isinstance(each, Entry)},
         [each for each in found if isinstance(each, Failure)],
@@ -180,7 +180,7 @@ def test_markup_goes_and_what_only_looks_like_it_stays(text: str, plain: str) ->
 
 
 def test_of_a_date_that_cannot_be_the_year_is_kept_and_a_day_too_far_ahead_is_not() -> None:
-    notes = Notes()
+    notes = Problems()
     assert [notes.date(text) for text in ("2020-13", "May 2020", "2011-03-00")] == ["2020", "2020", "2011-03"]
     assert [notes.year(value) for value in ("in press", "May 1999", 1999.0)] == [None, 1999, 1999]
     ahead = datetime.now(UTC) + timedelta(days=400)

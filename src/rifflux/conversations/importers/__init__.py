@@ -27,21 +27,22 @@ _HEAD = 4096
 
 
 def read(paths: Sequence[str | Path], format: str | None = None) -> Iterator[Thread | Failure]:
-    """The conversations of files and folders; what cannot be read is a `Failure` in its place.
+    """Return the conversations of files and folders; what cannot be read is a `Failure` in its place.
 
     Raises `NotFound` for a path that does not exist and `InvalidArgument` for an unknown format, before reading any.
     """
     if format is not None and format not in FORMATS:
         raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
-    found = [Path(path).expanduser() for path in paths]
-    for path in found:
+    found = list[Path]()
+    for path in map(Path.expanduser, map(Path, paths)):
         if not path.exists():
             raise NotFound(f"nothing at {path}: check the path's spelling")
+        found += _files(path, format)
     return _threads(found, format)
 
 
 def _threads(paths: Sequence[Path], format: str | None) -> Iterator[Thread | Failure]:
-    for path in (each for given in paths for each in _files(given, format)):
+    for path in paths:
         try:
             yield from FORMATS[format or _format(path)](path)
         except Unreadable as error:
@@ -51,7 +52,7 @@ def _threads(paths: Sequence[Path], format: str | None) -> Iterator[Thread | Fai
 
 
 def _files(path: Path, format: str | None) -> list[Path]:
-    """The exports at a path: a folder is one, or holds files that are."""
+    """Return the exports at a path: a folder is one, or holds files that are."""
     if not path.is_dir() or format == "slack" or is_slack(path):
         return [path]
     conversations = path / "conversations.json"

@@ -35,7 +35,7 @@ _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assi
 
 
 def load_json(path: Path) -> Any:
-    """The content of a JSON file. Raises `Unreadable` with the place of the fault."""
+    """Return the content of a JSON file. Raises `Unreadable` with the place of the fault."""
     try:
         return json.loads(path.read_bytes())
     except OSError as error:
@@ -45,7 +45,7 @@ def load_json(path: Path) -> Any:
 
 
 def date_of(value: Any) -> str | None:
-    """A date as ISO 8601: from that, or from seconds or milliseconds since 1970. Raises `Unreadable`."""
+    """Return a date as ISO 8601: from that, or from seconds or milliseconds since 1970. Raises `Unreadable`."""
     if value is None or value == "":
         return None
     if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
@@ -63,18 +63,18 @@ def date_of(value: Any) -> str | None:
 
 
 def role_of(value: Any) -> str:
-    """Who speaks, by the name that all formats share."""
+    """Return a role by the name that all formats share."""
     name = string_of(value).strip().lower()
     return _ROLES.get(name, name) or "user"
 
 
 def string_of(value: Any) -> str:
-    """A string or number as text; nothing of anything else."""
+    """Return a string or number as text; nothing of anything else."""
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
 def text_of(content: Any) -> str:
-    """The words of a message: a string, or the text parts of a list; pictures and the like have none."""
+    """Return the words of a message: a string, or the text parts of a list; pictures and the like have none."""
     if isinstance(content, Mapping):
         content = content.get("parts", content.get("text", content.get("content", "")))
     if isinstance(content, str):
@@ -92,12 +92,15 @@ _DATES = ("created_at", "timestamp", "date", "create_time", "time", "ts")
 
 
 def first_of(record: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """The first of some fields that a record has, or None."""
-    return next((record[name] for name in names if record.get(name) not in (None, "")), None)
+    """Return the first of some fields that a record has, or None."""
+    for name in names:
+        if record.get(name) not in (None, ""):
+            return record[name]
+    return None
 
 
 def read_messages(path: Path) -> Iterator[Thread | Failure]:
-    """The conversations of a JSON file."""
+    """Yield the conversations of a JSON file."""
     data = load_json(path)
     if isinstance(data, Mapping):
         data = data.get("conversations", [data])
@@ -113,7 +116,7 @@ def read_messages(path: Path) -> Iterator[Thread | Failure]:
 
 
 def thread_of(record: Any, default_id: str) -> Thread:
-    """A conversation with its messages. Raises `Unreadable`."""
+    """Return a conversation with its messages. Raises `Unreadable`."""
     messages = _messages(record) if isinstance(record, Mapping) else None
     if messages is None:
         raise Unreadable("has no list of messages")
@@ -126,12 +129,15 @@ def thread_of(record: Any, default_id: str) -> Thread:
         date_of(first_of(record, _DATES)),
     )
     # The place is the id of a message that has none, so that importing again finds it.
-    turns = (message_of_record(each, id, f"m{place:06}") for place, each in enumerate(messages, 1))
-    return Thread(conversation, tuple(turn for turn in turns if turn.text.strip()), whole=True)
+    turns = []
+    for place, each in enumerate(messages, 1):
+        turn = message_of_record(each, id, f"m{place:06}")
+        turns += [turn] if turn.text.strip() else []
+    return Thread(conversation, tuple(turns), whole=True)
 
 
 def message_of_record(record: Any, conversation_id: str, default_id: str) -> Message:
-    """A message from an object with role and content, by any of their usual names. Raises `Unreadable`."""
+    """Return a message from an object with role and content, by any of their usual names. Raises `Unreadable`."""
     if not isinstance(record, Mapping):
         raise Unreadable(f"has a message that is no object: {str(record)[:60]!r}")
     author = record.get("author")
@@ -164,7 +170,7 @@ class _Gathered:
 
 
 def read_jsonl(path: Path) -> Iterator[Thread | Failure]:
-    """The conversations of a file; messages without a conversation are one that is called after the file."""
+    """Yield the conversations of a file; messages without a conversation are one that is called after the file."""
     gathered: dict[str, _Gathered] = {}
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -183,7 +189,7 @@ def read_jsonl(path: Path) -> Iterator[Thread | Failure]:
 
 
 def _read(record: Any, stem: str, number: int, gathered: dict[str, _Gathered]) -> Thread | None:
-    """A line that is a conversation; one that is a message is gathered."""
+    """Return a line that is a conversation; one that is a message is gathered."""
     if not isinstance(record, Mapping):
         raise Unreadable("it is no object")
     if isinstance(first_of(record, ("messages", "chat_messages", "turns")), list):

@@ -23,7 +23,7 @@ _SPOKEN = frozenset({"text", "multimodal_text", "code", ""})
 
 
 def read_openai(path: Path) -> Iterator[Thread | Failure]:
-    """The conversations of an export."""
+    """Yield the conversations of an export."""
     data = load_json(path)
     if not isinstance(data, list):
         raise Unreadable("holds no list of conversations: choose the export's conversations.json")
@@ -52,7 +52,7 @@ def _thread(record: Any, default_id: str) -> Thread:
 
 
 def _branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
-    """The nodes from the root to the current one; where none is named, to the end of the newest branch."""
+    """Return the nodes from the root to the current one; where none is named, to the end of the newest branch."""
     node = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes)
     branch: dict[str, None] = {}
     # A node that comes again would be a circle, which no export should have.
@@ -75,7 +75,7 @@ def _created(node: Mapping[str, Any]) -> float:
 
 
 def _message(key: str, node: Any, conversation_id: str) -> Message | None:
-    """A node's message; None for one that nobody was shown."""
+    """Return a node's message; None for one that nobody was shown."""
     message = node.get("message") if isinstance(node, Mapping) else None
     if not isinstance(message, Mapping):
         return None

@@ -29,7 +29,7 @@ _TITLE_LENGTH = 60
 
 
 def is_slack(folder: Path) -> bool:
-    """Whether a folder looks like an export."""
+    """Return True if a folder looks like an export."""
     return (folder / "users.json").is_file() or any((folder / name).is_file() for name in _LISTS)
 
 
@@ -44,7 +44,7 @@ class _Export:
 
 
 def read_slack(folder: Path) -> Iterator[Thread | Failure]:
-    """The channels and threads of an export."""
+    """Yield the channels and threads of an export."""
     export = _lists(folder)
     yield from export.failed
     for channel in sorted(each for each in folder.iterdir() if each.is_dir()):
@@ -95,7 +95,7 @@ def _user_name(user: Mapping[str, Any]) -> str:
 
 
 def _threads(export: _Export, channel: str, records: list[Mapping[str, Any]]) -> Iterator[Thread | Failure]:
-    """A channel without its threads, and the threads."""
+    """Yield a channel without its threads, and the threads."""
     id = export.channels.get(channel) or channel
     title = f"#{channel}" if channel in export.channels and channel != id else _direct(export, channel, records)
     threads: dict[str, list[Message]] = {"": []}
@@ -117,13 +117,13 @@ def _threads(export: _Export, channel: str, records: list[Mapping[str, Any]]) ->
 
 
 def _direct(export: _Export, channel: str, records: list[Mapping[str, Any]]) -> str:
-    """What to call a direct message: who took part."""
+    """Return a title for direct messages: the names of those who took part."""
     names = dict.fromkeys(export.users.get(string_of(each.get("user")), "") for each in records)
     return ", ".join(filter(None, names)) or channel
 
 
 def _thread_of(record: Mapping[str, Any]) -> str:
-    """The thread that a message stands in: also one that begins it, but not one that nobody answered."""
+    """Return the thread that a message stands in: also one that begins it, but not one that nobody answered."""
     thread = string_of(record.get("thread_ts"))
     answered = thread != string_of(record.get("ts")) or record.get("reply_count") or record.get("replies")
     return thread if answered else ""
@@ -145,7 +145,7 @@ def _message(export: _Export, record: Mapping[str, Any], channel: str) -> Messag
 
 
 def _text(export: _Export, record: Mapping[str, Any]) -> str:
-    """The words of a message, and the names of its files; references become what people see."""
+    """Return the words of a message, and the names of its files; references become what people see."""
     words = _REFERENCE.sub(lambda found: _shown(export, found[1], found[2]), string_of(record.get("text")))
     files = record.get("files")
     names = (

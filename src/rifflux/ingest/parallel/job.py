@@ -16,8 +16,9 @@ from rifflux.ingest.chunking import blocks_of
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
-from rifflux.ingest.read.jsonl import MOST_FAILURES, comes_again, no_document, told
+from rifflux.ingest.read.jsonl import MOST_FAILURES, comes_again, first_failures, no_document
 from rifflux.ingest.walk.find import Found
+from rifflux.models.cores import available_cores
 from rifflux.store import DocumentChange, FileState
 from rifflux.types import Document, Failure, Parsed
 
@@ -31,8 +32,8 @@ __all__ = [
     "FileChange",
     "Given",
     "Job",
+    "JobResult",
     "Lines",
-    "Outcome",
     "Runner",
     "Task",
     "do",
@@ -73,7 +74,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Return the name for messages."""
         return f"{self.root}/{self.found.path}"
 
     @property
@@ -91,12 +92,12 @@ class Given:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Return the name for messages."""
         return f"{self.collection}/{self.document.key}"
 
     @property
     def size(self) -> int:
-        """About how many bytes it has."""
+        """Return about how many bytes it has."""
         return len(self.document.text)
 
 
@@ -117,7 +118,7 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobResult:
     """What became of a job. `change` is None where nothing is to be stored; `numbers` are the documents' lines.
 
     `prepared` is a document that was given.
@@ -129,49 +130,54 @@ class Outcome:
     prepared: DocumentChange | None = None
 
 
-def do(job: Job | Given, prepare: Preparer) -> Outcome:
+def do(job: Job | Given, prepare: Preparer) -> JobResult:
     """Read, chunk and analyze what a job is about."""
     if isinstance(job, Given):
         document = job.document
-        return Outcome(prepared=prepare(job.collection, document, blocks_of(document), document.key))
+        return JobResult(prepared=prepare(job.collection, document, blocks_of(document), document.key))
     return _file(job, prepare) if job.lines is None else _lines(job, job.lines, prepare)
 
 
 def fingerprint(digest: str) -> str:
-    """Identifies what was read and by which version of the readers, so that better ones read a file anew."""
+    """Identify what was read and by which version of the readers, so that better ones read a file again."""
     return f"{READER_VERSION}:{digest}"
 
 
 def is_current(hash: str) -> bool:
-    """Whether what was read is what the readers of today would read."""
+    """Return True if what was read is what the readers of today would read."""
     return hash.startswith(fingerprint(""))
 
 
-def _file(job: Job, prepare: Preparer) -> Outcome:
+def _file(job: Job, prepare: Preparer) -> JobResult:
     found = job.found
     if job.unchanged:
-        return Outcome(FileChange(FileState(found.path, found.size, found.mtime_ns, job.known)))
+        return JobResult(FileChange(FileState(found.path, found.size, found.mtime_ns, job.known)))
     try:
         data = _bytes(found.absolute, found.path)
     except OSError as error:
-        return Outcome(failures=(_failure(job, found.path, f"cannot be read: {error.strerror}"),))
+        return JobResult(failures=(_failure(job, found.path, f"cannot be read: {error.strerror}"),))
     if data is None:
-        return Outcome()
+        return JobResult()
     hash = fingerprint(blake2b(data, digest_size=16).hexdigest())
     state = FileState(found.path, found.size, found.mtime_ns, hash)
     if job.known == hash:
-        return Outcome(FileChange(state))
+        return JobResult(FileChange(state))
     try:
         parts = read(File(found.path, data, found.created_at, found.updated_at))
     except Unreadable as error:
         # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
-        return Outcome(FileChange(replace(state, problem=str(error))), (_failure(job, found.path, str(error)),))
-    documents = [_prepared(job, part, prepare) for part in parts if isinstance(part, Parsed)]
-    failures = tuple(_failure(job, part.path, part.reason) for part in parts if isinstance(part, Failure))
-    return Outcome(FileChange(state, documents, [document.document.key for _, document in documents]), failures)
+        return JobResult(FileChange(replace(state, problem=str(error))), (_failure(job, found.path, str(error)),))
+    documents, keys, failures = [], [], []
+    for part in parts:
+        if isinstance(part, Failure):
+            failures.append(_failure(job, part.path, part.reason))
+        else:
+            documents.append(_prepared(job, part, prepare))
+            keys.append(part.document.key)
+    return JobResult(FileChange(state, documents, keys), tuple(failures))
 
 
-def _lines(job: Job, lines: Lines, prepare: Preparer) -> Outcome:
+def _lines(job: Job, lines: Lines, prepare: Preparer) -> JobResult:
     found = job.found
     file = File(found.path, lines.data, found.created_at, found.updated_at)
     try:
@@ -182,18 +188,18 @@ def _lines(job: Job, lines: Lines, prepare: Preparer) -> Outcome:
     failures = tuple(_failure(job, part.path, part.reason) for _, part in parts if isinstance(part, Failure))
     state = FileState(found.path, found.size, found.mtime_ns, UNFINISHED)
     change = FileChange(state, [_prepared(job, part, prepare) for _, part in good])
-    return Outcome(change, failures, tuple(number for number, _ in good))
+    return JobResult(change, failures, tuple(number for number, _ in good))
 
 
 def _prepared(job: Job, part: Parsed, prepare: Preparer) -> tuple[str, DocumentChange]:
-    """A document with the collection it belongs to: its own is the root's, a record's is its file."""
+    """Return a document with the collection it belongs to: its own is the root's, a record's is its file."""
     key, path = part.document.key, job.found.path
     collection = job.root if key == path else f"{job.root}/{path}"
     return collection, prepare(collection, part.document, part.blocks, path)
 
 
 def _bytes(absolute: Path, path: str) -> bytes | None:
-    """The file's content, or None for one that no reader takes: only its first bytes were read then."""
+    """Return the file's content, or None for one that no reader takes: only its first bytes were read then."""
     with absolute.open("rb") as file:
         head = file.read(HEAD_BYTES)
         return head + file.read() if reader_for(path, head) else None
@@ -208,13 +214,13 @@ def _failure(job: Job, path: str, reason: str) -> Failure:
 
 #: Files up to this many bytes are read as a whole.
 WHOLE = 2**20
-#: Bytes of a stretch of lines: some hundred records, and little beside what is made of them.
+#: Bytes of a stretch of lines: some hundred records, and little next to what is made of them.
 STRETCH = 2**18
 _BLOCK = 2**20
 
 
 def jobs_of(job: Job) -> Iterator[Job]:
-    """The jobs that reading a file takes: one, or for a long file of lines many."""
+    """Yield the jobs that reading a file takes: one, or for a long file of lines many."""
     found = job.found
     if found.size <= WHOLE or not found.path.lower().endswith((".jsonl", ".ndjson")):
         yield job
@@ -230,7 +236,7 @@ def jobs_of(job: Job) -> Iterator[Job]:
 
 
 def scan(path: Path) -> tuple[str, bool]:
-    """The fingerprint of a file, and whether its lines can be told apart without decoding it as a whole.
+    """Return the fingerprint of a file, and whether its lines can be parted without decoding it as a whole.
 
     They can in UTF-8 where only line feeds end lines. Raises `OSError`.
     """
@@ -250,7 +256,7 @@ def _is_plain(block: bytes, decode: Callable[[bytes], str]) -> bool:
 
 
 def lines_of(path: Path) -> Iterator[Lines]:
-    """The lines of a file, some at a time."""
+    """Yield the lines of a file, some at a time."""
     first = 1
     for data, following in pairwise(chain(_blocks(path, STRETCH), [b""])):
         yield Lines(first, data, last=not following)
@@ -258,7 +264,7 @@ def lines_of(path: Path) -> Iterator[Lines]:
 
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:
-    """The content in blocks of about `size` bytes that end with a line."""
+    """Yield the content in blocks of about `size` bytes that end with a line."""
     with path.open("rb") as file:
         while block := file.read(size):
             yield block + file.readline()
@@ -272,8 +278,8 @@ class Assembled:
     failures: list[Failure] = field(default_factory=list)
     failed: int = 0
 
-    def __call__(self, job: Job, outcome: Outcome) -> Outcome:
-        """The outcome to store for some lines; after the last, what the file is remembered by, and all failures."""
+    def __call__(self, job: Job, outcome: JobResult) -> JobResult:
+        """Return the outcome to store for some lines; after the last, with the file's hash and all failures."""
         assert job.lines
         assert outcome.change
         path = f"{job.root}/{job.found.path}"
@@ -283,22 +289,22 @@ class Assembled:
                 self._fail(Failure(f"{path}:{self.lines[key]}", comes_again(key, number)))
             self.lines[key] = number
         self._fail(*outcome.failures)
-        return self._whole(path, job.known, outcome.change) if job.lines.last else Outcome(outcome.change)
+        return self._whole(path, job.known, outcome.change) if job.lines.last else JobResult(outcome.change)
 
     def _fail(self, *failures: Failure) -> None:
         self.failures += failures[: MOST_FAILURES - len(self.failures)]
         self.failed += len(failures)
 
-    def _whole(self, path: str, hash: str, change: FileChange) -> Outcome:
+    def _whole(self, path: str, hash: str, change: FileChange) -> JobResult:
         state = replace(change.state, hash=hash)
         if self.failures and not self.lines:
             problem = no_document(self.failures[0])
-            return Outcome(FileChange(replace(state, problem=problem)), (Failure(path, problem),))
-        failures = told(path, self.failures, self.failed)
-        return Outcome(replace(change, state=state, keep=self.lines.keys()), tuple(failures))
+            return JobResult(FileChange(replace(state, problem=problem)), (Failure(path, problem),))
+        failures = first_failures(path, self.failures, self.failed)
+        return JobResult(replace(change, state=state, keep=self.lines.keys()), tuple(failures))
 
 
-# Doing the jobs of a run: in this process while they are few, in others beside it where there are many
+# Doing the jobs of a run: in this process while they are few, in others too where there are many
 
 
 #: Bytes to read from which starting processes pays: one takes a third of a second until it does the first job.
@@ -309,10 +315,13 @@ MOST_WORKERS = 4
 
 @dataclass(slots=True)
 class Runner:
-    """Does jobs with `processes` at work, this one included. A context manager: the processes end with it."""
+    """Does jobs with `processes` at work, this one included (default: as many as there are cores).
+
+    A context manager: the processes end with it.
+    """
 
     prepare: Preparer
-    processes: int
+    processes: int | None = None
     _workers: WorkerPool | None = None
     _open: ExitStack = field(default_factory=ExitStack)
 
@@ -323,12 +332,12 @@ class Runner:
         self._workers = None
         self._open.close()
 
-    def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, Outcome]]:
-        """Each job with what became of it, in the order of the jobs; `size` is how many bytes they are to read."""
-        if self._workers is None and self.processes > 1 and size >= WORTHWHILE:
+    def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, JobResult]]:
+        """Yield each job with its outcome, in the order of the jobs; `size` is the number of bytes to read."""
+        if self._workers is None and size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
             from rifflux.ingest.parallel.pool import WorkerPool
 
-            workers = WorkerPool.start(min(self.processes, MOST_WORKERS), self.prepare)
+            workers = WorkerPool.start(min(processes, MOST_WORKERS), self.prepare)
             self._workers = self._open.enter_context(workers) if workers else None
         if self._workers:
             return self._workers(jobs)

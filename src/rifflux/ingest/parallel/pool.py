@@ -1,4 +1,4 @@
-"""Runner, chunking and analyzing in processes beside this one, which goes on writing.
+"""Read, chunk and analyze in other processes, while this one goes on writing.
 
 One interpreter does one thing at a time, and preparing text takes four times as long as storing it. The processes are
 plain children that talk over pipes: nothing is forked (threads and model runtimes do not survive that), and the
@@ -19,7 +19,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO
 
-from rifflux.ingest.parallel.job import Given, Job, Outcome, Task, do
+from rifflux.ingest.parallel.job import Given, Job, JobResult, Task, do
 from rifflux.ingest.parallel.worker import receive, send
 from rifflux.ingest.prepare import Preparer
 from rifflux.types import Failure
@@ -36,7 +36,7 @@ LOST = "reading it ended the process that read it: out of memory, or a fault in 
 
 Bundle = tuple[Job | Given, ...]
 #: Outcomes, as bytes for `pickle.loads` where they come from another process: this thread is to do no work.
-Found = bytes | list[Outcome]
+Found = bytes | list[JobResult]
 Waiting = deque[tuple[tuple[Task, ...], Future[Found]]]
 
 
@@ -70,7 +70,7 @@ class Worker:
         return self._process.stdin
 
     def ask(self, bundle: Bundle) -> bytes:
-        """What became of some jobs, as bytes for `pickle.loads`. Raises `Lost` or `Unable`."""
+        """Return the outcomes of some jobs, as bytes for `pickle.loads`. Raises `Lost` or `Unable`."""
         output = self._process.stdout
         assert output
         try:
@@ -107,7 +107,7 @@ class WorkerPool:
 
     @classmethod
     def start(cls, number: int, prepare: Preparer) -> WorkerPool | None:
-        """The processes, or None where they cannot be told how to prepare text: the embedder is the program's own."""
+        """Return the processes, or None if the embedder is an object that cannot be sent to them."""
         try:
             setup = pickle.dumps(prepare)
         except Exception:  # whatever an object that cannot be pickled raises
@@ -123,8 +123,8 @@ class WorkerPool:
             worker.kill()
         self._threads.shutdown(cancel_futures=True)
 
-    def __call__(self, jobs: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Each job with what became of it, in the order of the jobs. Only a few are taken ahead."""
+    def __call__(self, jobs: Iterable[Task]) -> Iterator[tuple[Task, JobResult]]:
+        """Yield each job with what became of it, in the order of the jobs. Only a few are taken ahead."""
         waiting: Waiting[Task] = deque()
         for bundle in bundled(jobs):
             waiting.append((bundle, self._threads.submit(self._done, bundle)))
@@ -133,12 +133,12 @@ class WorkerPool:
         while waiting:
             yield from self._first(waiting)
 
-    def _first(self, waiting: Waiting[Task]) -> Iterator[tuple[Task, Outcome]]:
+    def _first(self, waiting: Waiting[Task]) -> Iterator[tuple[Task, JobResult]]:
         bundle, found = waiting.popleft()
         return _collected(bundle, found.result())
 
     def _done(self, bundle: Bundle, *, again: bool = True) -> Found:
-        """What became of some jobs. One that ends its process twice has failed, and no other with it."""
+        """Return the outcomes of some jobs. One that ends its process twice has failed, and no other with it."""
         try:
             return self._asked(bundle)
         except Unable:
@@ -148,7 +148,7 @@ class WorkerPool:
                 return [outcome for job in bundle for _, outcome in _collected((job,), self._done((job,)))]
             if again:
                 return self._done(bundle, again=False)
-            return [Outcome(failures=(Failure(job.name, LOST),)) for job in bundle]
+            return [JobResult(failures=(Failure(job.name, LOST),)) for job in bundle]
 
     def _asked(self, bundle: Bundle) -> bytes:
         worker = self._idle.get()
@@ -169,12 +169,12 @@ class WorkerPool:
         return fresh
 
 
-def _collected(bundle: tuple[Task, ...], found: Found) -> Iterator[tuple[Task, Outcome]]:
+def _collected(bundle: tuple[Task, ...], found: Found) -> Iterator[tuple[Task, JobResult]]:
     return zip(bundle, pickle.loads(found) if isinstance(found, bytes) else found, strict=True)
 
 
 def bundled(jobs: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
-    """The jobs, some at a time."""
+    """Yield the jobs, some at a time."""
     bundle: list[Task] = []
     size = 0
     for job in jobs:

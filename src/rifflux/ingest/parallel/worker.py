@@ -1,4 +1,4 @@
-"""A process that reads files for another one: it is told how, once, then does jobs until its input ends."""
+"""A process that reads files for another one: it gets the settings once, then does jobs until its input ends."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _LENGTH = 8
 
 
 def _by_fields(cls: type[DataclassInstance]) -> Callable[[object], tuple[type, tuple[object, ...]]]:
-    """How to pickle a dataclass by its fields: five times as fast as pickle does it for one with slots."""
+    """Return a reducer that pickles a dataclass by its fields: five times as fast as the usual one with slots."""
     values = attrgetter(*(each.name for each in fields(cls)))
     return lambda value: (cls, values(value))
 
@@ -63,7 +63,7 @@ _REDUCE = dict(dispatch_table) | {cls: _by_fields(cls) for cls in (AnalyzedChunk
 
 
 def dumps(value: object) -> bytes:
-    """A value as bytes, for `pickle.loads`."""
+    """Return a value as bytes, for `pickle.loads`."""
     stream = io.BytesIO()
     pickler = pickle.Pickler(stream, pickle.HIGHEST_PROTOCOL)
     pickler.dispatch_table = _REDUCE

@@ -25,10 +25,10 @@ from rifflux.types import Failure, Parsed
 
 __all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "read_lines", "reader_for"]
 
-#: Files are read anew when this changes: raise it whenever a reader gives other text or blocks than before.
+#: Files are read again when this changes: raise it whenever a reader gives other text or blocks than before.
 READER_VERSION: int = 2
 
-#: Makes documents of a file, and tells what in it could not be read. Raises `Unreadable`.
+#: Makes documents of a file, and a failure for each part that could not be read. Raises `Unreadable`.
 Reader = Callable[[File], Iterable[Parsed | Failure]]
 
 #: The function that reads a format.
@@ -80,7 +80,7 @@ _STRANGE = {**dict.fromkeys(range(0xD800, 0xE000), "\ufffd"), 0: " "}
 
 
 def reader_for(path: str, head: bytes) -> Reader | None:
-    """The reader for a file by its name, or by its first 8 kB (`head`) if the name says nothing.
+    """Return the reader for a file by its name, or by its first 8 kB (`head`) if the name says nothing.
 
     None: there is nothing to read in it (a picture, an archive, a program, a database).
     """
@@ -89,7 +89,7 @@ def reader_for(path: str, head: bytes) -> Reader | None:
 
 
 def read(file: File) -> list[Parsed | Failure]:
-    """The documents of a file, and a `Failure` for each part of it that could not be read.
+    """Return the documents of a file, and a `Failure` for each part of it that could not be read.
 
     Raises `Unreadable` with the reason if the file as a whole can't be, whatever its parser stumbles over.
     """
@@ -100,7 +100,7 @@ def read(file: File) -> list[Parsed | Failure]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # parsers warn of what only the author of a file could mend
-            return [_storable(part) for part in _load(kind)(file)]
+            return [*map(_storable, _load(kind)(file))]
     except (Unreadable, MissingExtra, KeyboardInterrupt, SystemExit):
         raise
     except RecursionError as error:
@@ -112,14 +112,14 @@ def read(file: File) -> list[Parsed | Failure]:
 
 
 def read_lines(file: File, first: int) -> list[tuple[int, Parsed | Failure]]:
-    """The documents of some lines of a JSON Lines file, each with its line's number; `first` is that of the first."""
+    """Return the documents of some lines of a JSON Lines file, each with its line's number, from `first` on."""
     from rifflux.ingest.read import jsonl
 
     return [(number, _storable(part)) for number, part in jsonl.read_lines(file, first)]
 
 
 def _short(error: BaseException) -> str:
-    """What an error says, on one line, without the names of Python objects."""
+    """Return the message of an error, on one line, without the names of Python objects."""
     words = re.sub(r"'?<[^<>]* object at 0x[0-9a-f]+>'?", "", str(error))
     return " ".join(words.split())[:200] or type(error).__name__
 
@@ -160,7 +160,7 @@ def _check(file: File, kind: str) -> None:
 
 
 def _storable(part: Parsed | Failure) -> Parsed | Failure:
-    """The part without characters that no database takes: halves of surrogate pairs, and NUL. Spans stay."""
+    """Return the part without characters that no database takes: halves of surrogate pairs, and NUL. Spans stay."""
     if isinstance(part, Failure):
         return part
     document = part.document

@@ -24,7 +24,7 @@ class Properties(Protocol):
 
 
 def open_archive(data: bytes) -> io.BytesIO:
-    """The archive as a file, once it is known to be whole. Raises `Unreadable`."""
+    """Return the archive as a file, once it is known to be whole. Raises `Unreadable`."""
     stream = io.BytesIO(data)
     try:
         with zipfile.ZipFile(stream) as archive:
@@ -44,7 +44,7 @@ def facts_of(properties: Properties) -> dict[str, str]:
 
 
 def row_text(cells: list[str]) -> str:
-    """The cells of a row on one line, apart by ` | `; empty ones at the end are dropped."""
+    """Return the cells of a row on one line, apart by ` | `; empty ones at the end are dropped."""
     lines = [" ".join(cell.split()) for cell in cells]
     while lines and not lines[-1]:
         lines.pop()
@@ -52,7 +52,7 @@ def row_text(cells: list[str]) -> str:
 
 
 def table_text(rows: list[list[str]]) -> tuple[str, str]:
-    """The text of a table and its header: the first row, if others follow."""
+    """Return the text of a table and its header: the first row, if others follow."""
     lines = [line for line in map(row_text, rows) if line]
     return "\n".join(lines), lines[0] if len(lines) > 1 else ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import PurePosixPath
 
 from rifflux.types import Block, Document, Parsed
@@ -41,7 +42,7 @@ Reader = Callable[[File], Iterable[Parsed]]
 
 
 def readable_stem(path: str) -> str:
-    """The file's name as a title: `ch04-01_ownership.md` becomes `ch04 01 ownership`."""
+    """Return the file's name as a title: `ch04-01_ownership.md` becomes `ch04 01 ownership`."""
     name = PurePosixPath(path)
     words = name.stem.replace("_", " ").replace("-", " ").split()
     return " ".join(words) or name.name
@@ -121,7 +122,7 @@ class Outline:
     def _close(self, level: int) -> None:
         while self._open and self._open[-1].level >= level:
             last = self._open.pop()
-            self._path = tuple(section.title for section in self._open if section.title)
+            self._path = tuple(filter(None, map(attrgetter("title"), self._open)))
             if last.bare and last.title:
                 self._blocks.append(Block(last.start, last.end, "heading", self._path))
 
@@ -204,7 +205,7 @@ _HIDDEN = "\ufdd0"
 
 
 def plain_heading(markup: str) -> str:
-    """The heading as people read it: `` `code` `` without its ticks, links as their words, no emphasis."""
+    """Return the heading as people read it: `` `code` `` without its ticks, links as their words, no emphasis."""
     markup = markup[: 4 * LONGEST_HEADING]
     if _MARKED.search(markup):
         literals = [literal[2] or literal[3] for literal in _LITERAL.finditer(markup)]
@@ -217,7 +218,7 @@ def plain_heading(markup: str) -> str:
 
 
 def shortened(words: str) -> str:
-    """The heading, cut between words where it is too long for a breadcrumb."""
+    """Return the heading, cut between words where it is too long for a breadcrumb."""
     if len(words) <= LONGEST_HEADING:
         return words
     return words[:LONGEST_HEADING].rsplit(" ", 1)[0] + "…"

@@ -33,7 +33,7 @@ _CLOSES = re.compile(r"(?:\W|\bend\b)*", re.ASCII)
 
 
 def read_code(file: File) -> Iterator[Parsed]:
-    """The document of a source file, titled with the file's name."""
+    """Yield the document of a source file, titled with the file's name."""
     text = decode(file.data)
     path = PurePosixPath(file.path)
     language = LANGUAGES.get(path.suffix.lower(), "")
@@ -43,7 +43,7 @@ def read_code(file: File) -> Iterator[Parsed]:
 
 
 def code_blocks(text: str, language: str = "") -> tuple[Block, ...]:
-    """The blocks of source code: definitions, with the comments above them, and what stands between.
+    """Return the blocks of source code: definitions, with the comments above them, and what stands between.
 
     The headings of a block are the names around it: `("Class", "method")`.
     """
@@ -62,7 +62,7 @@ class _Source:
     starts: Sequence[int]
 
     def blocks(self, definitions: Sequence[Definition], row: int, stop: int, path: tuple[str, ...]) -> Iterator[Block]:
-        """The blocks of the lines from `row` up to `stop`; only blank lines are in none."""
+        """Yield the blocks of the lines from `row` up to `stop`; only blank lines are in none."""
         for definition in definitions:
             if definition.first < row:  # on one line with the one before
                 continue
@@ -74,7 +74,7 @@ class _Source:
         yield from self._block(row, stop, path)
 
     def _with_comments(self, row: int, lowest: int) -> int:
-        """The first line of the comments and decorators that touch the line at `row`."""
+        """Return the first line of the comments and decorators that touch the line at `row`."""
         while row > lowest and _LEADING.match(self.lines[row - 1]):
             row -= 1
         return row
@@ -89,7 +89,7 @@ class _Source:
 
 
 def _without_closers(text: str, blocks: Iterator[Block]) -> Iterator[Block]:
-    """The blocks, where the brackets that close a class stay with its last method: they say nothing alone."""
+    """Yield the blocks, where the brackets that close a class stay with its last method: they say nothing alone."""
     last: Block | None = None
     for block in blocks:
         if last is not None and _CLOSES.fullmatch(text, block.start, block.end):

@@ -29,7 +29,7 @@ _ABOUT_EQUAL = 0.12
 
 
 def decode(data: bytes) -> str:
-    r"""The text of a file, with newlines as `\n` and no byte order mark.
+    r"""Return the text of a file, with newlines as `\n` and no byte order mark.
 
     UTF-8, or UTF-16 and UTF-32 with their mark; anything else is detected. Characters are not normalised
     otherwise, so that spans fit the source. Raises `Unreadable` for binary data.
@@ -48,7 +48,7 @@ def decode(data: bytes) -> str:
 
 
 def _utf8(data: bytes) -> str | None:
-    """The data as UTF-8, or None if it is something else; a few broken bytes in UTF-8 don't make it that."""
+    """Return the data as UTF-8, or None if it is something else; a few broken bytes in UTF-8 don't make it that."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -118,7 +118,7 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff")  # marks of UTF-16 and UTF-32, whose text is 
 
 
 def what_is(head: bytes) -> str:
-    """What data that begins so is, in words: `a PNG image`; nothing if it may be text."""
+    """Return the format of data by its beginning, in words: `a PNG image`; nothing if it may be text."""
     for start, words in _SIGNATURES:
         if head.startswith(start):
             return words
@@ -126,7 +126,7 @@ def what_is(head: bytes) -> str:
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Whether data that begins so is text in some encoding; no data at all is not."""
+    """Return True if data that begins so is text in some encoding; no data at all is not."""
     if not head or what_is(head):
         return False
     if head.startswith(_WIDE):
@@ -135,5 +135,5 @@ def looks_like_text(head: bytes) -> bool:
 
 
 def is_encrypted_office(data: bytes) -> bool:
-    """Whether the data is a DOCX, PPTX or XLSX behind a password."""
+    """Return True if the data is a DOCX, PPTX or XLSX behind a password."""
     return data.startswith(OLE) and "EncryptedPackage".encode("utf-16-le") in data

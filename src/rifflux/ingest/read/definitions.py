@@ -63,7 +63,7 @@ _FUNCTION_VALUES = frozenset(["arrow_function", "class", "function", "function_e
 
 
 def by_grammar(text: str, language: str) -> tuple[Definition, ...]:
-    """The definitions of `text` as tree-sitter parses it; none without the `code` extra or a grammar."""
+    """Return the definitions of `text` as tree-sitter parses it; none without the `code` extra or a grammar."""
     parser = _parser(language)
     if parser is None:
         return ()
@@ -72,7 +72,7 @@ def by_grammar(text: str, language: str) -> tuple[Definition, ...]:
 
 
 def _parsed(parser: Parser, source: bytes) -> Tree | None:
-    """The syntax tree; None for what is so far from the language that it would take minutes to parse.
+    """Return the syntax tree; None for what is so far from the language that it would take minutes to parse.
 
     Parsing is limited by steps, not by time, so that the same text always gives the same blocks.
     """
@@ -102,7 +102,7 @@ def _parser(language: str) -> Parser | None:
 
 
 def _found(node: Node) -> Iterator[Definition]:
-    """The definitions directly in `node`, and in groups such as `#ifdef`."""
+    """Yield the definitions directly in `node`, and in groups such as `#ifdef`."""
     for child in node.named_children:
         if child.type in _GROUPS:
             yield from _found(child)
@@ -113,7 +113,7 @@ def _found(node: Node) -> Iterator[Definition]:
 
 
 def _unwrapped(node: Node) -> Node | None:
-    """The definition that `node` is, or is wrapped around; None if it is neither."""
+    """Return the definition that `node` is, or is wrapped around; None if it is neither."""
     if _defines(node):
         return node
     if node.type in _WRAPPERS:
@@ -142,7 +142,7 @@ def _defined(node: Node, outer: Node) -> Definition:
 
 
 def _name(node: Node) -> str:
-    """The name a reader would call it by: `Class`, `Type.method` for a Go receiver, the type of an `impl`."""
+    """Return the name a reader would call it by: `Class`, `Type.method` for a Go receiver, the type of an `impl`."""
     named = _name_node(node)
     words = _text(named) if named is not None else ""
     receiver = node.child_by_field_name("receiver")
@@ -197,7 +197,7 @@ _INDENT = re.compile(r"[ \t]*")
 
 
 def by_indentation(lines: Sequence[str]) -> tuple[Definition, ...]:
-    """The definitions in lines of indented code; each ends where its indentation does."""
+    """Return the definitions in lines of indented code; each ends where its indentation does."""
     return _nested(lines, 0, len(lines))
 
 
@@ -227,7 +227,7 @@ def _opened(lines: Sequence[str], opening: re.Match[str], row: int, last: int) -
 
 
 def _last_line(lines: Sequence[str], row: int, stop: int, indent: int) -> int:
-    """The last line that is indented deeper than the one at `row`, or closes it."""
+    """Return the last line that is indented deeper than the one at `row`, or closes it."""
     last = row
     for following in range(row + 1, stop):
         line = lines[following]

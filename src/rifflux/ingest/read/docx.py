@@ -28,7 +28,7 @@ _NOTES = re.compile(r"/(?:footnotes|endnotes)$")
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """One document. Text boxes stand where they are anchored, deleted text (tracked changes) is left out.
+    """Yield one document. Text boxes stand where they are anchored, deleted text (tracked changes) is left out.
 
     Raises `Unreadable` if the file is broken.
     """
@@ -42,12 +42,12 @@ def read(file: File) -> Iterator[Parsed]:
 
 
 def _styles(source: Source) -> dict[str, tuple[str, int]]:
-    """By style id, what its paragraphs are: a kind, and the level of a heading."""
+    """Return the role of paragraphs by style id: a kind, and the level of a heading."""
     return {style.style_id: _role(style) for style in source.styles if style.style_id}
 
 
 def _role(style: BaseStyle) -> tuple[str, int]:
-    """What a style, or the one it is based on, makes of a paragraph."""
+    """Return the role that a style, or the one it is based on, gives a paragraph."""
     for _ in range(10):  # a broken file may base styles on each other in a circle
         name = (style.name or "").lower()
         if match := _HEADING.match(name):
@@ -98,7 +98,7 @@ def _add_table(build: TextBuilder, table: Element, styles: dict[str, tuple[str, 
 
 
 def _cells(row: Element) -> list[Element]:
-    """The cells of a row, without those of tables inside them, whose text is theirs already."""
+    """Return the cells of a row, without those of tables inside them, whose text is theirs already."""
     cells = list(row.iter(f"{_W}tc"))
     inside = {inner for cell in cells for inner in cell.iter(f"{_W}tc") if inner is not cell}
     return [cell for cell in cells if cell not in inside]
@@ -114,7 +114,7 @@ def _value(paragraph: Element, name: str) -> str:
 
 
 def _text(paragraph: Element) -> str:
-    """The text of a paragraph without that of the boxes anchored in it."""
+    """Return the text of a paragraph without that of the boxes anchored in it."""
     pieces: list[str] = []
     waiting = [paragraph]
     while waiting:
@@ -129,7 +129,7 @@ def _text(paragraph: Element) -> str:
 
 
 def _notes(source: Source) -> list[str]:
-    """The footnotes and endnotes."""
+    """Return the footnotes and endnotes."""
     parts = [link.target_part for link in source.part.rels.values() if _NOTES.search(link.reltype)]
     notes = [note for part in parts for note in parse_xml(part.blob)]
     return [_cell(note) for note in notes]

@@ -49,7 +49,7 @@ _LEAVES = frozenset({"p", "li", "dd", "dt", "td", "pre", "blockquote"})
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """The page's main text as one document; `author`, `language` and `date` come from its own metadata.
+    """Yield the page's main text as one document; `author`, `language` and `date` come from its own metadata.
 
     Nothing is ever fetched. Raises `Unreadable` for binary data.
     """
@@ -60,7 +60,7 @@ def read(file: File) -> Iterator[Parsed]:
         return
     facts = _facts(tree)
     title = facts.pop("title", "")
-    _Walk(build).add(_main(tree))
+    _TreeWalk(build).add(_main(tree))
     yield build.parsed(file, "html", title, **facts)
 
 
@@ -68,11 +68,11 @@ def add_markup(build: TextBuilder, markup: str) -> None:
     """Append all text of a piece of HTML, such as the body of a mail."""
     tree = _parse(markup)
     if tree is not None:
-        _Walk(build).add(tree)
+        _TreeWalk(build).add(tree)
 
 
 def _decode(data: bytes) -> str:
-    """The text of a page in UTF-8, in the encoding it declares, or in the one it seems to have."""
+    """Return the text of a page in UTF-8, in the encoding it declares, or in the one it seems to have."""
     declared = _CHARSET.search(data, 0, 4096)
     try:
         data.decode()
@@ -86,7 +86,7 @@ def _decode(data: bytes) -> str:
 
 
 def _parse(markup: str) -> Element | None:
-    """The tree of a page without its noise, or None if there is nothing in it. Raises `Unreadable`."""
+    """Return the tree of a page without its noise, or None if there is nothing in it. Raises `Unreadable`."""
     # As bytes: lxml refuses strings with an encoding declaration, as XHTML has.
     parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
@@ -112,7 +112,7 @@ def _write_as_tex(formula: Element) -> None:
 
 
 def _facts(tree: Element) -> dict[str, str]:
-    """What the page says of itself: those of title, author, date and language that it does say."""
+    """Return the title, author, date and language that the page states of itself."""
     facts = {"title": _first(tree, "//head/title", "//meta[@property='og:title']/@content", "//h1")}
     facts["author"] = _first(tree, "//meta[@name='author' or @name='dc.creator']/@content")
     published = "//meta[@property='article:published_time' or @name='date' or @name='dcterms.date']/@content"
@@ -159,7 +159,7 @@ def _unlinked(node: Element) -> str:
     return (node.text or "") + "".join(text + (child.tail or "") for text, child in zip(inline, node, strict=True))
 
 
-class _Walk:
+class _TreeWalk:
     """Appends a tree to a text, block by block; text that runs on is gathered until its block ends.
 
     It goes by events, not by calling itself: pages with unclosed tags nest many hundreds deep.
@@ -237,13 +237,13 @@ class _Walk:
 
 
 def _unbroken(pieces: list[str]) -> list[str]:
-    """The lines of `pieces`: only a piece that is a line break ends one."""
+    """Return the lines of `pieces`: only a piece that is a line break ends one."""
     lines = itertools.groupby(pieces, lambda piece: piece == "\n")
     return ["".join(group) for is_break, group in lines if not is_break]
 
 
 def _line(node: Element) -> str:
-    """All text in `node` on one line, its blocks apart."""
+    """Return all text in `node` on one line, its blocks apart."""
     pieces: list[str] = []
     for event, each in etree.iterwalk(node, events=("start", "end")):
         apart = each.tag not in _INLINE
@@ -257,7 +257,7 @@ def _line(node: Element) -> str:
 
 
 def _is_data(table: Element) -> bool:
-    """Whether a table holds data; one with blocks of text in its cells only arranges the page."""
+    """Return True if a table holds data; one with blocks of text in its cells only arranges the page."""
     return not table.xpath(".//table | .//h1 | .//h2 | .//h3 | .//ul | .//ol | .//pre | .//p[2]") and bool(
         table.xpath(".//tr[2] | .//tr/*[2]")
     )

@@ -14,7 +14,7 @@ from rifflux.ingest.read.code import read_code
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Document, Failure, Link, Parsed
 
-__all__ = ["MOST_FAILURES", "comes_again", "no_document", "read", "read_json", "read_lines", "told"]
+__all__ = ["MOST_FAILURES", "comes_again", "first_failures", "no_document", "read", "read_json", "read_lines"]
 
 _KEY = ("_id", "id", "key")
 _TEXT = ("text", "content", "body")
@@ -22,14 +22,14 @@ _CREATED = ("created_at", "created", "date")
 _UPDATED = ("updated_at", "updated", "modified")
 _LICENSE = ("license", "licence")
 _OTHER = ("title", "metadata", "kind", "links")
-#: Of more bad lines than this, only the number is told.
+#: Of more bad lines than this, only the number is given.
 MOST_FAILURES = 20
 
 Record = Mapping[str, object]
 
 
 def read(file: File) -> Iterator[Parsed | Failure]:
-    """A document for each line, under its own key, or `path#line` if it has none.
+    """Yield a document for each line, under its own key, or `path#line` if it has none.
 
     A record may have `_id` (or `id`, `key`), `title`, `text` (`content`, `body`), `metadata`, `created_at`
     (`date`), `updated_at`, `kind`, `links` and `license`; other plain fields join the metadata. A bad line
@@ -40,7 +40,7 @@ def read(file: File) -> Iterator[Parsed | Failure]:
 
 
 def read_json(file: File) -> Iterator[Parsed | Failure]:
-    """The documents of a JSON file that is a list of records, or holds one as `documents`; else its text."""
+    """Yield the documents of a JSON file that is a list of records, or holds one as `documents`; else its text."""
     records = _records(file.data)
     if records is None:
         yield from read_code(file)
@@ -49,7 +49,7 @@ def read_json(file: File) -> Iterator[Parsed | Failure]:
 
 
 def read_lines(file: File, first: int) -> Iterator[tuple[int, Parsed | Failure]]:
-    """The documents of some lines of a file, each with its number; `first` is that of the first line."""
+    """Yield the documents of some lines of a file, each with its number; `first` is that of the first line."""
     for number, record in _parsed_lines(file, first):
         try:
             yield number, _parsed(file, number, record)
@@ -58,7 +58,7 @@ def read_lines(file: File, first: int) -> Iterator[tuple[int, Parsed | Failure]]
 
 
 def _parsed_lines(file: File, first: int = 1) -> Iterator[tuple[int, object]]:
-    """The number of each line that holds something, and its value, or the error it makes."""
+    """Yield the number of each line that holds something, and its value, or the error it makes."""
     for number, line in enumerate(decode(file.data).split("\n"), start=first):
         if line and not line.isspace():
             try:
@@ -83,7 +83,7 @@ def _is_record(value: object) -> bool:
 
 
 def _unique(file: File, records: Iterable[tuple[int, object]]) -> Iterator[Parsed | Failure]:
-    """The documents of the records, each key once, then what went wrong."""
+    """Yield the documents of the records, each key once, then what went wrong."""
     found: dict[str, tuple[int, Parsed]] = {}
     failures: list[Failure] = []
     for number, record in records:
@@ -100,28 +100,28 @@ def _unique(file: File, records: Iterable[tuple[int, object]]) -> Iterator[Parse
     if failures and not found:
         raise Unreadable(no_document(failures[0]))
     yield from (parsed for _, parsed in found.values())
-    yield from told(file.path, failures, len(failures))
+    yield from first_failures(file.path, failures, len(failures))
 
 
 def comes_again(key: str, number: int) -> str:
-    """Why a line was left out whose key a later one has."""
+    """Return the reason to leave out a line whose key a later one has."""
     return f"its id {key!r} comes again in line {number}"
 
 
 def no_document(first: Failure) -> str:
-    """Why a file cannot be read none of whose lines can."""
+    """Return the reason for a file to be unreadable if none of its lines can be read."""
     return f"has no line that holds a document; line {first.path.rpartition(':')[2]} is {first.reason}"
 
 
-def told(path: str, failures: Sequence[Failure], number: int) -> list[Failure]:
-    """The first of a file's failures, of which there are `number`, and how many more there are."""
+def first_failures(path: str, failures: Sequence[Failure], number: int) -> list[Failure]:
+    """Return the first of a file's failures, of which there are `number`, and how many more there are."""
     more = number - MOST_FAILURES
     rest = [Failure(path, f"{more} more lines could not be read")] if more > 0 else []
     return [*failures[:MOST_FAILURES], *rest]
 
 
 def _parsed(file: File, number: int, record: object) -> Parsed:
-    """The document of a record. Raises `ValueError` with the reason if it is none."""
+    """Return the document of a record. Raises `ValueError` with the reason if it is none."""
     if isinstance(record, ValueError):
         raise record
     if not isinstance(record, dict):
@@ -141,20 +141,20 @@ def _parsed(file: File, number: int, record: object) -> Parsed:
 
 
 def _key(record: Record) -> str:
-    """The record's own key, or nothing. A number is one too."""
+    """Return the record's own key, or nothing. A number is one too."""
     value = next((record[name] for name in _KEY if record.get(name) not in (None, "")), "")
     return str(value) if isinstance(value, str | int) else json.dumps(value)
 
 
 def _text(record: Record) -> str:
-    """The record's text; one with neither text nor title says its plain fields, so that it can be found."""
+    """Return the record's text; one with neither text nor title says its plain fields, so that it can be found."""
     if any(name in record for name in (*_TEXT, "title")):
         return _string(record, *_TEXT).replace("\r\n", "\n").replace("\r", "\n")
     return "\n".join(f"{name}: {value}" for name, value in record.items() if _is_scalar(value) and name not in _KEY)
 
 
 def _string(record: Record, *names: str) -> str:
-    """The first of the named fields that is there. Raises `ValueError` if it is not a string."""
+    """Return the first of the named fields that is there. Raises `ValueError` if it is not a string."""
     for name in names:
         value = record.get(name)
         if value is not None:
@@ -168,7 +168,7 @@ _KNOWN = frozenset({*_KEY, *_TEXT, *_LICENSE, *_OTHER})
 
 
 def _metadata(record: Record) -> dict[str, object]:
-    """The `metadata`, and other fields that are plain values or lists of them."""
+    """Return the `metadata`, and other fields that are plain values or lists of them."""
     own = record.get("metadata")
     if own is not None and not isinstance(own, dict):
         raise ValueError("its 'metadata' is not an object")
@@ -187,7 +187,7 @@ def _is_scalar(value: object) -> bool:
 
 
 def _links(record: Record) -> Iterator[Link]:
-    """The `links`: keys, or objects with `key`, `kind` and `confidence`."""
+    """Yield the `links`: keys, or objects with `key`, `kind` and `confidence`."""
     links = record.get("links") or []
     if not isinstance(links, list):
         raise ValueError("its 'links' is not a list")
@@ -204,7 +204,7 @@ def _links(record: Record) -> Iterator[Link]:
 
 
 def _dated(document: Document, record: Record, file: File) -> Document:
-    """With the record's dates; the file's only stand in for a record that has none at all."""
+    """Return a document with the record's dates; the file's stand in only for a record that has none at all."""
     created = next(filter(None, (_date(record.get(name)) for name in _CREATED)), None)
     updated = next(filter(None, (_date(record.get(name)) for name in _UPDATED)), None)
     if created or updated:
@@ -213,7 +213,7 @@ def _dated(document: Document, record: Record, file: File) -> Document:
 
 
 def _date(value: object) -> str | None:
-    """An ISO 8601 date or a Unix time in seconds as ISO 8601; None for anything else."""
+    """Return an ISO 8601 date or a Unix time in seconds as ISO 8601; None for anything else."""
     try:
         if isinstance(value, str):
             datetime.fromisoformat(value)

@@ -29,7 +29,7 @@ _QUOTED_POSTMARK = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
 def read_message(file: File) -> Iterator[Parsed]:
-    """One document titled by the subject; people and the names of attachments are its metadata.
+    """Yield one document titled by the subject; people and the names of attachments are its metadata.
 
     The plain text is read, or the HTML of a message without. Raises `Unreadable` where no mail headers are.
     """
@@ -40,7 +40,7 @@ def read_message(file: File) -> Iterator[Parsed]:
 
 
 def read_mailbox(file: File) -> Iterator[Parsed]:
-    """A document for each message, its key `path#message-id`, or `path#number` without one of its own."""
+    """Yield a document for each message, its key `path#message-id`, or `path#number` without one of its own."""
     starts = list(_POSTMARK.finditer(file.data))
     if not file.data.strip():
         return
@@ -82,7 +82,7 @@ def _parsed(file: File, message: Message, key: str) -> Parsed:
 
 
 def _attached(part: Message) -> str | None:
-    """The name of an attachment (perhaps empty), or None for a part of the message itself."""
+    """Return the name of an attachment (perhaps empty), or None for a part of the message itself."""
     try:
         name = part.get_filename()
     except (LookupError, UnicodeError, ValueError, TypeError):
@@ -102,7 +102,7 @@ def _add_body(build: TextBuilder, part: Message) -> None:
 
 
 def _content(part: Message) -> str:
-    """The text of a part in the character set it declares, or in the one it seems to have."""
+    """Return the text of a part in the character set it declares, or in the one it seems to have."""
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes):
         return ""
@@ -113,7 +113,7 @@ def _content(part: Message) -> str:
 
 
 def _text(message: Message, name: str) -> str:
-    """A header in one line, its encoded words (RFC 2047) decoded as far as they can be."""
+    """Return a header in one line, its encoded words (RFC 2047) decoded as far as they can be."""
     return _unfolded(message.get(name) or "")
 
 
@@ -124,7 +124,7 @@ def _unfolded(value: Header | str) -> str:
 
 
 def _people(message: Message, name: str) -> list[str]:
-    """The people named in a header: `Ann Lee <ann@example.org>`."""
+    """Return the people named in a header: `Ann Lee <ann@example.org>`."""
     headers: Iterable[object] = message.get_all(name) or ()
     # Taken apart before decoding: a decoded name may hold a comma.
     pairs = [(_unfolded(person), address) for person, address in getaddresses([str(each) for each in headers])]
@@ -132,7 +132,7 @@ def _people(message: Message, name: str) -> list[str]:
 
 
 def _sent(message: Message) -> str | None:
-    """When the message was sent, in ISO 8601; None if it does not say so in a way to be understood."""
+    """Return the sending time in ISO 8601; None if it is missing or malformed."""
     try:
         sent: datetime = parsedate_to_datetime(str(message.get("date", "")))
         return (sent if sent.tzinfo else sent.replace(tzinfo=UTC)).isoformat(timespec="seconds")

@@ -33,7 +33,7 @@ _SILENT_HTML = re.compile(
 
 
 def read_markdown(file: File) -> Iterator[Parsed]:
-    """The document of a Markdown file; its title is the front matter's, or the heading all of it is under."""
+    """Yield the document of a Markdown file; its title is the front matter's, or the heading all of it is under."""
     text = decode(file.data)
     front = front_matter(text)
     scan = _scan(text, front.end)
@@ -48,12 +48,12 @@ def read_markdown(file: File) -> Iterator[Parsed]:
 
 
 def markdown_blocks(text: str) -> tuple[Block, ...]:
-    """The blocks of a Markdown text, front matter left out."""
+    """Return the blocks of a Markdown text, front matter left out."""
     return _scan(text, front_matter(text).end).outline.finish()
 
 
 @dataclass(slots=True)
-class _Scan:
+class _MarkdownScan:
     """What was found on the way through the tokens: headings with their levels, and blocks."""
 
     headings: list[tuple[int, str]] = field(default_factory=list)
@@ -62,7 +62,7 @@ class _Scan:
 
     @property
     def title(self) -> str:
-        """The first heading of level one, or a lower one that opens the text and has no equal."""
+        """Return the first heading of level one, or a lower one that opens the text and has no equal."""
         first = next((words for level, words in self.headings if level == 1), "")
         if first or not (self.headings and self.opens_with_heading):
             return first
@@ -70,11 +70,11 @@ class _Scan:
         return words if all(level > top for level, _ in self.headings[1:]) else ""
 
 
-def _scan(text: str, offset: int) -> _Scan:
+def _scan(text: str, offset: int) -> _MarkdownScan:
     """Go through `text` from `offset` on, a list of lines to markdown-it, and note each leaf block."""
     source = text[offset:]
     starts = _line_starts(source, offset)
-    scan = _Scan()
+    scan = _MarkdownScan()
     item: int | None = None  # the first line of a list item that nothing has been read of
     tokens = _parser().parse(source)
     for index, token in enumerate(tokens):
@@ -93,13 +93,13 @@ def _scan(text: str, offset: int) -> _Scan:
 
 
 def _line_starts(source: str, offset: int) -> list[int]:
-    """Where each line starts, and the end of the text last."""
+    """Return the start of each line, and the end of the text last."""
     if "\r" not in source:
         return list(accumulate((len(line) + 1 for line in source.split("\n")), initial=offset))
     return [offset, *(offset + newline.end() for newline in _NEWLINE.finditer(source)), offset + len(source)]
 
 
-def _heading(scan: _Scan, markup: str, level: int, start: int, end: int, text: str) -> None:
+def _heading(scan: _MarkdownScan, markup: str, level: int, start: int, end: int, text: str) -> None:
     title = plain_heading(markup)
     end = start + len(text[start:end].rstrip())
     scan.headings.append((level, title))
@@ -108,7 +108,7 @@ def _heading(scan: _Scan, markup: str, level: int, start: int, end: int, text: s
         scan.outline.block(start, end)
 
 
-def _block(scan: _Scan, kind: str, start: int, end: int, text: str) -> None:
+def _block(scan: _MarkdownScan, kind: str, start: int, end: int, text: str) -> None:
     source = text[start:end]
     if source.lstrip().startswith("<") and not _SILENT_HTML.sub("", source).strip():
         return
@@ -126,7 +126,7 @@ _DEEPEST = 100
 
 @cache
 def _parser() -> MarkdownIt:
-    """A parser of blocks only. Link definitions count as text: people search for what they link to."""
+    """Return a parser of blocks only. Link definitions count as text: people search for what they link to."""
     parser = (
         MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table").disable(["inline", "text_join", "reference"])
     )
@@ -140,7 +140,7 @@ _PROSE_LINE = re.compile(r"[^\W\d_]|[\"'“‘«(\\$!/]|`(?!``)|\*\*?[^\s*]|__?[
 
 
 def _prose(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:
-    """A rule for markdown-it: recognise the usual paragraph at once.
+    """Recognise the usual paragraph at once: a rule for markdown-it.
 
     Its own rules try every other sort of block on each line of each paragraph, twice; that takes two thirds
     of the time. A paragraph that has any other line than `_PROSE_LINE` is left to them.
@@ -186,7 +186,7 @@ class FrontMatter:
 
 
 def front_matter(text: str) -> FrontMatter:
-    """What stands between `---` lines at the very start of `text`; nothing if that isn't a list of keys."""
+    """Return the values between `---` lines at the very start of `text`; none if that isn't a list of keys."""
     fenced = _FENCED.match(text)
     if fenced is None:
         return FrontMatter()
@@ -199,7 +199,7 @@ def front_matter(text: str) -> FrontMatter:
 
 
 def date_in(values: Mapping[str, Value], *keys: str) -> str | None:
-    """The first of these keys that holds an ISO 8601 date, made strict: a `T` before the time, no spaces."""
+    """Return the first of these keys that holds an ISO 8601 date, made strict: a `T` before the time, no spaces."""
     for key in keys:
         value = values.get(key)
         if isinstance(value, str) and _ISO_DATE.fullmatch(value):
@@ -209,7 +209,7 @@ def date_in(values: Mapping[str, Value], *keys: str) -> str | None:
 
 
 def _entries(lines: list[str]) -> list[tuple[str, str, list[str]]]:
-    """Each key with what stands behind its colon and the lines that belong to it."""
+    """Return each key with what stands behind its colon and the lines that belong to it."""
     entries: list[tuple[str, str, list[str]]] = []
     for line in lines:
         entry = _ENTRY.match(line)

@@ -24,7 +24,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """One document: the notebook written as Markdown, headings reaching across cells, code in fences.
+    """Yield one document: the notebook written as Markdown, headings reaching across cells, code in fences.
 
     Older versions of the format are converted. Raises `Unreadable` if it is no notebook.
     """
@@ -53,7 +53,7 @@ def _kernel(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def _pieces(cell: nbformat.NotebookNode, language: str) -> Iterator[str]:
-    """The Markdown of a cell: its own, or its source and its short outputs in fences."""
+    """Yield the Markdown of a cell: its own, or its source and its short outputs in fences."""
     source = cell.source.replace("\0", "").strip("\n")
     if not source.strip():
         return
@@ -68,7 +68,7 @@ def _pieces(cell: nbformat.NotebookNode, language: str) -> Iterator[str]:
 
 
 def _printed(output: nbformat.NotebookNode) -> str:
-    """What an output says in words; pictures and widgets say nothing."""
+    """Return the text of an output; pictures and widgets have none."""
     if output.output_type == "stream":
         return str(output.get("text", ""))
     if output.output_type == "error":
@@ -79,14 +79,14 @@ def _printed(output: nbformat.NotebookNode) -> str:
 
 
 def _fenced(text: str, language: str) -> str:
-    """The text in a fence longer than any run of backticks in it."""
+    """Return the text in a fence longer than any run of backticks in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _closed(markdown: str) -> str:
-    """The cell with its last fence closed, lest it take in the cells that follow."""
+    """Return the cell with its last fence closed, lest it take in the cells that follow."""
     fence = ""
     for line in markdown.split("\n"):
         mark = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)

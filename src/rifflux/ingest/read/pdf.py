@@ -26,7 +26,7 @@ _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """One document; its blocks stand under `page 1`, `page 2`, … and `metadata["pages"]` counts the pages.
+    """Yield one document; its blocks stand under `page 1`, `page 2`, … and `metadata["pages"]` counts the pages.
 
     Lines stay lines, words cut at their ends are made whole. Raises `Unreadable` if the file is broken,
     encrypted, or holds no text.
@@ -60,7 +60,7 @@ def _open(data: bytes) -> pypdfium2.PdfDocument:
 
 
 def _page_text(pdf: pypdfium2.PdfDocument, number: int) -> str:
-    """The text of a page, or nothing where the page itself is broken: the others may still be good."""
+    """Return the text of a page, or nothing where the page itself is broken: the others may still be good."""
     try:
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text:
             return str(text.get_text_bounded(errors="ignore"))
@@ -69,7 +69,7 @@ def _page_text(pdf: pypdfium2.PdfDocument, number: int) -> str:
 
 
 def _paragraphs(text: str) -> list[tuple[str, str]]:
-    """The paragraphs and items of a page, with their kind.
+    """Return the paragraphs and items of a page, with their kind.
 
     PDF knows only lines: a paragraph ends at a blank line, where an item begins, and after a short line that
     ends a sentence.
@@ -94,13 +94,13 @@ def _paragraphs(text: str) -> list[tuple[str, str]]:
 
 
 def _title(title: str) -> str:
-    """The title in the file's properties, unless a program put its own words there."""
+    """Return the title in the file's properties, unless a program put its own words there."""
     title = re.sub(r"^Microsoft (?:Word|PowerPoint|Excel) - ", "", " ".join(title.split()))
     return "" if title.lower() in ("untitled", "title", "document") else title
 
 
 def _iso(date: str) -> str | None:
-    """A date of PDF 32000-1, 7.9.4 (`D:20240301120000+01'00'`) in ISO 8601, or None if it is none."""
+    """Return a date of PDF 32000-1, 7.9.4 (`D:20240301120000+01'00'`) in ISO 8601, or None if it is none."""
     match = _DATE.match(date)
     if match is None:
         return None

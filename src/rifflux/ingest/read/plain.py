@@ -20,7 +20,7 @@ _SEPARATOR = re.compile(r"[,;\t|]")
 
 
 def read_plain(file: File) -> Iterator[Parsed]:
-    """The document of a text file; the entries of a log (`.log`) are only ever cut between lines."""
+    """Yield the document of a text file; the entries of a log (`.log`) are only ever cut between lines."""
     text = decode(file.data)
     is_log = PurePosixPath(file.path).suffix.lower() == ".log"
     blocks = _log_blocks(text) if is_log else plain_blocks(text)
@@ -28,7 +28,7 @@ def read_plain(file: File) -> Iterator[Parsed]:
 
 
 def read_separated(file: File) -> Iterator[Parsed]:
-    """The document of a table of separated values; its first row is the header if no cell is a number."""
+    """Yield the document of a table of separated values; its first row is the header if no cell is a number."""
     text = decode(file.data)
     start = len(text) - len(text.lstrip("\n"))
     end = len(text.rstrip())
@@ -38,9 +38,11 @@ def read_separated(file: File) -> Iterator[Parsed]:
 
 
 def plain_blocks(text: str) -> tuple[Block, ...]:
-    """The paragraphs of a text, apart by blank lines; each item of a list is a block."""
-    paragraphs = pieces(text, 0, len(text), _BLANK_LINES)
-    return tuple(block for paragraph in paragraphs for block in _paragraph(text, *paragraph))
+    """Return the paragraphs of a text, apart by blank lines; each item of a list is a block."""
+    blocks = list[Block]()
+    for paragraph in pieces(text, 0, len(text), _BLANK_LINES):
+        blocks += _paragraph(text, *paragraph)
+    return tuple(blocks)
 
 
 def _log_blocks(text: str) -> tuple[Block, ...]:
@@ -48,7 +50,7 @@ def _log_blocks(text: str) -> tuple[Block, ...]:
 
 
 def _paragraph(text: str, start: int, end: int) -> Iterator[Block]:
-    """The paragraph as one block, or each item of a list in it with the lines that continue it."""
+    """Yield the paragraph as one block, or each item of a list in it with the lines that continue it."""
     lines = list(pieces(text, start, end, _LINES))
     marked = [bool(_MARKER.match(text, *line)) for line in lines]
     if sum(marked) < 2:

@@ -17,7 +17,7 @@ __all__ = ["read"]
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """One document; its blocks stand under `Slide 3: Title`. Raises `Unreadable` if the file is broken."""
+    """Yield one document; its blocks stand under `Slide 3: Title`. Raises `Unreadable` if the file is broken."""
     deck = pptx.Presentation(open_archive(file.data))
     properties = deck.core_properties
     build = TextBuilder()
@@ -47,7 +47,7 @@ def _add_slide(build: TextBuilder, number: int, slide: Slide) -> None:
 
 
 def _flat(shapes: Iterable[BaseShape]) -> Iterator[BaseShape]:
-    """The shapes, and those inside groups, in the order they were drawn."""
+    """Yield the shapes, and those inside groups, in the order they were drawn."""
     for shape in shapes:
         if hasattr(shape, "shapes"):
             yield from _flat(shape.shapes)
@@ -72,5 +72,5 @@ def _add_shape(build: TextBuilder, shape: BaseShape) -> None:
 
 
 def _text(paragraph: _Paragraph) -> str:
-    """A paragraph's text; PowerPoint's line breaks are vertical tabs in it."""
+    """Return a paragraph's text; PowerPoint's line breaks are vertical tabs in it."""
     return str(paragraph.text).replace("\v", "\n").strip()

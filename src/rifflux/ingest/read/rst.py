@@ -48,19 +48,19 @@ _SILENT = frozenset(["contents", "currentmodule", "default-role", "highlight", "
 
 
 def read_rst(file: File) -> Iterator[Parsed]:
-    """The document of a reStructuredText file; its title is the first section's."""
+    """Yield the document of a reStructuredText file; its title is the first section's."""
     text = decode(file.data)
     scan = _scan(text)
     yield Parsed(document_of(file, text, "rst", scan.title), scan.outline.finish())
 
 
 def rst_blocks(text: str) -> tuple[Block, ...]:
-    """The blocks of a reStructuredText."""
+    """Return the blocks of a reStructuredText."""
     return _scan(text).outline.finish()
 
 
 @dataclass(slots=True)
-class _Scan:
+class _RstScan:
     """The lines, where each starts, and what was found in them so far."""
 
     lines: Sequence[str]
@@ -78,28 +78,28 @@ class _Scan:
             self.outline.block(self.starts[row], end, kind, header)
 
     def line(self, row: int) -> str:
-        """The line at `row` without space behind; empty outside the text."""
+        """Return the line at `row` without space behind; empty outside the text."""
         return self.lines[row].rstrip() if 0 <= row < len(self.lines) else ""
 
     def indent(self, row: int) -> int:
-        """The column at which the line at `row` begins."""
+        """Return the column at which the line at `row` begins."""
         space = _INDENT.match(self.lines[row])
         return len(space.group().expandtabs(8)) if space else 0
 
     def body(self, row: int, indent: int) -> int:
-        """The row behind the lines from `row` on that are indented deeper than `indent`, or blank."""
+        """Return the row behind the lines from `row` on that are indented deeper than `indent`, or blank."""
         while row < len(self.lines) and (not self.lines[row].strip() or self.indent(row) > indent):
             row += 1
         return row
 
 
 #: Reads what begins at a row that is not blank. Returns the row behind, the same if it is not its sort.
-_Rule = Callable[[_Scan, int], int]
+_Rule = Callable[[_RstScan, int], int]
 
 
-def _scan(text: str) -> _Scan:
+def _scan(text: str) -> _RstScan:
     lines = text.split("\n")
-    scan = _Scan(lines, list(accumulate((len(line) + 1 for line in lines), initial=0)))
+    scan = _RstScan(lines, list(accumulate((len(line) + 1 for line in lines), initial=0)))
     row = 0
     while row < len(lines):
         if lines[row].strip():
@@ -109,8 +109,8 @@ def _scan(text: str) -> _Scan:
     return scan
 
 
-def _section(scan: _Scan, row: int) -> int:
-    """A title with a line under it, or one above and one below."""
+def _section(scan: _RstScan, row: int) -> int:
+    """Return a title with a line under it, or one above and one below."""
     over = _ADORNMENT.fullmatch(scan.line(row))
     title_row = row + 1 if over else row
     title, under = scan.line(title_row), _ADORNMENT.fullmatch(scan.line(title_row + 1))
@@ -132,14 +132,14 @@ def _section(scan: _Scan, row: int) -> int:
     return title_row + 2
 
 
-def _transition(scan: _Scan, row: int) -> int:
-    """A line of punctuation between blank ones."""
+def _transition(scan: _RstScan, row: int) -> int:
+    """Return a line of punctuation between blank ones."""
     alone = not scan.line(row - 1) and not scan.line(row + 1)
     rule = _ADORNMENT.fullmatch(scan.line(row))
     return row + 1 if alone and rule and len(rule.group()) >= 4 else row
 
 
-def _explicit(scan: _Scan, row: int) -> int:
+def _explicit(scan: _RstScan, row: int) -> int:
     """Directives, footnotes, link targets and comments: what begins with two dots."""
     explicit = _EXPLICIT.match(scan.line(row))
     if explicit is None:
@@ -161,7 +161,7 @@ def _explicit(scan: _Scan, row: int) -> int:
     return _paragraph(scan, row)
 
 
-def _grid_table(scan: _Scan, row: int) -> int:
+def _grid_table(scan: _RstScan, row: int) -> int:
     if not _GRID.match(scan.line(row)):
         return row
     stop = row
@@ -172,7 +172,7 @@ def _grid_table(scan: _Scan, row: int) -> int:
     return stop
 
 
-def _simple_table(scan: _Scan, row: int) -> int:
+def _simple_table(scan: _RstScan, row: int) -> int:
     if not _SIMPLE.match(scan.line(row)):
         return row
     borders = [row]
@@ -188,11 +188,11 @@ def _simple_table(scan: _Scan, row: int) -> int:
     return borders[-1] + 1
 
 
-def _joined(scan: _Scan, row: int, last: int | None) -> str:
+def _joined(scan: _RstScan, row: int, last: int | None) -> str:
     return "" if last is None else "\n".join(scan.lines[row : last + 1])
 
 
-def _doctest(scan: _Scan, row: int) -> int:
+def _doctest(scan: _RstScan, row: int) -> int:
     if not scan.line(row).lstrip().startswith(">>> "):
         return row
     stop = _until_blank(scan, row)
@@ -200,8 +200,8 @@ def _doctest(scan: _Scan, row: int) -> int:
     return stop
 
 
-def _items(scan: _Scan, row: int) -> int:
-    """The items of a list or a field list that no blank line parts; each is a block."""
+def _items(scan: _RstScan, row: int) -> int:
+    """Return the items of a list or a field list that no blank line parts; each is a block."""
     if not _ITEM.match(scan.line(row)):
         return row
     stop, indent, begin = _until_blank(scan, row), scan.indent(row), row
@@ -212,12 +212,12 @@ def _items(scan: _Scan, row: int) -> int:
     return _with_literal(scan, begin, stop, "item")
 
 
-def _paragraph(scan: _Scan, row: int) -> int:
+def _paragraph(scan: _RstScan, row: int) -> int:
     return _with_literal(scan, row, _until_blank(scan, row), "paragraph")
 
 
-def _with_literal(scan: _Scan, row: int, stop: int, kind: str) -> int:
-    """A block, and the literal block that two colons at its end announce."""
+def _with_literal(scan: _RstScan, row: int, stop: int, kind: str) -> int:
+    """Return a block, and the literal block that two colons at its end announce."""
     last = scan.line(stop - 1)
     if scan.line(row).strip() != "::":
         scan.block(row, stop, kind)
@@ -231,7 +231,7 @@ def _with_literal(scan: _Scan, row: int, stop: int, kind: str) -> int:
     return max(stop, after)
 
 
-def _until_blank(scan: _Scan, row: int) -> int:
+def _until_blank(scan: _RstScan, row: int) -> int:
     while scan.line(row):
         row += 1
     return row
@@ -244,7 +244,7 @@ _RULES: Sequence[_Rule] = (
 
 
 def _plain(title: str) -> str:
-    """A title without its inline markup."""
+    """Return a title without its inline markup."""
     words = title[: 4 * LONGEST_HEADING]
     for pattern, plain in _INLINE:
         words = pattern.sub(plain, words)

@@ -27,7 +27,7 @@ Rows = list[list[object]]
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """One document. Empty rows part tables; the first row of each is its header if it holds words only.
+    """Yield one document. Empty rows part tables; the first row of each is its header if it holds words only.
 
     Raises `Unreadable` if the file is broken, encrypted or far too wide.
     """
@@ -58,7 +58,7 @@ def _check_extent(archive: io.BytesIO) -> None:
 
 
 def _column(letters: bytes) -> int:
-    """The number of a column: A is 1, AA is 27."""
+    """Return the number of a column: A is 1, AA is 27."""
     number = 0
     for letter in letters:
         number = number * 26 + letter - ord("A") + 1
@@ -80,7 +80,7 @@ def _add_table(build: TextBuilder, rows: list[tuple[list[object], list[str]]]) -
 
 
 def _shown(cell: object) -> str:
-    """A cell as it would be typed: whole numbers without a point, dates in ISO 8601."""
+    """Return a cell as it would be typed: whole numbers without a point, dates in ISO 8601."""
     match cell:
         case bool():
             return "TRUE" if cell else "FALSE"

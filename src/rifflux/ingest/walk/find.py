@@ -44,12 +44,12 @@ class Found:
 
     @property
     def updated_at(self) -> str:
-        """When the content last changed: ISO 8601, UTC, to the second."""
+        """Return the time of the last change: ISO 8601, UTC, to the second."""
         return _iso(self.mtime_ns)
 
     @property
     def created_at(self) -> str | None:
-        """When the file was made, or None where the system does not tell."""
+        """Return the time the file was made, or None if the system does not record it."""
         return None if self.birth_ns is None else _iso(self.birth_ns)
 
 
@@ -78,7 +78,7 @@ class _Folder:
     ignores: Ignores
 
     def child(self, name: str) -> _Folder:
-        """The folder `name` inside, with its own rules in force."""
+        """Return the folder `name` inside, with its own rules in force."""
         path, absolute = f"{self.path}{name}/", self.absolute / name
         return _Folder(absolute, path, self.lead, self.ignores.inside(absolute, self.lead + path))
 
@@ -103,7 +103,7 @@ class Finder:
     exclude: tuple[str, ...] = ()
 
     def __call__(self, root: Path, within: Path | None = None) -> Iterator[Found | Skipped]:
-        """The files of `root`; only those at or below `within` if given. Paths are relative to `root`.
+        """Return the files of `root`; only those at or below `within` if given. Paths are relative to `root`.
 
         A root that is a file yields that file, with its name as path. Raises `NotFound` where nothing is
         there, `InvalidArgument` where `within` is not inside `root`.
@@ -113,7 +113,7 @@ class Finder:
         return walk.named(parts)
 
     def meets(self, root: Path, path: Path) -> bool:
-        """Whether a walk of `root` comes by `path`, which lies below it: no rule leaves it or a folder above it out."""
+        """Return True if a walk of `root` comes by `path` below it: no rule leaves it or a folder above it out."""
         root, parts = Path(os.path.abspath(root)), path.relative_to(root).parts  # noqa: PTH100 (links stay)
         return _Walk(self, root, Path(os.path.realpath(root)), Ignores().under("", self.exclude)).comes_by(parts)
 
@@ -135,7 +135,7 @@ class _Walk:
         return self._below(folder)
 
     def _start(self) -> _Folder:
-        """The root, with the rules of the git repository it stands in."""
+        """Return the root, with the rules of the git repository it stands in."""
         for top in (self.real_root, *self.real_root.parents):
             if (top / ".git").exists():
                 break
@@ -171,7 +171,7 @@ class _Walk:
             waiting.extend(reversed(inner))
 
     def _entry(self, folder: _Folder, entry: os.DirEntry[str], inner: list[_Folder]) -> Iterator[Found | Skipped]:
-        """The file that `entry` is, if it is wanted; a folder is added to `inner`."""
+        """Yield the file that `entry` is, if it is wanted; a folder is added to `inner`."""
         path = folder.path + entry.name
         try:
             is_folder = _is_folder(entry)
@@ -189,7 +189,7 @@ class _Walk:
             yield Skipped(printable(path), f"it cannot be opened: {_words(error)}", failed=True)
 
     def _unwanted(self, folder: _Folder, name: str, is_folder: bool) -> bool:
-        """Whether the entry `name` of `folder` is to be left out without a word."""
+        """Return True if the entry `name` of `folder` is to be left out without a word."""
         if name.startswith(".") and not self.finder.hidden:
             return True
         if is_folder and _is_generated(folder.absolute / name):
@@ -198,7 +198,7 @@ class _Walk:
         return self.exclude(path, folder=is_folder) or folder.ignores(folder.lead + path, folder=is_folder)
 
     def _not_followed(self, link: os.DirEntry[str]) -> str | None:
-        """Why a link is not followed: a reason, nothing to tell (empty), or None if it is to be followed."""
+        """Return the reason not to follow a link: empty if there is nothing to report, None to follow it."""
         try:
             target = Path(os.path.realpath(link.path, strict=True))
         except OSError:
@@ -208,7 +208,7 @@ class _Walk:
         return "" if self.comes_by(target.relative_to(self.real_root).parts) else None
 
     def comes_by(self, parts: tuple[str, ...]) -> bool:
-        """Whether a walk of the root comes by the path of these parts by itself."""
+        """Return True if a walk of the root comes by the path of these parts by itself."""
         folder = self._start()
         for place, name in enumerate(parts, start=1):
             if self._unwanted(folder, name, place < len(parts) or (folder.absolute / name).is_dir()):
@@ -217,7 +217,7 @@ class _Walk:
         return True
 
     def _file(self, absolute: Path, path: str) -> list[Found | Skipped]:
-        """The one file that was named."""
+        """Return the one file that was named."""
         if printable(path) != path:
             return [Skipped(printable(path), "its name is not valid UTF-8: rename it")]
         try:
@@ -240,12 +240,12 @@ class _Walk:
 
 
 def printable(path: str) -> str:
-    """A path that can be shown and stored: bytes of its name that are not UTF-8 become `\\xNN`."""
+    """Return a path that can be shown and stored: bytes of its name that are not UTF-8 become `\\xNN`."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _named(root: Path, within: Path | None) -> tuple[Path, tuple[str, ...]]:
-    """The root folder, and the parts of the path from it to what is to be walked."""
+    """Return the root folder, and the parts of the path from it to what is to be walked."""
     root = Path(os.path.abspath(root))  # noqa: PTH100 (resolve() would follow links)
     target = root if within is None else Path(os.path.abspath(within))  # noqa: PTH100
     if not target.exists():
@@ -260,7 +260,7 @@ def _named(root: Path, within: Path | None) -> tuple[Path, tuple[str, ...]]:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether `entry` is a folder or a link to one; a link that turns in a circle is not."""
+    """Return True if `entry` is a folder or a link to one; a link that turns in a circle is not."""
     try:
         return entry.is_dir()
     except OSError:
@@ -268,7 +268,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_generated(folder: Path) -> bool:
-    """Whether a tool made this folder: by its name, as a virtual environment, or by its own word."""
+    """Return True if a tool made this folder: by its name, as a virtual environment, or by its own word."""
     if folder.name in GENERATED or folder.name.endswith(".egg-info"):
         return True
     if (folder / "pyvenv.cfg").exists():

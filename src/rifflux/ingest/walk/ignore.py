@@ -8,7 +8,7 @@ The tests hold this against `git check-ignore`. Syntax: https://git-scm.com/docs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +57,7 @@ class Ignores:
     levels: tuple[tuple[int, tuple[Rule, ...]], ...] = ()
 
     def __call__(self, path: str, *, folder: bool) -> bool:
-        """Whether the entry at `path` (without a slash at its end) is ignored; its parents are not."""
+        """Return True if the entry at `path` (without a slash at its end) is ignored; its parents are not."""
         name = path[path.rfind("/") + 1 :]
         for start, rules in self.levels:
             for rule in rules:
@@ -67,9 +67,9 @@ class Ignores:
                     return rule.ignores
         return False
 
-    def under(self, prefix: str, lines: Iterable[str]) -> Ignores:
+    def under(self, prefix: str, lines: Sequence[str]) -> Ignores:
         """These rules after those of `lines`, which hold below `prefix` (empty, or ending in a slash)."""
-        rules = parse_rules(lines)
+        rules = parse_rules(lines) if lines else ()
         return Ignores(((len(prefix), rules), *self.levels)) if rules else self
 
     def inside(self, folder: Path, prefix: str) -> Ignores:
@@ -77,11 +77,11 @@ class Ignores:
         lines: list[str] = []
         for name in IGNORE_FILES:
             lines += read_lines(folder / name)
-        return self.under(prefix, lines) if lines else self
+        return self.under(prefix, lines)
 
 
 def read_lines(file: Path) -> list[str]:
-    """The lines of an ignore file; none if it can't be read. Undecodable bytes match the same in names."""
+    """Return the lines of an ignore file; none if it can't be read. Undecodable bytes match the same in names."""
     try:
         text = file.read_bytes().decode("utf-8-sig", "surrogateescape")
     except OSError:
@@ -90,9 +90,8 @@ def read_lines(file: Path) -> list[str]:
 
 
 def parse_rules(lines: Iterable[str]) -> tuple[Rule, ...]:
-    """The rules of `lines`, last line first; comments, blank lines and broken patterns make none."""
-    rules = [rule for line in lines if (rule := _rule(line))]
-    return tuple(reversed(rules))
+    """Return the rules of `lines`, last line first; comments, blank lines and broken patterns make none."""
+    return tuple(filter(None, map(_rule, lines)))[::-1]
 
 
 def _rule(line: str) -> Rule | None:
@@ -145,7 +144,7 @@ def _translate_stars(pattern: str, start: int) -> tuple[str, int]:
 
 
 def _translate_class(pattern: str, i: int) -> tuple[str, int]:
-    """The character class that opens before `i`, and where it ends."""
+    """Return the character class that opens before `i`, and where it ends."""
     negated = pattern[i : i + 1] in ("!", "^")
     i += negated
     first, out = i, []
@@ -167,7 +166,7 @@ def _translate_class(pattern: str, i: int) -> tuple[str, int]:
 
 
 def _class_item(pattern: str, i: int) -> tuple[str, int]:
-    """A character or a range at `i` of a class, and where the next begins."""
+    """Return a character or a range at `i` of a class, and where the next begins."""
     low, i = _class_char(pattern, i)
     if pattern[i : i + 1] == "-" and pattern[i + 1 : i + 2] not in ("", "]"):
         high, i = _class_char(pattern, i + 1)

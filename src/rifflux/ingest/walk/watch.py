@@ -1,4 +1,4 @@
-"""Noticing which files change, as the system tells it, and what of the index that concerns."""
+"""Notice which files change, as the system reports it, and the parts of the index that concerns."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Watcher:
             thread.join()
 
     def __bool__(self) -> bool:
-        """Whether something changed that `wait` has not told yet."""
+        """Return True if something changed that `wait` has not reported yet."""
         return not self._queue.empty()
 
     def wait(self, seconds: float) -> Changes:
-        """All that changed since the last call; if nothing did, what changes next, within so many seconds."""
+        """Return all that changed since the last call; if nothing did, what changes next, within so many seconds."""
         found: set[Path] = set()
         with suppress(Empty):
             while True:
@@ -102,7 +102,7 @@ class Watcher:
 
 
 def is_worth_a_look(path: Path, folders: Sequence[Path], *, hidden: bool) -> bool:
-    """Whether a path that changed may be something to index, or rules of what is; decided by its name alone.
+    """Return True if a path that changed may be something to index, or rules of what is; decided by its name alone.
 
     `folders` are those that are indexed: what stands above them does not count.
     """
@@ -123,7 +123,7 @@ def _explained(error: Exception) -> Exception:
 
 
 def targets_of(changes: Iterable[Path], folders: Sequence[Path], files: Collection[Path]) -> list[Target]:
-    """What to look at for some changed paths: those that exist first, so that what was moved keeps its vectors.
+    """Return the targets of some changed paths: those that exist first, so that a moved file keeps its vectors.
 
     `folders` are indexed as a whole, `files` one by one; of the latter, one that is gone stays in the index.
     """

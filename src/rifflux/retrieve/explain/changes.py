@@ -15,10 +15,11 @@ from functools import cached_property
 import numpy as np
 
 from rifflux.retrieve.explain.obstacles import Obstacle
+from rifflux.retrieve.explain.verdict import Change, QueryTerm
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.pipeline import Plan, Stopwatch
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates
-from rifflux.types import Change, Ids, QueryTerm, Ranking
+from rifflux.types import Ids, Ranking
 
 __all__ = ["changes"]
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from rifflux.retrieve.explain.changes import changes
 from rifflux.retrieve.explain.obstacles import Obstacle, obstacles
+from rifflux.retrieve.explain.verdict import Change, QueryTerm, Verdict
 from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
 from rifflux.retrieve.pipeline import RERANK, Channel, Plan, counted
 from rifflux.retrieve.query.reading import shown
@@ -23,7 +24,7 @@ from rifflux.retrieve.table import RANK, SCORE, SEMANTIC, Candidates, page, plac
 from rifflux.store import Store
 from rifflux.text.numbers import ordinal
 from rifflux.text.rarity import idf
-from rifflux.types import Change, Clause, Hit, Ids, Query, QueryTerm, Ranking, Trace, Verdict
+from rifflux.types import Clause, Hit, Ids, Query, Ranking, Trace
 
 __all__ = ["Inquiry", "Place", "Whole", "deep"]
 

@@ -15,7 +15,7 @@ from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import load, open_configured
 
 if TYPE_CHECKING:
-    from rifflux.evaluate.tune import Fitted, Tuned
+    from rifflux.evaluate.tune import FittedChoice, Tuned
 
 
 @app.command(
@@ -74,7 +74,7 @@ def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:
     }
 
 
-def _figures(found: Fitted[Any], *, kept: bool) -> dict[str, object]:
+def _figures(found: FittedChoice[Any], *, kept: bool) -> dict[str, object]:
     return {
         "before": round(found.before, 6),
         "after": round(found.after, 6),

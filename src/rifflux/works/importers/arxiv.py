@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 
 from rifflux.types import Failure, Identifier, Tag
 from rifflux.works import Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Record, codes
+from rifflux.works.importers.base import Entry, Problems, Record, codes
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import readable
 from rifflux.works.importers.records import Placed
@@ -40,7 +40,7 @@ def shows(record: Record) -> bool:
 def entry(placed: Placed) -> Entry | Failure:
     """Return the work of a record, or why it is none."""
     place, record = placed
-    notes = Notes()
+    notes = Problems()
     title = readable(_line(record.get("title")))
     own = notes.identifier("arxiv", record.get("id"))
     if not title or not own:
@@ -71,13 +71,13 @@ def _listed(authors: str) -> list[str]:
     return [each for each in _AUTHORS.split(_AFFILIATION.sub("", authors)) if each]
 
 
-def _dois(record: Record, notes: Notes) -> Iterator[Identifier]:
+def _dois(record: Record, notes: Problems) -> Iterator[Identifier]:
     """Yield the DOIs of the printed versions; the field may hold several."""
     for doi in _line(record.get("doi")).split():
         yield from notes.identifier("doi", doi)
 
 
-def _tags(record: Record, notes: Notes) -> Iterator[Tag]:
+def _tags(record: Record, notes: Problems) -> Iterator[Tag]:
     yield from notes.tags("arxiv", _line(record.get("categories")).split())
     for scheme in ("msc", "acm"):
         yield from notes.tags(scheme, codes(_line(record.get(f"{scheme}-class"))))

@@ -18,10 +18,10 @@ __all__ = [
     "LARGEST",
     "MONTHS",
     "Entry",
-    "Notes",
+    "Problems",
     "Reader",
     "Record",
-    "Source",
+    "WorkSource",
     "codes",
     "content",
     "local_link",
@@ -42,8 +42,8 @@ LARGEST = 100 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A file of works. Its keys are stored under the scheme `name`; `name_of` tells that of another file.
+class WorkSource:
+    """A file of works. Its keys are stored under the scheme `name`; `name_of` gives that of another file.
 
     Of one that is `alone` no other file is looked for: what it names is not its writer's to know of.
     """
@@ -56,9 +56,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A work as a source tells it. `key` is what the source calls it, `place` where it stands there.
+    """A work as a source describes it, with the source's `key` for it and its `place` there.
 
-    `notes` tell what was wrong with parts of it, which were left out.
+    `notes` are the faults of parts that were left out.
     """
 
     place: str
@@ -68,10 +68,10 @@ class Entry:
 
 
 #: Gives the works of a source in its order, and a `Failure` for each that could not be read.
-Reader = Callable[[Source], Iterator[Entry | Failure]]
+Reader = Callable[[WorkSource], Iterator[Entry | Failure]]
 
 
-class Notes(list[str]):
+class Problems(list[str]):
     """The problems with parts of one work; each check returns the part without them."""
 
     def identifier(self, scheme: str, value: object) -> tuple[Identifier, ...]:
@@ -115,13 +115,13 @@ class Notes(list[str]):
         self.append(f"its date {text!r} is no date: {f'{kept} is kept of it' if kept else 'write it as 2024-05-01'}")
         return kept if kept and self._can_be(_moment(kept), value) else None
 
-    def _can_be(self, moment: datetime | None, told: object) -> bool:
-        """Return True if a year, told as such or as a day, has come or is about to."""
+    def _can_be(self, moment: datetime | None, given: object) -> bool:
+        """Return True if a year, given as such or as a day, has come or is about to."""
         now = datetime.now(UTC)
         is_year = moment and (moment.month, moment.day) == (1, 1)
         if moment and EARLIEST_YEAR <= moment.year <= now.year + YEARS_AHEAD and (is_year or moment <= now + AHEAD):
             return True
-        self.append(f"its date {str(told)!r} lies in the future, or before {EARLIEST_YEAR}: left out")
+        self.append(f"its date {str(given)!r} lies in the future, or before {EARLIEST_YEAR}: left out")
         return False
 
 

@@ -82,7 +82,7 @@ def _parsed(path: Path) -> Library:
     with needed("BibTeX"):
         import bibtexparser
 
-    # What is wrong with an entry is told by the library object too.
+    # What is wrong with an entry is in the library object too.
     logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
     library = bibtexparser.parse_string(text, parse_stack=[])
     if not library.entries and not library.failed_blocks:
@@ -91,8 +91,8 @@ def _parsed(path: Path) -> Library:
 
 
 def _reason(error: object) -> str:
-    told = getattr(error, "abort_reason", None) or str(error or "") or "it is not well-formed"
-    return " ".join(str(told).split())
+    reason = getattr(error, "abort_reason", None) or str(error or "") or "it is not well-formed"
+    return " ".join(str(reason).split())
 
 
 def _macros(strings: list[String]) -> dict[str, str]:

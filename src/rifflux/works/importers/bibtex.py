@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier
 from rifflux.works import Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Source, codes, local_link, month_of
+from rifflux.works.importers.base import Entry, Problems, WorkSource, codes, local_link, month_of
 from rifflux.works.importers.bib import BibEntry, entries
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import readable
@@ -28,14 +28,14 @@ _ESCAPED = re.compile(r"\\([&%#_])")
 Fields = Mapping[str, str]
 
 
-def read(source: Source) -> Iterator[Entry | Failure]:
+def read(source: WorkSource) -> Iterator[Entry | Failure]:
     """Yield the works of a `.bib` file, and a failure with its line for an entry that is not well-formed."""
     for each in entries(source.path):
         yield each if isinstance(each, Failure) else _entry(source, each)
 
 
-def _entry(source: Source, entry: BibEntry) -> Entry | Failure:
-    fields, notes = entry.fields, Notes(entry.notes)
+def _entry(source: WorkSource, entry: BibEntry) -> Entry | Failure:
+    fields, notes = entry.fields, Problems(entry.notes)
     place = f"{source.path}:{entry.line}"
     title = readable(": ".join(filter(None, (fields.get("title"), fields.get("subtitle")))))
     if not title:
@@ -75,7 +75,7 @@ def _split(text: str) -> list[str]:
     return [each.strip() for each in text.replace(";", ",").split(",") if each.strip()]
 
 
-def _date(fields: Fields, notes: Notes) -> str | None:
+def _date(fields: Fields, notes: Problems) -> str | None:
     """Return the date of BibLaTeX, or BibTeX's year and month."""
     if given := fields.get("date"):
         return notes.date(given.partition("/")[0].rstrip("~?%"))
@@ -86,7 +86,7 @@ def _date(fields: Fields, notes: Notes) -> str | None:
     return notes.date(f"{year:04}-{month:02}" if month else f"{year:04}")
 
 
-def _identifiers(fields: Fields, notes: Notes) -> Iterator[Identifier]:
+def _identifiers(fields: Fields, notes: Problems) -> Iterator[Identifier]:
     for name, scheme in _IDENTIFIERS.items():
         yield from notes.identifier(scheme, fields.get(name, "").replace("\\_", "_"))
     whole = (parse_identifier(fields.get(name, "")) for name in _NAMED)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier
 from rifflux.works import Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Record
+from rifflux.works.importers.base import Entry, Problems, Record
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.importers.records import Placed
@@ -33,7 +33,7 @@ def entry(placed: Placed) -> Entry | Failure:
     title = _text(record, "title")
     if not title:
         return Failure(place, "it has no title")
-    notes = Notes()
+    notes = Problems()
     date = notes.date(_issued(record, notes))
     identifiers = tuple(_identifiers(record, notes))
     key = str(record.get("id") or (identifiers[0] if identifiers else title))
@@ -60,7 +60,7 @@ def _text(record: Record, name: str) -> str:
     return unmarked(value) if isinstance(value, str) else ""
 
 
-def _identifiers(record: Record, notes: Notes) -> Iterator[Identifier]:
+def _identifiers(record: Record, notes: Problems) -> Iterator[Identifier]:
     for name, scheme in (("DOI", "doi"), ("ISBN", "isbn"), ("PMID", "pmid"), ("arxiv", "arxiv")):
         values = record.get(name)
         for value in str(values or "").split() if scheme == "isbn" else [values]:
@@ -72,7 +72,7 @@ def _identifiers(record: Record, notes: Notes) -> Iterator[Identifier]:
             yield named
 
 
-def _issued(record: Record, notes: Notes) -> str | None:
+def _issued(record: Record, notes: Problems) -> str | None:
     issued = record.get("issued")
     if not isinstance(issued, dict):
         return None

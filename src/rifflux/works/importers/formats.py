@@ -11,13 +11,13 @@ from pathlib import Path
 from rifflux.errors import InvalidArgument, MissingExtra, Unreadable
 from rifflux.types import Failure
 from rifflux.works.importers import arxiv, csl, jsonl, openalex
-from rifflux.works.importers.base import Entry, Reader, Record, Source
+from rifflux.works.importers.base import Entry, Reader, Record, WorkSource
 from rifflux.works.importers.records import Placed, records
 
 __all__ = ["FORMATS", "SUFFIXES", "TEXTS", "is_known", "read_works"]
 
 #: What makes a work of a record, by the format of the record.
-_ENTRIES: Mapping[str, Callable[[Source, Placed], Entry | Failure]] = {
+_ENTRIES: Mapping[str, Callable[[WorkSource, Placed], Entry | Failure]] = {
     "jsonl": jsonl.work_entry,
     "arxiv": lambda _, placed: arxiv.entry(placed),
     "openalex": lambda _, placed: openalex.entry(placed),
@@ -25,7 +25,7 @@ _ENTRIES: Mapping[str, Callable[[Source, Placed], Entry | Failure]] = {
 }
 _READERS = {"bibtex": "bibtex:read", "latex": "latex.importer:read", "pdf": "pdf:read"}
 FORMATS = (*_ENTRIES, *_READERS)
-#: By suffix; JSON is told apart by what it holds, record by record.
+#: By suffix; JSON is distinguished by its content, record by record.
 SUFFIXES = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
     ".bib": "bibtex",
@@ -42,7 +42,7 @@ LOOKED_AT = 200
 _SHAPES: Mapping[str, Callable[[Record], bool]] = {"openalex": openalex.shows, "arxiv": arxiv.shows, "csl": csl.shows}
 
 
-def read_works(source: Source, format: str | None = None) -> Iterator[Entry | Failure]:
+def read_works(source: WorkSource, format: str | None = None) -> Iterator[Entry | Failure]:
     """Yield the works of a file, and a `Failure` for what could not be read; the file as a whole counts as one.
 
     `format` is a name of `FORMATS`; without one, it is found out. Raises `InvalidArgument` for an unknown format.
@@ -71,7 +71,7 @@ def _format_of(path: Path) -> str:
     return known
 
 
-def _read_json(source: Source, format: str) -> Iterator[Entry | Failure]:
+def _read_json(source: WorkSource, format: str) -> Iterator[Entry | Failure]:
     """Yield the works of a JSON file; of no known format, each by its fields, or as the others of its file are."""
     looked_at = islice((each for each in records(source.path) if not isinstance(each, Failure)), LOOKED_AT)
     usual = next((shape for _, record in looked_at if (shape := _shape(record))), "jsonl")

@@ -28,7 +28,7 @@ from typing import Any
 from rifflux.text.schemes import STRONG
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Passage, Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Record, Source, codes, local_link, month_of
+from rifflux.works.importers.base import Entry, Problems, Record, WorkSource, codes, local_link, month_of
 from rifflux.works.importers.names import listed, people
 from rifflux.works.importers.records import Placed
 from rifflux.works.licenses import license_of
@@ -60,14 +60,14 @@ _KNOWN = frozenset(
 )
 
 
-def work_entry(source: Source, placed: Placed) -> Entry | Failure:
+def work_entry(source: WorkSource, placed: Placed) -> Entry | Failure:
     """Return the work that a record describes, or why it does not."""
     place, record = placed
     metadata = record.get("metadata") or {}
     if not isinstance(metadata, dict):
         return Failure(place, "its 'metadata' is not an object")
     fields: Record = {**metadata, **record}
-    notes = Notes()
+    notes = Problems()
     abstract = _text(fields, *_ABSTRACT)
     title = _text(fields, "title")
     if not (title or abstract):
@@ -117,11 +117,11 @@ def _values(value: object) -> list[object]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _authors(told: object) -> tuple[str, ...]:
-    return people(listed(told) if isinstance(told, str) else told)
+def _authors(given: object) -> tuple[str, ...]:
+    return people(listed(given) if isinstance(given, str) else given)
 
 
-def _identifiers(fields: Record, notes: Notes) -> Iterator[Identifier]:
+def _identifiers(fields: Record, notes: Problems) -> Iterator[Identifier]:
     key = parse_identifier(str(_first(fields, *_KEY) or ""))
     if key and key.scheme in STRONG:
         yield key
@@ -141,7 +141,7 @@ def _identifiers(fields: Record, notes: Notes) -> Iterator[Identifier]:
             notes.append(f"{text!r} is no identifier: write it as scheme:value")
 
 
-def _tags(fields: Record, notes: Notes) -> Iterator[Tag]:
+def _tags(fields: Record, notes: Problems) -> Iterator[Tag]:
     for name, scheme in _TAGS.items():
         value = fields.get(name)
         if isinstance(value, str) and scheme in ("arxiv", "msc"):
@@ -155,27 +155,27 @@ def _tags(fields: Record, notes: Notes) -> Iterator[Tag]:
         yield from notes.tags("keyword", _values(others))
 
 
-def _passages(fields: Record, notes: Notes) -> Iterator[Passage]:
+def _passages(fields: Record, notes: Problems) -> Iterator[Passage]:
     for each in _values(_first(fields, *_PASSAGES)):
         text = each.get("text") if isinstance(each, dict) else each
         if not isinstance(text, str) or not text.strip():
             notes.append("a passage has no text")
             continue
-        told = each if isinstance(each, dict) else {}
-        heading = str(told.get("heading") or told.get("title") or "")
-        kind = str(told.get("kind") or "section")
-        yield Passage(text.strip(), kind, (heading,) if heading else (), str(told.get("label") or ""))
+        given = each if isinstance(each, dict) else {}
+        heading = str(given.get("heading") or given.get("title") or "")
+        kind = str(given.get("kind") or "section")
+        yield Passage(text.strip(), kind, (heading,) if heading else (), str(given.get("label") or ""))
 
 
-def _citations(fields: Record, source: str, notes: Notes) -> Iterator[Link]:
+def _citations(fields: Record, source: str, notes: Problems) -> Iterator[Link]:
     for name in _CITES:
         for value in _values(fields.get(name)):
-            told = _told(value) if isinstance(value, dict) else value
-            if not isinstance(told, str | int) or told == "":
+            given = _told(value) if isinstance(value, dict) else value
+            if not isinstance(given, str | int) or given == "":
                 notes.append(f"what it cites, {value!r}, is no identifier")
                 continue
-            known = parse_identifier(str(told))
-            yield Link(str(known)) if known else local_link(source, str(told))
+            known = parse_identifier(str(given))
+            yield Link(str(known)) if known else local_link(source, str(given))
 
 
 def _told(cited: Record) -> object:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 __all__ = ["listed", "people", "person"]
 
 _AND = re.compile(r"\s+and\s+|\s*;\s*")
-#: Who is not told.
+#: Stand for people without a name.
 _OTHERS = re.compile(r"\s*\b(?:and\s+)?(?:others|et\.?\s+al)\.?\s*\Z", re.IGNORECASE)
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.[\s-]*|[A-Z]\b[\s-]*)+")
 _SUFFIX = re.compile(r"(?:jr|sr)\.?|I{2,3}|IV", re.IGNORECASE)
@@ -50,9 +50,9 @@ def _is_whole(part: str) -> bool:
 
 
 def person(value: object) -> str:
-    """One name: `Family, Given`, `Given Family`, or an object with `name`, or with `given` and `family`.
+    """Return one name: `Family, Given`, `Given Family`, or an object with `name`, or with `given` and `family`.
 
-    Nothing for those who are not told, such as `others`.
+    Nothing for those without a name, such as `others`.
     """
     return _OTHERS.sub("", _name(value))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Record
+from rifflux.works.importers.base import Entry, Problems, Record
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.importers.records import Placed
@@ -34,7 +34,7 @@ def shows(record: Record) -> bool:
 def entry(placed: Placed) -> Entry | Failure:
     """Return the work of a record, or why it is none."""
     place, record = placed
-    notes = Notes()
+    notes = Problems()
     own = notes.identifier("openalex", record.get("id"))
     title = unmarked(str(record.get("display_name") or record.get("title") or ""))
     if not own or not title:
@@ -67,7 +67,7 @@ def _mappings(record: Record, name: str) -> list[Record]:
     return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
 
 
-def _abstract(record: Record, notes: Notes) -> str:
+def _abstract(record: Record, notes: Problems) -> str:
     """Return the abstract from its words with their positions."""
     inverted = record.get("abstract_inverted_index")
     if not isinstance(inverted, dict):
@@ -79,7 +79,7 @@ def _abstract(record: Record, notes: Notes) -> str:
     return unmarked(" ".join(word for _, word in sorted(placed)))
 
 
-def _identifiers(record: Record, own: tuple[Identifier, ...], notes: Notes) -> Iterator[Identifier]:
+def _identifiers(record: Record, own: tuple[Identifier, ...], notes: Problems) -> Iterator[Identifier]:
     yield from own
     names = {**_mapping(record.get("ids")), "doi": record.get("doi") or _mapping(record.get("ids")).get("doi")}
     for name, scheme in _IDS.items():
@@ -90,7 +90,7 @@ def _identifiers(record: Record, own: tuple[Identifier, ...], notes: Notes) -> I
             yield page
 
 
-def _tags(record: Record, notes: Notes) -> Iterator[Tag]:
+def _tags(record: Record, notes: Problems) -> Iterator[Tag]:
     for name in ("topics", "concepts", "keywords"):
         scheme = "keyword" if name == "keywords" else "openalex"
         for each in _mappings(record, name):
@@ -99,7 +99,7 @@ def _tags(record: Record, notes: Notes) -> Iterator[Tag]:
                 yield from notes.tags(scheme, each["display_name"])
 
 
-def _citations(record: Record, notes: Notes) -> Iterator[Link]:
+def _citations(record: Record, notes: Problems) -> Iterator[Link]:
     cited = record.get("referenced_works") or []
     for each in cited if isinstance(cited, list) else []:
         for identifier in notes.identifier("openalex", each):

@@ -10,7 +10,7 @@ from rifflux.ingest.read import read as read_file
 from rifflux.ingest.read.base import File, readable_stem
 from rifflux.types import Failure, Identifier, Parsed, Tag
 from rifflux.works import Passage, Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Source, content
+from rifflux.works.importers.base import Entry, Problems, WorkSource, content
 from rifflux.works.importers.names import people
 
 __all__ = ["read"]
@@ -29,7 +29,7 @@ _ABSTRACT = re.compile(
 SHORTEST_TITLE, LONGEST_TITLE, LONGEST_ABSTRACT = 8, 200, 3000
 
 
-def read(source: Source) -> Iterator[Entry | Failure]:
+def read(source: WorkSource) -> Iterator[Entry | Failure]:
     """Yield the work of a PDF. Raises `Unreadable` for what is no PDF, is too large, or holds no text."""
     parsed = next(
         (each for each in read_file(File(source.path.name, content(source.path))) if isinstance(each, Parsed)), None
@@ -38,7 +38,7 @@ def read(source: Source) -> Iterator[Entry | Failure]:
         raise Unreadable("holds no text")
     pages = tuple(_pages(parsed))
     first = pages[0].text
-    notes = Notes()
+    notes = Problems()
     stamp = _STAMP.search(first)
     work = Work(
         title=_title(parsed, first),
@@ -79,7 +79,7 @@ def _abstract(first: str) -> str:
     return text if len(text) <= LONGEST_ABSTRACT else ""
 
 
-def _identifiers(source: Source, first: str, stamp: re.Match[str] | None, notes: Notes) -> Iterator[Identifier]:
+def _identifiers(source: WorkSource, first: str, stamp: re.Match[str] | None, notes: Problems) -> Iterator[Identifier]:
     named = parse_identifier(source.path.stem.replace("_", "/"))
     if stamp:
         yield from notes.identifier("arxiv", stamp["id"])
@@ -89,5 +89,5 @@ def _identifiers(source: Source, first: str, stamp: re.Match[str] | None, notes:
         yield from notes.identifier("doi", doi[1])
 
 
-def _categories(stamp: re.Match[str] | None, notes: Notes) -> tuple[Tag, ...]:
+def _categories(stamp: re.Match[str] | None, notes: Problems) -> tuple[Tag, ...]:
     return notes.tags("arxiv", stamp["category"]) if stamp else ()

@@ -27,10 +27,10 @@ class Doubts:
     @classmethod
     def of(cls, store: Store) -> Doubts:
         """Return the doubts that a store holds."""
-        told = json.loads(store.registry.setting(_SETTING) or '{"open": [], "apart": []}')
-        found = [Doubt(*each) for each in told["open"]]
+        kept = json.loads(store.registry.setting(_SETTING) or '{"open": [], "apart": []}')
+        found = [Doubt(*each) for each in kept["open"]]
         return cls(
-            store, {_pair(each.one, each.other): each for each in found}, {_pair(*each) for each in told["apart"]}
+            store, {_pair(each.one, each.other): each for each in found}, {_pair(*each) for each in kept["apart"]}
         )
 
     def are_apart(self, one: str, other: str) -> bool:

@@ -19,18 +19,18 @@ from rifflux.works.merging.matching import Matcher, Place, records_of
 from rifflux.works.merging.merge import dump, merged
 from rifflux.works.report import Doubt
 
-__all__ = ["Bring", "Tally", "blocks_of_parts"]
+__all__ = ["Bring", "ImportTally", "blocks_of_parts"]
 
 #: Works that share a transaction.
 GROUP = 256
-#: Of more failures of one sort than this, only the number is told.
+#: Of more failures of one sort than this, only the number is given.
 MOST_TOLD = 20
 #: Characters of a text that a work without a title is called by.
 OPENING = 100
 
 
 @dataclass(slots=True)
-class Tally:
+class ImportTally:
     """Counts of an import while it goes on."""
 
     added: int = 0
@@ -54,11 +54,11 @@ class Tally:
 
 @dataclass(slots=True)
 class Bring:
-    """Stores works, counting in `tally`. `license` is that of works whose source tells none."""
+    """Stores works, counting in `tally`. `license` is that of works whose source states none."""
 
     store: Store
     prepare: Preparer
-    tally: Tally
+    tally: ImportTally
     license: str | None = None
 
     def __call__(self, source: str, entries: Iterable[Entry | Failure]) -> None:

@@ -16,7 +16,7 @@ from rifflux.works.merging.merge import load
 from rifflux.works.model import Work
 from rifflux.works.report import Doubt
 
-__all__ = ["Likeness", "Matcher", "Place", "Verdict", "compare", "records_of"]
+__all__ = ["Likeness", "MatchVerdict", "Matcher", "Place", "compare", "records_of"]
 
 #: Of works whose titles begin or end alike, more than this are a series, and not one work many times.
 MOST_CANDIDATES = 12
@@ -81,7 +81,7 @@ def records_of(store: Store, place: Place) -> Mapping[str, Work]:
     return {f"{collection.removeprefix(LICENSED)}:{key}": work_of(document)}
 
 
-def _is(likeness: Likeness, verdicts: Mapping[str, Verdict]) -> bool:
+def _is(likeness: Likeness, verdicts: Mapping[str, MatchVerdict]) -> bool:
     return any(verdict.likeness is likeness for verdict in verdicts.values())
 
 
@@ -105,14 +105,14 @@ class Likeness(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class MatchVerdict:
     """What two records are to each other, and why."""
 
     likeness: Likeness
     reason: str
 
 
-def compare(one: Work, other: Work) -> Verdict:
+def compare(one: Work, other: Work) -> MatchVerdict:
     """Judge two records by their identifiers, then by title, authors and year.
 
     A shared identifier decides, unless title and authors say otherwise: identifiers are mistyped too. Equal titles
@@ -122,23 +122,23 @@ def compare(one: Work, other: Work) -> Verdict:
     titles, authors = _titles(one, other), _authors(one, other)
     if shared := _shared(one, other):
         if titles == "different" and authors == "different":
-            return Verdict(Likeness.DOUBTFUL, f"both are {shared}, with different titles and authors")
-        return Verdict(Likeness.SAME, f"both are {shared}")
+            return MatchVerdict(Likeness.DOUBTFUL, f"both are {shared}, with different titles and authors")
+        return MatchVerdict(Likeness.SAME, f"both are {shared}")
     if titles == "different" or authors == "different":
-        return Verdict(Likeness.OTHER, "different titles or authors")
+        return MatchVerdict(Likeness.OTHER, "different titles or authors")
     if doubt := _doubt(one, other, titles, authors):
         return doubt
-    return Verdict(Likeness.SAME, "same title, authors and year")
+    return MatchVerdict(Likeness.SAME, "same title, authors and year")
 
 
-def _doubt(one: Work, other: Work, titles: str, authors: str) -> Verdict | None:
-    """What speaks against two works with titles and authors that could be the same."""
+def _doubt(one: Work, other: Work, titles: str, authors: str) -> MatchVerdict | None:
+    """Return the evidence against two works with equal titles and authors being the same, or None."""
     same_source = bool(set(one.sources) & set(other.sources))
     if authors == "unknown" and (same_source or titles != "same" or len(plain(one.title).split()) < TELLING_WORDS):
-        return Verdict(Likeness.OTHER, "too little is known to tell")
+        return MatchVerdict(Likeness.OTHER, "too little is known to tell")
     apart = abs(one.year - other.year) if one.year and other.year else 0
     if titles == "alike" and apart > YEARS_APART:
-        return Verdict(Likeness.OTHER, "similar titles of different years")
+        return MatchVerdict(Likeness.OTHER, "similar titles of different years")
     reasons = [
         *(["the titles are similar"] if titles == "alike" else []),
         *(["authors are missing"] if authors == "unknown" else []),
@@ -148,11 +148,11 @@ def _doubt(one: Work, other: Work, titles: str, authors: str) -> Verdict | None:
         *([f"they have different {scheme} identifiers" for scheme in _contradicting(one, other)]),
         *(["both are in one source"] if same_source else []),
     ]
-    return Verdict(Likeness.DOUBTFUL, "same work? " + ", ".join(reasons)) if reasons else None
+    return MatchVerdict(Likeness.DOUBTFUL, "same work? " + ", ".join(reasons)) if reasons else None
 
 
 def _shared(one: Work, other: Work) -> str:
-    """An identifier that both have, of a scheme that means the same everywhere."""
+    """Return an identifier that both have, of a scheme that means the same everywhere."""
     both = set(one.identifiers) & set(other.identifiers)
     return next((str(each) for scheme in STRONG for each in sorted(both, key=str) if each.scheme == scheme), "")
 
@@ -171,7 +171,7 @@ def _authors(one: Work, other: Work) -> str:
     if not first or not second:
         return "unknown"
     shared = first.keys() & second.keys()
-    # Initials are often left out; where they are told and differ, only a family name is shared.
+    # Initials are often left out; where they are given and differ, only a family name is shared.
     if any("" in first[name] | second[name] or first[name] & second[name] for name in shared):
         return "same"
     return "alike" if shared else "different"

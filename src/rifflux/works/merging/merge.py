@@ -51,7 +51,7 @@ def _size(work: Work) -> int:
 
 
 def _earliest(works: Sequence[Work]) -> str | None:
-    """Return the earliest year that is told, as exactly as it is told."""
+    """Return the earliest year, as exactly as a source gives it."""
     dates = [work.date or f"{work.year:04}" for work in works if work.date or work.year]
     year = min((date[:4] for date in dates), default=None)
     return min((date for date in dates if date[:4] == year), key=lambda date: (-len(date), date), default=None)
@@ -65,23 +65,23 @@ def _joined(groups: Iterable[Sequence[Any]]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(each for group in groups for each in group))
 
 
-# A work as text, to keep what each of several sources told of it
+# A work as text, to keep the record of each of several sources
 
 
 def dump(work: Work) -> str:
-    """The work as JSON."""
+    """Return the work as JSON."""
     return json.dumps(asdict(work), ensure_ascii=False, default=str)
 
 
 def load(text: str) -> Work:
-    """The work that `dump` wrote."""
-    told = json.loads(text)
-    if "licence" in told:  # the spelling of earlier versions
-        told["license"] = told.pop("licence")
+    """Return the work that `dump` wrote."""
+    read = json.loads(text)
+    if "licence" in read:  # the spelling of earlier versions
+        read["license"] = read.pop("licence")
     nouns = {"identifiers": Identifier, "tags": Tag, "passages": Passage, "citations": Link}
     for name, noun in nouns.items():
-        told[name] = tuple(noun(**each) for each in told[name])
-    told["passages"] = tuple(
-        Passage(each.text, each.kind, tuple(each.headings), each.label) for each in told["passages"]
+        read[name] = tuple(noun(**each) for each in read[name])
+    read["passages"] = tuple(
+        Passage(each.text, each.kind, tuple(each.headings), each.label) for each in read["passages"]
     )
-    return Work(**{**told, "authors": tuple(told["authors"]), "sources": tuple(told["sources"])})
+    return Work(**{**read, "authors": tuple(read["authors"]), "sources": tuple(read["sources"])})

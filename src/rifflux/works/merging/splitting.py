@@ -16,12 +16,12 @@ __all__ = ["named_records", "part"]
 Records = Mapping[str, Work]
 
 
-def named_records(records: Records, told: str) -> list[str]:
-    """Return the names of the records called `told`: that of one record, or an identifier that several have."""
-    if told in records:
-        return [told]
-    identifier = parse_identifier(told)
-    named = [name for name in sorted(records) if name.partition(":")[2] == told]
+def named_records(records: Records, called: str) -> list[str]:
+    """Return the names of the records called `called`: that of one record, or an identifier that several have."""
+    if called in records:
+        return [called]
+    identifier = parse_identifier(called)
+    named = [name for name in sorted(records) if name.partition(":")[2] == called]
     return named or [name for name in sorted(records) if identifier in records[name].identifiers] or sorted(records)
 
 
@@ -57,7 +57,7 @@ def _pair(records: Records, one: str, other: str) -> tuple[str, str]:
 
 
 def _side(name: str, records: Records, leads: tuple[str, str], doubts: Doubts) -> str:
-    """With which of two records another one goes: the first that it is the same work as, and is not apart from."""
+    """Return the record of two that another one goes with: the first it matches and is not apart from."""
     open_to = [lead for lead in leads if not doubts.are_apart(name, lead)] or list(leads)
     same = [lead for lead in open_to if compare(records[name], records[lead]).likeness is Likeness.SAME]
     return (same or open_to)[0]

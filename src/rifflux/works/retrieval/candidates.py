@@ -60,7 +60,7 @@ class Gathered:
 
 @dataclass(frozen=True)
 class CandidateGenerator:
-    """Searches for what answers a question about works, by words and meaning together, `POOL` deep."""
+    """Search for works that answer a question, by words and meaning together, `POOL` deep."""
 
     searcher: Searcher
     question: Question
@@ -206,7 +206,7 @@ def unmatched(filter: Filter, works: Candidates, tags: Mapping[int, Sequence[Tag
 # The works around the best candidates in the graph of citations, one step away
 
 
-#: The stage of explanations that tells how near a work is.
+#: The stage of explanations with the nearness of a work.
 CITED = "cited"
 NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
 NOT_TOLD = "no license is recorded for it, so its citations are not told: those of the most similar works were followed"
@@ -299,7 +299,7 @@ def allowed(store: Store, limits: Query, ranking: Ranking) -> Ranking:
     return Ranking(ranking.ids[kept], ranking.scores[kept])
 
 
-#: The columns that go on to be told, besides those of the channels.
+#: The columns that are kept, besides those of the channels.
 _KEPT = ("anchors/", "cited/")
 
 

@@ -61,7 +61,7 @@ def asked_for(
 
 
 def _rule(text: str, understanding: Understanding | None, analyzer: Analyzer, named: str) -> tuple[str, str]:
-    """Return the intent that a question's wording tells, and the reason."""
+    """Return the intent of the first rule that holds, and the reason."""
     if named:
         return "lookup", f"it is {named}"
     if comparison := comparison_in(text):
@@ -80,7 +80,7 @@ def _rule(text: str, understanding: Understanding | None, analyzer: Analyzer, na
 
 
 def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
-    """Foundational wording wants what is cited and not what is new; wording about time wants what is new."""
+    """Weigh citations more and age less for foundational wording, and new works more for wording about time."""
     weights = intent.weights
     if words := foundational(text):
         cited, authority = weights["citation"] or WEIGHTS["citation"], max(weights["authority"], WEIGHTS["authority"])
@@ -94,7 +94,7 @@ def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
 
 
 def _sides(text: str, intent: Intent, *, by_name: bool) -> tuple[tuple[str, ...], str]:
-    """Return the two sides of a comparison, and how that is told; none where the intent compares nothing."""
+    """Return the two sides of a comparison and a note on them; none where the intent compares nothing."""
     if not intent.both_sides:
         return (), ""
     found = comparison_in(text, by_name=by_name)
@@ -106,7 +106,7 @@ def _sides(text: str, intent: Intent, *, by_name: bool) -> tuple[tuple[str, ...]
 def _broadened(
     text: str, intent: Intent, understanding: Understanding | None, analyzer: Analyzer
 ) -> tuple[Intent, str]:
-    """Return a broad question that names nothing wants evidence from several fields."""
+    """Spread the evidence of a broad question that names nothing over several fields."""
     named = understanding and (understanding.identifiers or understanding.names)
     if intent.name not in (GENERIC, KEYWORDS) or intent.limits.spread or named or not is_broad(text, analyzer):
         return intent, ""
@@ -261,14 +261,14 @@ def _titles(text: str) -> Iterator[str]:
 
 
 def _is_alone(text: str, name: str, title: str) -> bool:
-    """Return whether a question is a name alone: an identifier, or a title long enough to be no subject."""
+    """Return True if a question is a name alone: an identifier, or a title long enough to be no subject."""
     words = plain(name).split()
     return name in (text, _LEAD.sub("", text)) and (len(words) >= LEAST_WORDS or plain(name) != plain(title))
 
 
 # How surely a question means each of several works
 
-#: What is said of a work beside its title.
+#: Words for a work that stand next to its title.
 _SORTS = frozenset(
     ("article", "book", "chapter", "corollary", "definition", "lemma", "paper", "proposition", "section", "theorem")
 )

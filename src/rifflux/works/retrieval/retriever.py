@@ -44,7 +44,7 @@ __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
 T = TypeVar("T")
 Place = tuple[str, str]
-#: The metadata that tells the subject of a work without codes.
+#: The metadata that holds the subject of a work without codes.
 _SUBJECTS = ("subject", "field", "chapter")
 #: Documents are read in so many at a time.
 AHEAD = 12
@@ -78,7 +78,7 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class WorksRetriever:
-    """Retrieves works. What fails or is late is left out, and the trace says so.
+    """Retrieve works. What fails or is late is left out, and the trace says so.
 
     `intents` are the weights and limits of each sort of question, by name.
     """
@@ -128,7 +128,7 @@ class WorksRetriever:
 class _Ranking:
     """The second half of a retrieval: from candidates to ranked works and evidence.
 
-    `degraded` tells what was left out, `notes` what is to be known.
+    `degraded` holds reasons for parts that were left out, `notes` remarks for the reader.
     """
 
     retriever: WorksRetriever
@@ -215,8 +215,8 @@ class _Ranking:
             words=frozenset(searcher.analyzer.terms(about.hit.title if about else self.question.query.asked)),
             analyzer=searcher.analyzer,
         )
-        told = "the merged order was kept, without scores"
-        ranked = self._within(settings.rerank_ms, SCORED, lambda: score(self.found.query, works), told)
+        otherwise = "the merged order was kept, without scores"
+        ranked = self._within(settings.rerank_ms, SCORED, lambda: score(self.found.query, works), otherwise)
         if ranked is None:
             return works
         self.reranker = SCORED

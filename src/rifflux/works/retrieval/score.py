@@ -42,13 +42,13 @@ declare("works/*", "share of the score", "what a component of a work's score add
 VALUE = "component "
 declare("component *", "share from 0 to 1", "a component of a work's score, before weighing")
 NEAR = declare("near", "sum of confidences by rank", "how near a work is to the best candidates by citations")
-#: What codes that the best candidates share count, beside words of the question itself.
+#: The weight of codes that the best candidates share, next to words of the question itself.
 CODED = 0.25
 
 
 @dataclass(frozen=True)
 class WorkScore:
-    """Scores a table of one passage a work by BM25, cosine, nearness and the works' own facts. `year` is this year.
+    """Score a table of one passage a work by BM25, cosine, nearness and the works' own facts. `year` is this year.
 
     `words` are the terms that `analyzer` makes of the question. The work at `named` is the one that the question names,
     `like` are the subjects of one that is asked about. `tags` are the subjects of the works, by chunk id.

@@ -1,7 +1,7 @@
 """Rules that read the intent of a question from its wording, tried one after the other.
 
 Words that ask are also terms of mathematics: a canonical divisor is no canonical paper, a comparison theorem compares
-nothing here, related rates are no related works. So a word tells something only next to what is spoken of in that way.
+nothing here, related rates are no related works. So a word counts only next to the nouns it is said of.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ _BROAD = 2
 
 
 def worded(text: str) -> tuple[str, str] | None:
-    """Return the intent that the wording tells, and the words that do."""
+    """Return the intent of the first rule that the wording fits, and the words that fit."""
     for name, rule in _RULES:
         if found := rule.search(text):
             return name, found[0].strip()
@@ -171,7 +171,7 @@ MOST_WORDS = 10
 MOST_BEFORE = 5
 
 _BETTER = r"(?:better|worse|faster|slower|simpler|stronger|weaker|cheaper|safer|more \w+)"
-#: How comparisons are worded. `says` is what tells, `tail` what both sides are compared for.
+#: How comparisons are worded. `says` holds the words that compare, `tail` the purpose of both.
 _WORDINGS = tuple(
     re.compile(wording, re.I)
     for wording in (
@@ -209,7 +209,7 @@ class Comparison:
 
 
 def comparison_in(text: str, *, by_name: bool = False) -> Comparison | None:
-    """Return the comparison that a text makes, or None where two different sides cannot be told.
+    """Return the comparison that a text makes, or None without two different sides.
 
     What only the second side says it is compared for holds for both: `A vs B for problem P` is A for P, and B for P.
     `by_name` says that a comparison was asked for, so that `A and B` is one too.
@@ -227,8 +227,7 @@ def _sides(found: re.Match[str]) -> tuple[str, str] | None:
     if not tail and not _TAIL.search(one) and (shared := _TAIL.search(other)):
         tail, other = shared[0], other[: shared.start()]
     one, other = (_LEAD.sub("", side.strip()).strip(" \"'?.,:") for side in (one, other))
-    told = one and other and fold(one) != fold(other)
-    if not told or max(len(one.split()), len(other.split())) > MOST_WORDS:
+    if not one or not other or fold(one) == fold(other) or max(len(one.split()), len(other.split())) > MOST_WORDS:
         return None
     both = " ".join(tail.split()).rstrip("?.! ")
     return f"{one} {both}".strip(), f"{other} {both}".strip()

@@ -21,7 +21,7 @@ MOST_LEVELS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Folder:
+class _TexFolder:
     """By file, its labels and the files that it inputs; `whole` are those that are documents."""
 
     labels: Mapping[Path, frozenset[str]]
@@ -51,7 +51,7 @@ def packages(preamble: str, folder: Path) -> str:
     return "".join(without_comments(path.read_text("utf-8", "replace")) for path in files if path.is_file())
 
 
-def _reached(document: Path, root: Path, found: _Folder) -> set[Path]:
+def _reached(document: Path, root: Path, found: _TexFolder) -> set[Path]:
     """Return the files that a document consists of, besides itself."""
     reached: set[Path] = set()
     waiting = [document]
@@ -63,16 +63,16 @@ def _reached(document: Path, root: Path, found: _Folder) -> set[Path]:
     return reached
 
 
-def _folder(folder: Path) -> _Folder:
+def _folder(folder: Path) -> _TexFolder:
     paths = sorted(folder.glob("*.tex"))
     return _read_folder(folder, tuple((path, path.stat().st_mtime_ns) for path in paths))
 
 
 @lru_cache(maxsize=16)
-def _read_folder(folder: Path, files: tuple[tuple[Path, int], ...]) -> _Folder:
+def _read_folder(folder: Path, files: tuple[tuple[Path, int], ...]) -> _TexFolder:
     """Read every file once; `files` are paths with their times of change."""
     texts = {path: path.read_text("utf-8", "replace") for path, _ in files}
-    return _Folder(
+    return _TexFolder(
         {path: frozenset(_LABEL.findall(text)) for path, text in texts.items()},
         {path.resolve(): frozenset(_targets(text, path, folder)) for path, text in texts.items()},
         frozenset(path.resolve() for path, text in texts.items() if _WHOLE.search(text)),

@@ -2,7 +2,7 @@
 
 `\\ref` and its relatives become links of the kind `refers` to labels, which are identifiers of the work that has them;
 `\\cite` becomes a link to the entry of a `.bib` file, or to what the `\\bibitem` names, there or in the `.bbl` file.
-The preamble's simple macros are expanded. What does not balance is told with its place, and the rest goes on.
+The preamble's simple macros are expanded. What does not balance is reported with its place, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from itertools import zip_longest
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Failure, Identifier, Link
 from rifflux.works import Passage, Work, parse_identifier
-from rifflux.works.importers.base import Entry, Notes, Source, content
+from rifflux.works.importers.base import Entry, Problems, WorkSource, content
 from rifflux.works.importers.latex.folder import is_part, labels_of, packages
 from rifflux.works.importers.latex.numbering import numbering
-from rifflux.works.importers.latex.outline import Outline
+from rifflux.works.importers.latex.outline import PaperOutline
 from rifflux.works.importers.latex.tex import Macros, Manuscript, argument, bracketed, macros_of, manuscript
 from rifflux.works.importers.readable import readable
 from rifflux.works.licenses import license_of
@@ -44,7 +44,7 @@ _RAISED = re.compile(r"\$\s*(?:\{\})?\^[^$]*\$")
 _BEGIN, _END = re.compile(r"\\begin\s*\{document\}"), re.compile(r"\\end\s*\{document\}|\\bye\b")
 
 
-def read(source: Source) -> Iterator[Entry | Failure]:
+def read(source: WorkSource) -> Iterator[Entry | Failure]:
     """Yield the work of a LaTeX document; none for a file that another document inputs."""
     whole = manuscript(source.path)
     begin = _BEGIN.search(whole.text)
@@ -54,7 +54,7 @@ def read(source: Source) -> Iterator[Entry | Failure]:
     end = _END.search(whole.text, start)
     preamble, body = whole.text[:start], whole.text[start : end.start() if end else len(whole.text)]
     declared = preamble if source.alone else packages(preamble, source.path.parent) + preamble
-    outline = Outline(body, numbering(declared, body), lambda offset: whole.place(start + offset))
+    outline = PaperOutline(body, numbering(declared, body), lambda offset: whole.place(start + offset))
     passages = outline.passages()
     if begin and not end:
         outline.problems.append(f"{whole.place(len(whole.text))}: \\end{{document}} is missing")
@@ -64,7 +64,7 @@ def read(source: Source) -> Iterator[Entry | Failure]:
 class _Paper:
     """The facts of a document outside of its passages."""
 
-    def __init__(self, source: Source, whole: Manuscript, preamble: str, body: str, macros: Macros) -> None:
+    def __init__(self, source: WorkSource, whole: Manuscript, preamble: str, body: str, macros: Macros) -> None:
         self.source = source
         self.whole = whole
         self.start = len(preamble)
@@ -73,13 +73,13 @@ class _Paper:
         self.macros = macros
         self._own_labels = frozenset(_LABEL.findall(body))
 
-    def entry(self, outline: Outline, passages: list[Passage]) -> Entry | Failure:
+    def entry(self, outline: PaperOutline, passages: list[Passage]) -> Entry | Failure:
         """Return the work, with all that did not balance; a failure for a file that says nothing."""
         source, expand = self.source, self.macros.expand
         title = readable(expand(_without_notes(self._said("title"))))
         if not (title or outline.abstract or passages):
             return Failure(str(source.path), "; ".join(["it has neither a title nor a text", *self.whole.problems]))
-        notes = Notes([*self.whole.problems, *outline.problems])
+        notes = Problems([*self.whole.problems, *outline.problems])
         key = source.path.stem
         years = _YEAR.findall(self._said("date"))
         named = parse_identifier(key.replace("_", "/"))
@@ -119,14 +119,14 @@ class _Paper:
                 if person := readable(name.split(r"\\")[0]):
                     yield person
 
-    def _references(self, outline: Outline, notes: Notes) -> Iterator[Link]:
+    def _references(self, outline: PaperOutline, notes: Problems) -> Iterator[Link]:
         labels = _named_in(_REFERENCE, self.body)
         homes = {label: self._home(label, outline) for label in labels}
         yield from (Link(name, "refers") for name in homes.values() if name)
         lost = {label: labels[label] for label, name in homes.items() if not name}
         self._tell(notes, "\\ref", "refers to no label of the document or its folder", lost)
 
-    def _home(self, label: str, outline: Outline) -> str:
+    def _home(self, label: str, outline: PaperOutline) -> str:
         """Return the name of a label of this document, or of another of the folder, whose name may stand in front."""
         if label in outline.labels or label in self._own_labels:
             return f"{self.source.name}:{label}"
@@ -136,7 +136,7 @@ class _Paper:
                 return f"{self.source.name_of(path)}:{inner}"
         return ""
 
-    def _citations(self, notes: Notes) -> Iterator[Link]:
+    def _citations(self, notes: Problems) -> Iterator[Link]:
         """Links to the entries of the `.bib` files, else to what the `\\bibitem` says of the work."""
         entries, items = self._entries(), self._items()
         lost = {}
@@ -147,8 +147,8 @@ class _Paper:
                 lost[key] = offset
         self._tell(notes, "\\cite", "cites what no bibliography of the document has", lost)
 
-    def _tell(self, notes: Notes, command: str, what: str, lost: Mapping[str, int]) -> None:
-        """One note for all names that lead nowhere, with the place of the first."""
+    def _tell(self, notes: Problems, command: str, what: str, lost: Mapping[str, int]) -> None:
+        """Return one note for all names that lead nowhere, with the place of the first."""
         if lost:
             first, offset = next(iter(lost.items()))
             more = f", and so do {len(lost) - 1} more" if len(lost) > 1 else ""
@@ -167,8 +167,8 @@ class _Paper:
 
     def _items(self) -> dict[str, list[str]]:
         """Return the identifiers that each `\\bibitem` mentions, here or in the `.bbl`; else its own key."""
-        beside = self.source.path.with_suffix(".bbl")
-        text = self.body + (f"\n{decode(content(beside))}" if beside.is_file() and not self.source.alone else "")
+        compiled = self.source.path.with_suffix(".bbl")
+        text = self.body + (f"\n{decode(content(compiled))}" if compiled.is_file() and not self.source.alone else "")
         items: dict[str, list[str]] = {}
         found = list(_BIBITEM.finditer(text))
         for item, following in zip_longest(found, found[1:]):

@@ -1,4 +1,4 @@
-"""The numbers that LaTeX gives to sections and statements: counters, what starts them anew, and how they are shown."""
+"""The numbers that LaTeX gives to sections and statements: counters, what resets them, and how they are shown."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Numbering:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def step(self, counter: str, by: int = 1) -> None:
-        """Count one more, and start anew what is counted within it."""
+        """Count one more, and reset the counters within it."""
         self.add(counter, by)
         for inner in self._inside(counter, {counter}):
             self._counts[inner] = 0

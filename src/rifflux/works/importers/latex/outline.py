@@ -12,7 +12,7 @@ from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
 from rifflux.works.importers.latex.tex import argument, bracketed
 from rifflux.works.importers.readable import readable
 
-__all__ = ["Outline"]
+__all__ = ["PaperOutline"]
 
 PROOF = "proof"
 ABSTRACT = "abstract"
@@ -37,7 +37,7 @@ MOST_OPEN = 200
 #: Terms that a heading names.
 MOST_TERMS = 3
 _VERBATIM = ("verbatim", "lstlisting", "comment", "minted")
-#: Statements that are told again elsewhere: the environment is their first argument.
+#: Statements that are restated elsewhere: the environment is their first argument.
 _RESTATED = ("restatable", "thm-restate")
 #: Environments that count equations, one each or one a line.
 _EQUATION, _EQUATIONS = ("equation", "multline"), ("align", "gather", "eqnarray", "alignat", "flalign")
@@ -57,8 +57,8 @@ class _Open:
 
 
 @dataclass
-class Outline:
-    """Goes through the body of a document. `place` tells where a character stands, `problems` what does not balance."""
+class PaperOutline:
+    """Goes through the body of a document. `place` gives a character's place, `problems` the faults found."""
 
     body: str
     numbers: Numbering
@@ -218,8 +218,8 @@ class Outline:
         """Return a heading with the numbers of what it refers to."""
         if "\u27e6" not in heading:
             return heading
-        told = _WAITING.sub(lambda mark: self._names.get(mark[2], ("", ""))[mark[1] == "k"], heading)
-        return " ".join(told.split())
+        shown = _WAITING.sub(lambda mark: self._names.get(mark[2], ("", ""))[mark[1] == "k"], heading)
+        return " ".join(shown.split())
 
     def _section(self, mark: re.Match[str]) -> None:
         title = argument(self.body, mark.end())

@@ -1,48 +1,37 @@
-"""The nouns of Rifflux: frozen values that travel between the steps of both journeys."""
+"""What is asked and found: by whom, the question that was read, and the hits with the trace of their search."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, overload
+from operator import attrgetter
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
+from rifflux.types.document import Span
 
 __all__ = [
-    "Block",
+    "LICENSED",
     "Bound",
-    "Change",
-    "Chunk",
     "Clause",
-    "Document",
-    "Failure",
     "Filter",
     "Freshness",
     "Hit",
-    "Identifier",
     "Ids",
-    "IndexReport",
-    "Link",
-    "Parsed",
-    "Part",
-    "Progress",
     "Query",
-    "QueryTerm",
     "Ranking",
     "Results",
     "Scope",
     "Scores",
-    "Span",
-    "Tag",
     "TermStatistics",
     "Trace",
     "Understanding",
     "Vectors",
-    "Verdict",
     "Why",
+    "is_withheld",
 ]
 
 Ids = NDArray[np.int64]
@@ -51,11 +40,8 @@ Vectors = NDArray[np.float32]
 
 #: Characters that a user's id may have.
 LONGEST_USER = 256
-
 #: Adjacent terms; mostly a single one.
 Clause = tuple[str, ...]
-#: Where a chunk stands in its document's text: first character, and one past the last.
-Span = tuple[int, int]
 #: Collections whose names begin so hold works, which without a license record are shown by title and identifiers only.
 LICENSED = "works/"
 
@@ -63,124 +49,6 @@ LICENSED = "works/"
 def is_withheld(collection: str, license: str | None) -> bool:
     """Return whether only title and identifiers of a document may be shown, for want of a license record."""
     return license is None and collection.startswith(LICENSED)
-
-
-# Journey one: what is indexed
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A reference from a document to another, such as a citation.
-
-    `key` is an identifier of the target as `scheme:value`, or the key of a document in the same collection. It may
-    name nothing that is stored: a work cites more than an index holds.
-    """
-
-    key: str
-    kind: str = "cites"
-    confidence: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Identifier:
-    """A name that one document has in a scheme: `doi`, `arxiv`, `openalex`, or the name of a list that holds it."""
-
-    scheme: str
-    value: str
-
-    def __str__(self) -> str:
-        """As links write it: `doi:10.1000/182`."""
-        return f"{self.scheme}:{self.value}"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Tag:
-    """A subject in a scheme: `math.AG` of `arxiv`, `14F05` of `msc`."""
-
-    scheme: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A span of a document's text that has a role: its abstract, a section, a theorem, a proof.
-
-    `headings` is the breadcrumb it stands under, its own last; `label` is what references inside the document call it.
-    """
-
-    kind: str
-    span: Span
-    headings: tuple[str, ...] = ()
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One thing to be found: a file, a record, a message, a work.
-
-    Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None. `license` None means that none
-    is known.
-    """
-
-    key: str
-    text: str
-    title: str = ""
-    kind: str = ""
-    created_at: str | None = None
-    updated_at: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    links: Sequence[Link] = ()
-    license: str | None = None
-    identifiers: Sequence[Identifier] = ()
-    tags: Sequence[Tag] = ()
-    parts: Sequence[Part] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A piece of a document's text that reads as one: `text[start:end]`.
-
-    `kind` is `paragraph`, `item`, `code`, `table` or `heading`. Blocks come in reading order and never
-    overlap. `headings` is the breadcrumb that the block stands under, outermost first. `header` is what a
-    continued piece repeats when the block is split: the header rows of a table.
-    """
-
-    start: int
-    end: int
-    kind: str = "paragraph"
-    headings: tuple[str, ...] = ()
-    header: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """What a reader made of (a part of) a file: a document and the blocks of its text."""
-
-    document: Document
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A retrievable passage of a document.
-
-    `text` is what is shown and searched: the document's text at `span`, with the table header in front
-    where a table was split. `headings` is the breadcrumb.
-    """
-
-    id: int
-    position: int
-    text: str
-    span: Span
-    headings: tuple[str, ...] = ()
-
-    @property
-    def chunk_id(self) -> str:
-        """The stable public identifier: sixteen hexadecimal digits that sort as `id` does."""
-        return f"{self.id:016x}"
-
-
-# Who asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +63,6 @@ class Scope:
             raise InvalidArgument(
                 f"a scope needs a user's id: a string of 1 to {LONGEST_USER} printable characters, not {name!r}"
             )
-
-
-# Journey two: what is asked and found
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +101,10 @@ class Filter:
     tags: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) for name in self.__dataclass_fields__)
+        return any(_CONDITIONS(self))
+
+
+_CONDITIONS = attrgetter(*Filter.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +173,7 @@ class Query:
     statistics: TermStatistics | None = None
 
     def sufficient(self, limit: int) -> int:
-        """How many candidates a channel may stop at where so many are wanted of it."""
+        """Return the number of candidates that a channel may stop at where so many are wanted of it."""
         return min(self.enough or limit, limit)
 
 
@@ -318,14 +186,14 @@ class Ranking:
 
     @classmethod
     def empty(cls) -> Ranking:
-        """A ranking of nothing."""
+        """Return a ranking of nothing."""
         return cls(np.empty(0, np.int64), np.empty(0, np.float64))
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def head(self, limit: int) -> Ranking:
-        """The best `limit` entries."""
+        """Return the best `limit` entries."""
         return Ranking(self.ids[:limit], self.scores[:limit])
 
 
@@ -389,14 +257,14 @@ class Hit:
         return self._but(score=score, why=why, relevance=relevance, quality=quality)
 
     def _but(self, **changes: Any) -> Hit:
-        """The hit with other values of some fields: a third of the time that `dataclasses.replace` takes."""
+        """Return the hit with other values of some fields: a third of the time that `dataclasses.replace` takes."""
         changed = object.__new__(Hit)
         for name in Hit.__slots__:
             object.__setattr__(changed, name, changes[name] if name in changes else getattr(self, name))
         return changed
 
     def because(self, stage: str) -> Why | None:
-        """What `stage` said about this hit last, or None."""
+        """Return the last word of `stage` on this hit, or None."""
         return next((why for why in reversed(self.why) if why.stage == stage), None)
 
 
@@ -419,7 +287,7 @@ class Freshness:
 
     @property
     def note(self) -> str | None:
-        """What to tell about it, None if the index may well be up to date."""
+        """Return a sentence on it, None if the index may well be up to date."""
         if self.changed_files:
             about = "" if self.sampled_files == self.files else "about "
             return f"{about}{self.changed_files} of {self.files} files changed since they were read"
@@ -466,118 +334,3 @@ class Results(Sequence[Hit]):
 
     def __len__(self) -> int:
         return len(self.hits)
-
-
-# Why a document stands where it does
-
-
-@dataclass(frozen=True, slots=True)
-class QueryTerm:
-    """A term (or phrase) of a query: in how many chunks it occurs, its idf, and whether the chunk in question holds it.
-
-    `term` is as indexed, `word` as it was typed. `variant` says that it was not asked for: it is another spelling or a
-    synonym.
-    """
-
-    term: str
-    word: str
-    frequency: int
-    idf: float
-    held: bool
-    variant: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What would bring a chunk onto the page, and the rank it would have there.
-
-    `size` is relative to what is changed: 0.4 is 40 % more results, one of two and a half words, a weight moved by 40 %
-    of the way it can go.
-    """
-
-    what: str
-    rank: int
-    size: float
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Why a document is among the first `top_k` for a query, or is not.
-
-    `hit` is its best chunk with the trail of all stages, of `chunks` that it has; None if it has none. In the trail,
-    channels tell the exact rank also below what a search reads. `rank` is the chunk's place in the whole list of
-    candidates, None if it did not become one. `stage` placed or lost it, `reason` says how. `contributions` add up to
-    the score. `changes` are what would bring it onto the page, the smallest first; empty where it is there already, or
-    where nothing that was tried would do.
-    """
-
-    query: str
-    document: str
-    collection: str
-    hit: Hit | None
-    chunks: int
-    top_k: int
-    candidates: int
-    rank: int | None
-    stage: str
-    reason: str
-    terms: tuple[QueryTerm, ...]
-    contributions: Mapping[str, float]
-    changes: tuple[Change, ...]
-    trace: Trace
-
-    @property
-    def found(self) -> bool:
-        """Whether it is among the first `top_k`."""
-        return self.rank is not None and self.rank <= self.top_k
-
-    @property
-    def score(self) -> float | None:
-        """The score that decided its rank; None where it has no rank."""
-        return self.hit.score if self.hit and self.rank else None
-
-    @property
-    def change(self) -> Change | None:
-        """The smallest change that would bring it onto the page."""
-        return self.changes[0] if self.changes else None
-
-
-# What a run of indexing tells
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A file that was not indexed, and why, in words for its owner."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class IndexReport:
-    """What a run of indexing did.
-
-    `skipped_files` counts the unchanged files and those left out on purpose (too large, binary); the latter are
-    listed in `skipped` with the reason. `failed` lists the files that could not be read. `waited_for` tells which other
-    processes were at the same work and had to finish first.
-    """
-
-    indexed_files: int = 0
-    skipped_files: int = 0
-    deleted_files: int = 0
-    failed: tuple[Failure, ...] = ()
-    skipped: tuple[Failure, ...] = ()
-    chunks: int = 0
-    embedded_chunks: int = 0
-    indexed_paths: tuple[str, ...] = ()
-    embedding_model: str = ""
-    embedding_backend: str = ""
-    seconds: float = 0.0
-    waited_for: tuple[str, ...] = ()
-
-
-class Progress(Protocol):
-    """What a long run calls with its stage (`read`, `embed`), how much is done, and of how much (None if unknown)."""
-
-    def __call__(self, stage: str, done: int, total: int | None, /) -> None:
-        """Note how far it is."""

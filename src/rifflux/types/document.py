@@ -1,0 +1,175 @@
+"""What is indexed: documents and their passages, and the report of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+__all__ = [
+    "Block",
+    "Chunk",
+    "Document",
+    "Failure",
+    "Identifier",
+    "IndexReport",
+    "Link",
+    "Parsed",
+    "Part",
+    "Progress",
+    "Span",
+    "Tag",
+]
+
+#: Where a passage stands in its document's text: first character, and one past the last.
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A reference from a document to another, such as a citation.
+
+    `key` is an identifier of the target as `scheme:value`, or the key of a document in the same collection. It may
+    name nothing that is stored: a work cites more than an index holds.
+    """
+
+    key: str
+    kind: str = "cites"
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A name that one document has in a scheme: `doi`, `arxiv`, `openalex`, or the name of a list that holds it."""
+
+    scheme: str
+    value: str
+
+    def __str__(self) -> str:
+        """Return the identifier as links write it: `doi:10.1000/182`."""
+        return f"{self.scheme}:{self.value}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Tag:
+    """A subject in a scheme: `math.AG` of `arxiv`, `14F05` of `msc`."""
+
+    scheme: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A span of a document's text that has a role: its abstract, a section, a theorem, a proof.
+
+    `headings` is the breadcrumb it stands under, its own last; `label` is what references inside the document call it.
+    """
+
+    kind: str
+    span: Span
+    headings: tuple[str, ...] = ()
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One thing to be found: a file, a record, a message, a work.
+
+    Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None. `license` None means that none
+    is known.
+    """
+
+    key: str
+    text: str
+    title: str = ""
+    kind: str = ""
+    created_at: str | None = None
+    updated_at: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    links: Sequence[Link] = ()
+    license: str | None = None
+    identifiers: Sequence[Identifier] = ()
+    tags: Sequence[Tag] = ()
+    parts: Sequence[Part] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a document's text that reads as one: `text[start:end]`.
+
+    `kind` is `paragraph`, `item`, `code`, `table` or `heading`. Blocks come in reading order and never
+    overlap. `headings` is the breadcrumb that the block stands under, outermost first. `header` is what a
+    continued piece repeats when the block is split: the header rows of a table.
+    """
+
+    start: int
+    end: int
+    kind: str = "paragraph"
+    headings: tuple[str, ...] = ()
+    header: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a reader made of (a part of) a file: a document and the blocks of its text."""
+
+    document: Document
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A retrievable passage of a document.
+
+    `text` is what is shown and searched: the document's text at `span`, with the table header in front
+    where a table was split. `headings` is the breadcrumb.
+    """
+
+    id: int
+    position: int
+    text: str
+    span: Span
+    headings: tuple[str, ...] = ()
+
+    @property
+    def chunk_id(self) -> str:
+        """Return the stable public identifier: sixteen hexadecimal digits that sort as `id` does."""
+        return f"{self.id:016x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that was not indexed, and why, in words for its owner."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What a run of indexing did.
+
+    `skipped_files` counts the unchanged files and those left out on purpose (too large, binary); the latter are
+    listed in `skipped` with the reason. `failed` lists the files that could not be read. `waited_for` names which other
+    processes were at the same work and had to finish first.
+    """
+
+    indexed_files: int = 0
+    skipped_files: int = 0
+    deleted_files: int = 0
+    failed: tuple[Failure, ...] = ()
+    skipped: tuple[Failure, ...] = ()
+    chunks: int = 0
+    embedded_chunks: int = 0
+    indexed_paths: tuple[str, ...] = ()
+    embedding_model: str = ""
+    embedding_backend: str = ""
+    seconds: float = 0.0
+    waited_for: tuple[str, ...] = ()
+
+
+class Progress(Protocol):
+    """What a long run calls with its stage (`read`, `embed`), how much is done, and of how much (None if unknown)."""
+
+    def __call__(self, stage: str, done: int, total: int | None, /) -> None:
+        """Note how far it is."""
