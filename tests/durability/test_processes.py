@@ -18,7 +18,7 @@ from rifflux.errors import ModelMismatch
 from rifflux.ingest.sync import Target, folders, remember
 from rifflux.store import FieldWeights, ModelInfo
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection import busy
+from rifflux.store.sqlite.connection import locks
 from rifflux.testing import change, words
 
 #: They start processes.
@@ -147,9 +147,9 @@ class TestLog:
     @pytest.fixture
     def writer(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
         """A store whose log counts as long soon."""
-        monkeypatch.setattr(busy, "MOVE_FROM", 10)
-        monkeypatch.setattr(busy, "WAIT_FROM", 40)
-        monkeypatch.setattr(busy, "READERS_TIMEOUT_MS", 20)
+        monkeypatch.setattr(locks, "MOVE_FROM", 10)
+        monkeypatch.setattr(locks, "WAIT_FROM", 40)
+        monkeypatch.setattr(locks, "READERS_TIMEOUT_MS", 20)
         return SqliteStore.open(str(tmp_path / "index.db"))
 
     def write(self, store: SqliteStore, transactions: int) -> None:

@@ -93,7 +93,7 @@ class Catalog(Protocol):
         """Forget files and all their documents; returns how many documents went."""
 
     def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
-        """Keep what each source told of a document, by their names, instead of what was kept."""
+        """Keep what each source says of a document, by their names, instead of what was kept."""
 
     def note_uses(self, collection: str, keys: Sequence[str], time: float) -> None:
         """Count one more use of each document; what is found does not change by it."""
@@ -105,16 +105,16 @@ class Catalog(Protocol):
         """
 
     def chunk(self, chunk_id: str) -> Hit | None:
-        """One chunk by its public id."""
+        """Return one chunk by its public id."""
 
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
-        """All chunks of a document in reading order."""
+        """Return all chunks of a document in reading order."""
 
     def document(self, collection: str, key: str) -> Document | None:
-        """One document with its whole text."""
+        """Return one document with its whole text."""
 
     def documents(self, collection: str, filter: Filter) -> list[Document]:
-        """The documents of a collection that a filter lets through, with their whole text, by key."""
+        """Return the documents of a collection that a filter lets through, with their whole text, by key."""
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
         """Return several documents, with their whole texts, by (collection, key); what is gone is left out."""
@@ -126,68 +126,68 @@ class Catalog(Protocol):
         """
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
-        """The (collection, key) of every document with this key, path or absolute path."""
+        """Return the (collection, key) of every document with this key, path or absolute path."""
 
     def collections(self) -> Mapping[str, int]:
-        """How many documents each collection has."""
+        """Count the documents of each collection."""
 
     def in_order(
         self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
     ) -> list[Document]:
-        """The documents of a collection by date, what has none last, and among equals as they were added.
+        """Return the documents of a collection by date, undated ones last, equals as they were added.
 
         With a `key`, only that one and so many before and after it (all after it where that is None); nothing if there
         is no such document. Links, identifiers, tags and parts are left out.
         """
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
-        """What is remembered of a root's files, by path; with `below`, only of this one or those in this folder."""
+        """Return what is remembered of a root's files, by path; with `below`, only of this one or this folder's."""
 
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
-        """How many files there are, and up to `number` of them with their roots: all, or others each time."""
+        """Count the files, and return up to `number` of them with their roots: all, or others each time."""
 
     def roots(self) -> list[str]:
-        """The folders that were synced."""
+        """Return the folders that were synced."""
 
     def kinds(self, ids: Ids) -> Mapping[int, str]:
-        """The kind of each chunk's document; chunks that are gone are left out."""
+        """Return the kind of each chunk's document; chunks that are gone are left out."""
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
-        """The title and the headings of each chunk; chunks that are gone are left out."""
+        """Return the title and the headings of each chunk; chunks that are gone are left out."""
 
     def titled(self, terms: Collection[str], ids: Ids) -> Ids:
-        """Those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""
+        """Return those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
-        """Those of the chunks whose document a filter lets through."""
+        """Return those of the chunks whose document a filter lets through."""
 
     def any_passes(self, filter: Filter) -> bool:
-        """Whether a filter lets any document through."""
+        """Return whether a filter lets any document through."""
 
     def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
-        """The (collection, key) of the documents that each `scheme:value` identifies; unknown ones are left out."""
+        """Return the (collection, key) of the documents that each `scheme:value` identifies, without unknown ones."""
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
-        """The documents that those of some chunks link to, or are linked from, each by its first chunk.
+        """Return the documents that those of some chunks link to, or are linked from, each by its first chunk.
 
         A link's key is an identifier of its target, or a key of its own collection. Links of a document to itself,
         and those that lead nowhere, are left out.
         """
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
-        """How many documents link to that of each chunk; chunks whose document has no such link are left out."""
+        """Count the documents that link to that of each chunk; chunks whose document has no such link are left out."""
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
-        """The subject tags of each chunk's document; chunks without any are left out."""
+        """Return the subject tags of each chunk's document; chunks without any are left out."""
 
     def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
-        """The identifiers of each chunk's document; chunks without any are left out."""
+        """Return the identifiers of each chunk's document; chunks without any are left out."""
 
     def records(self, collection: str, key: str) -> Mapping[str, str]:
-        """What was kept of a document's sources, by their names; it goes when the document does."""
+        """Return what was kept of a document's sources, by their names; it goes when the document does."""
 
     def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
-        """How often each document was used, and when last (seconds since 1970); those never used are left out."""
+        """Count the uses of each document, with the time of the last (seconds since 1970); unused ones are left out."""
 
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks` and `files`."""

@@ -10,7 +10,7 @@ from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
 __all__ = ["VARIANT", "FieldWeights", "Lexical"]
 
-#: What a query's variants count, beside the words that were asked for: a guess may be wrong, and a rare word that was
+#: What a query's variants count, where the words asked for count 1: a guess may be wrong, and a rare word that was
 #: guessed would weigh more than the common one that is meant.
 VARIANT = 0.75
 
@@ -37,19 +37,19 @@ class Lexical(Protocol):
         """
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
-        """The BM25 of some chunks, by what is stored: `match` may answer from what is derived, and round.
+        """Score some chunks by BM25, by what is stored: `match` may answer from what is derived, and round.
 
         0 where a chunk has no term of the query, whose filter is not looked at.
         """
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
-        """Those of the chunks that hold a term, or a phrase of adjacent terms."""
+        """Return those of the chunks that hold a term, or a phrase of adjacent terms."""
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """In how many chunks each term occurs; terms that occur in none may be left out."""
+        """Count the chunks in which each term occurs; terms that occur in none may be left out."""
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        """The terms that begin with `start` and have so many characters, with the number of chunks that hold each.
+        """Return the terms of so many characters that begin with `start`, with the number of chunks that hold each.
 
         Terms that occur no more may be among them, with 0.
         """

@@ -10,7 +10,7 @@ __all__ = ["NAMING", "REVISION", "Analysis", "Mended", "Problem", "StoredChunk"]
 #: The schemes of identifiers that people type to find a document; its own key is one too.
 NAMING = ("arxiv", "doi", "tag")
 
-#: The setting that tells which revision of the analyzer made the terms of an index; without it, the first.
+#: The setting that says which revision of the analyzer made the terms of an index; without it, the first.
 REVISION = "analysis"
 
 
@@ -29,7 +29,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Makes the terms of a chunk anew, those of title, headings and body, and the hash of what is embedded.
+    """Makes the terms of a chunk again, those of title, headings and body, and the hash of what is embedded.
 
     `revision` is the analyzer's: terms that were made by another are no longer what a question's are.
     """
@@ -41,7 +41,7 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What was done, in words, and the documents whose chunks have to be made anew: (owner, collection, key)."""
+    """What was done, in words, and the documents whose chunks have to be made again: (owner, collection, key)."""
 
     done: tuple[str, ...]
     incomplete: tuple[tuple[str, str, str], ...] = ()

@@ -60,7 +60,7 @@ class Erased:
     questions: int = 0
 
     def __bool__(self) -> bool:
-        """Whether there was anything."""
+        """Return whether there was anything."""
         counts = (self.files, self.events, self.settings, self.tokens, self.calls, self.questions)
         return bool(self.documents) or any(counts)
 
@@ -117,10 +117,10 @@ class Registry(Protocol):
     """
 
     def setting(self, name: str) -> str | None:
-        """A setting's value, or None. Each owner has its own; those of the owner without a name are policies."""
+        """Return a setting's value, or None. Each owner has its own; those of the owner without a name are policies."""
 
     def policy(self, name: str) -> str | None:
-        """A setting of the whole index, which every owner may read; None where it is not set."""
+        """Return a setting of the whole index, which every owner may read; None where it is not set."""
 
     def set(self, name: str, value: str, *, content: bool = True) -> None:
         """Store a setting; without `content`, one that changes nothing of what is found."""
@@ -129,23 +129,23 @@ class Registry(Protocol):
         """Append an event to the record; its document need not exist."""
 
     def events(self, kind: str | None = None) -> list[Event]:
-        """The recorded events of a kind, or all, in the order of recording."""
+        """Return the recorded events of a kind, or all, in the order of recording."""
 
     def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
         """Have a task to oneself, such as `embed`, until the block or the process ends.
 
-        If another process has it, `waiting` is told which and it is waited for; without `waiting`, the block gets
-        False at once. Nothing else is kept out by it.
+        If another process has it, `waiting` is called with which and it is waited for; without `waiting`, the block
+        gets False at once. Nothing else is kept out by it.
         """
 
     def put_token(self, token: Token, digest: bytes) -> None:
         """Remember a new token by the digest of its secret."""
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
-        """A token and the digest of its secret, or None."""
+        """Return a token and the digest of its secret, or None."""
 
     def tokens(self) -> list[Token]:
-        """All tokens in the order of their making, the revoked ones too."""
+        """Return all tokens in the order of their making, the revoked ones too."""
 
     def mark_used(self, id: str, time: float) -> None:
         """Remember when a token was last used."""
@@ -160,16 +160,16 @@ class Registry(Protocol):
         """Append to the record of spendings."""
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
-        """Spendings summed by day, user, feature and model, in that order; of one user, or of all."""
+        """Sum up spendings by day, user, feature and model, in that order; of one user, or of all."""
 
     def cost(self, user: str, since: float) -> float:
-        """What a user has spent since a moment."""
+        """Sum up what a user has spent since a moment."""
 
     def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
         """Append to the record of questions, and drop what is older than a moment."""
 
     def questions(self, since: float = 0.0, until: float | None = None) -> list[QuestionDigest]:
-        """The questions of all users in a span of time, in its order."""
+        """Return the questions of all users in a span of time, in its order."""
 
     def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
-        """What all users did with what they found, in a span of time and in its order."""
+        """Return what all users did with what they found, in a span of time and in its order."""

@@ -60,7 +60,7 @@ class Generations(Protocol):
     """The generations of an index. Every change is one transaction, and concerns all owners."""
 
     def all(self) -> list[Generation]:
-        """The active one first, then one that is built, then those that are dropped."""
+        """Return the active one first, then one that is built, then those that are dropped."""
 
     def begin(self, model: ModelInfo) -> None:
         """Build vectors of a model, or go on where that was interrupted, while searches use those there are.
@@ -91,19 +91,19 @@ class Semantic(Protocol):
         """
 
     def cosines_of(self, query: Query, ids: Ids) -> Scores:
-        """The cosine of some chunks with a query's vector, by what is stored; NaN where there is none."""
+        """Return the cosine of some chunks with a query's vector, by what is stored; NaN where there is none."""
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        """The vector of each chunk, by its id; chunks without one are left out.
+        """Return the vector of each chunk, by its id; chunks without one are left out.
 
         With `exact`, to the last digit, whatever is faster.
         """
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
-        """Vectors already stored for the same embedded text."""
+        """Return vectors already stored for the same embedded text."""
 
     def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
-        """The chunks without a vector, in batches; safe to write to the store meanwhile.
+        """Yield the chunks without a vector, in batches; safe to write to the store meanwhile.
 
         `model` is the fingerprint of the model in use or of the one that is built; without it, the one in use is meant.
         """
@@ -115,11 +115,11 @@ class Semantic(Protocol):
         """
 
     def model(self) -> ModelInfo | None:
-        """The model whose vectors are stored, or None while there are none."""
+        """Return the model whose vectors are stored, or None while there are none."""
 
     def use_model(self, model: ModelInfo) -> None:
         """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
 
     @property
     def generations(self) -> Generations:
-        """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
+        """Return the models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""

@@ -29,41 +29,41 @@ class Store(Protocol):
 
     @property
     def catalog(self) -> Catalog:
-        """Documents, chunks, files, links and tags."""
+        """Return documents, chunks, files, links and tags."""
 
     @property
     def lexical(self) -> Lexical:
-        """Chunks by their terms."""
+        """Return chunks by their terms."""
 
     @property
     def semantic(self) -> Semantic:
-        """Chunks by their vectors, and the models."""
+        """Return chunks by their vectors, and the models."""
 
     @property
     def registry(self) -> Registry:
-        """Settings, events, claims, accounts and usage."""
+        """Return settings, events, claims, accounts and usage."""
 
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks`, `files` and `embedded_chunks`."""
 
     @property
     def owner(self) -> str:
-        """Whose rows these are; empty for the owner without a name."""
+        """Return whose rows these are; empty for the owner without a name."""
 
     def of(self, owner: str) -> Store:
-        """The view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
+        """Return the view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
 
     def part(self, name: str) -> Store:
-        """The view of a part of what this owner has, such as messages: with terms and statistics of its own."""
+        """Return the view of a part of what this owner has, such as messages: with terms and statistics of its own."""
 
     def views(self) -> Sequence[Store]:
-        """This view and all that it leads to: those of every owner and part, or of a named owner's own parts."""
+        """Return this view and all that it leads to: those of every owner and part, or of a named owner's own parts."""
 
     def transaction(self) -> AbstractContextManager[object]:
         """Group the writes inside: all of them happen, or none."""
 
     def memoized(self) -> AbstractContextManager[None]:
-        """Within the block, let this thread read settings, the model and counts again only after something changed."""
+        """Let this thread, within the block, read settings, the model and counts again only after a change."""
 
     def accelerate(self) -> None:
         """Build or bring up to date what makes a large index fast, if the engine has such; returns when it is there."""
@@ -76,7 +76,7 @@ class Store(Protocol):
         """
 
     def troubles(self) -> list[str]:
-        """Why answers take longer than they could: what was built by `accelerate` and cannot be used."""
+        """Return why answers take longer than they could: what was built by `accelerate` and cannot be used."""
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:
         """Look for damage: what `rifflux doctor` prints. Raises OutOfScope for the view of a named owner.
@@ -85,15 +85,15 @@ class Store(Protocol):
         """
 
     def mend(self, analysis: Analysis) -> Mended:
-        """Mend what can be made anew from the rest; vectors are only dropped. Raises OutOfScope as `check` does."""
+        """Mend what can be made again from the rest; vectors are only dropped. Raises OutOfScope as `check` does."""
 
     @property
     def schema_version(self) -> int:
-        """The version of the stored schema."""
+        """Return the version of the stored schema."""
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written."""
+        """Return whether nothing can be written."""
 
     def close(self) -> None:
         """Release the engine; the store cannot be used afterwards."""

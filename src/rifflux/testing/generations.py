@@ -18,11 +18,11 @@ NEXT = ModelInfo("next", "hash", 3, "f2", "next")
 
 
 class GenerationContract(NeedsOpened):
-    """A second generation of vectors beside the first."""
+    """A second generation of vectors next to the first."""
 
     @pytest.fixture
     def built(self, opened: Store) -> Store:
-        """Three chunks of two owners with vectors of `MODEL`; `NEXT` is begun, and one chunk has its vector."""
+        """Return three chunks of two owners with vectors of `MODEL`; `NEXT` is begun, one chunk has its vector."""
         opened.semantic.use_model(MODEL)
         opened.catalog.put("c", change("a", "text of a", "more of a", first_id=1))
         opened.of("ann").catalog.put("c", change("b", "text of b", first_id=3))

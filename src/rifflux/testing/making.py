@@ -34,7 +34,7 @@ class NeedsStore:
 
     @pytest.fixture
     def store(self) -> Store:
-        """An empty, writable store."""
+        """Return an empty, writable store."""
         raise NotImplementedError("give a fixture named store")
 
 
@@ -43,12 +43,12 @@ class NeedsOpened:
 
     @pytest.fixture
     def opened(self) -> Store:
-        """An empty, writable store, not a view of it."""
+        """Return an empty, writable store, not a view of it."""
         raise NotImplementedError("give a fixture named opened")
 
 
 def change(key: str, *texts: str, title: str = "", first_id: int | None = None, **fields: object) -> DocumentChange:
-    """A document with one chunk a text; chunk ids count up from `first_id`, or come from the texts."""
+    """Return a document with one chunk a text; chunk ids count up from `first_id`, or come from the texts."""
     document = Document(key, "\n\n".join(texts), title, **fields)  # type: ignore[arg-type]
     chunks = []
     for position, text in enumerate(texts):
@@ -60,17 +60,17 @@ def change(key: str, *texts: str, title: str = "", first_id: int | None = None, 
 
 
 def number_of(*parts: str) -> int:
-    """A number that stands for these texts."""
+    """Return a number that stands for these texts."""
     return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=7).digest())
 
 
 def words(text: str, **fields: object) -> Query:
-    """A query for any of the words of `text`."""
+    """Return a query for any of the words of `text`."""
     return Query(text, tuple((term,) for term in analyzer().terms(text)), **fields)  # type: ignore[arg-type]
 
 
 def vector_of(*values: float) -> Vectors:
-    """A vector of these values."""
+    """Return a vector of these values."""
     return np.array(values, np.float32)
 
 

@@ -120,7 +120,7 @@ def _texts(own: str) -> tuple[str, ...]:
 
 
 def everything(store: Store, ids: Sequence[int]) -> dict[str, Any]:
-    """What each method of a view tells, asked about these chunk ids and about keys that everybody has."""
+    """Return what each method of a view returns, asked about these chunk ids and about keys that everybody has."""
     asked = np.array(ids, np.int64)
     return {name: read(store, asked) for name, read in _READ.items()}
 

@@ -9,7 +9,7 @@ import pytest
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.lexical import lexical
 from rifflux.store.sqlite.registry import registry
-from rifflux.store.sqlite.semantic import matrix, semantic
+from rifflux.store.sqlite.semantic import semantic
 
 #: Why a statement may leave the owner out.
 BY_NUMBER = "rows of a document or chunk whose owner was asked for when its number was read"
@@ -24,7 +24,7 @@ WITHOUT = {
     "SOME_FILES": BY_CHANCE,
     "_REACTIONS": "measures of the service, which a named owner's view refuses",
 }
-MODULES = (sql, graph, lexical, semantic, matrix, registry)
+MODULES = (sql, graph, lexical, semantic, registry)
 OWNED = re.compile(
     r"(?:from|join|into|update)\s+(?:document|document_text|chunk|vector|file|link|event|identifier|tag|part|record|owner_setting)\b"
 )

@@ -26,7 +26,7 @@ from rifflux.errors import (
 )
 from rifflux.store import Event, FieldWeights, FileState, Store, open_store
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection import busy, connect
+from rifflux.store.sqlite.connection import connect, locks
 from rifflux.store.sqlite.connection.schema import MIGRATIONS, SCHEMA_VERSION
 from rifflux.testing import AccountsContract, GenerationContract, OwnerContract, StoreContract, change, words
 from rifflux.testing.making import embedded
@@ -205,7 +205,7 @@ def test_a_read_only_file_can_be_searched_but_not_written(path: Path, monkeypatc
 
 
 def test_a_writer_that_waits_too_long_is_told_who_to_wait_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(busy, "BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr(locks, "BUSY_TIMEOUT_MS", 50)
     first, second = SqliteStore.open(str(path)), SqliteStore.open(str(path))
     with first.transaction(), pytest.raises(Busy, match="another process"):
         second.catalog.put("c", change("b", "more"))

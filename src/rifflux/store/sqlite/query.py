@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,39 +27,30 @@ MOST_CLAUSES = 256
 _NO_TERM = re.compile(r"[\x00-\x1f\x7f'\"|]")
 
 
-@dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of one owner, by number; those of owner 0 are as the analyzer made them. `table` holds them."""
+    """The terms of one owner, by number; those of owner 0 are as the analyzer made them.
 
-    owner: int
+    `table` is that of the word index which holds them, `index` the name of the derived file, `prefix` stands in front.
+    """
 
-    @property
-    def table(self) -> str:
-        """The table of the word index that holds this owner's terms."""
-        return "owned_terms" if self.owner else "chunk_terms"
-
-    @property
-    def index(self) -> str:
-        """The name of the owner's word index beside the database, if there is one."""
-        return f"words-{self.owner}" if self.owner else "words"
-
-    @property
-    def prefix(self) -> str:
-        """What stands in front of each of the owner's terms."""
-        return f"|{self.owner}|" if self.owner else ""
+    def __init__(self, owner: int) -> None:
+        self.owner = owner
+        self.table = "owned_terms" if owner else "chunk_terms"
+        self.index = f"words-{owner}" if owner else "words"
+        self.prefix = f"|{owner}|" if owner else ""
 
     def stored(self, term: str) -> str:
-        """A term as the word index has it."""
+        """Return a term as the word index has it."""
         return self.prefix + _NO_TERM.sub("", term) if self.owner else term
 
     def joined(self, terms: str) -> str:
-        """Terms with spaces between them, as the word index has them."""
+        """Join terms by spaces, as the word index has them."""
         if not self.owner or not terms:
             return terms
         return self.prefix + f" {self.prefix}".join(_NO_TERM.sub("", terms).split())
 
     def expression(self, query: Query) -> str:
-        """What to give to MATCH to rank by the query; empty when it has no term to rank by."""
+        """Return what MATCH ranks the query by; empty when it has no term to rank by."""
         optional = self.ranked(query)
         required, excluded = self.all_of(query), self.any_of(query)
         wanted = " OR ".join([f"({required})"] * bool(required) + optional)
@@ -71,12 +61,12 @@ class Terms:
         return f"({ranked}) NOT ({excluded})" if excluded else ranked
 
     def phrases(self, query: Query) -> list[str]:
-        """The phrases of the expression, in its order: what FTS5 counts apart."""
+        """Return the phrases of the expression, in its order: what FTS5 counts apart."""
         required, excluded = self._phrases(query.required), self._phrases(query.excluded)
         return [*required, *required, *self.ranked(query), *excluded]
 
     def worths(self, query: Query) -> list[float]:
-        """What each of those phrases counts."""
+        """Return what each of those phrases counts."""
         asked = len(self._phrases(query.clauses))
         guessed = len(self._phrases((*query.clauses, *query.variants))) - asked
         fixed = len(self._phrases(query.required))
@@ -84,28 +74,30 @@ class Terms:
         return [*[1.0] * (2 * fixed + asked), *[VARIANT] * guessed, *[1.0] * rest]
 
     def ranked(self, query: Query) -> list[str]:
-        """The alternatives of a query, each as an expression."""
-        clauses = [self.phrase(clause) for clause in (*query.clauses, *query.variants)[:MOST_CLAUSES]]
+        """Return the alternatives of a query, each as an expression."""
+        clauses = self._phrases((*query.clauses, *query.variants))
         return clauses + [self.phrase((prefix,)) + " *" for prefix in query.prefixes[:MOST_CLAUSES]]
 
     def all_of(self, query: Query) -> str:
-        """An expression for the clauses that must match; empty when there are none."""
+        """Return an expression for the clauses that must match; empty when there are none."""
         return " AND ".join(self._phrases(query.required))
 
     def any_of(self, query: Query) -> str:
-        """An expression for the clauses that must not match; empty when there are none."""
+        """Return an expression for the clauses that must not match; empty when there are none."""
         return " OR ".join(self._phrases(query.excluded))
 
     def _phrases(self, clauses: Sequence[Clause]) -> list[str]:
-        return [self.phrase(clause) for clause in clauses[:MOST_CLAUSES]]
+        return [*map(self.phrase, clauses[:MOST_CLAUSES])]
 
     def phrase(self, clause: Clause) -> str:
-        """A clause, quoted."""
-        return '"' + " ".join(map(self.stored, clause)).replace('"', '""') + '"'
+        """Return a clause, quoted."""
+        return '"' + " ".join(map(self.stored, clause) if self.owner else clause).replace('"', '""') + '"'
 
 
 def where(filter: Filter) -> Condition:
-    """A condition on `document` and its bound values; empty for a filter that asks nothing."""
+    """Return a condition on `document` and its bound values; empty for a filter that asks nothing."""
+    if not filter:
+        return "", {}
     conditions = list(_conditions(filter))
     clause = " and ".join(f"({sql})" for sql, _ in conditions)
     return clause, {name: value for _, values in conditions for name, value in values.items()}
@@ -145,7 +137,7 @@ def _any_of(test: str, name: str, values: Any) -> Condition:
 
 
 def _metadata(name: str, key: str, value: Any) -> Condition:
-    """Matches scalars and any item of a list alike: json_each yields one row for a scalar."""
+    """Match scalars and any item of a list alike: json_each yields one row for a scalar."""
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     bound = {f"{name}_{number}": _bindable(each) for number, each in enumerate(values)}
     wanted = ", ".join(f":{each}" for each in bound)
@@ -161,23 +153,23 @@ def _bound(name: str, bound: Bound) -> Condition:
         if getattr(bound, end) is not None
     ]
     values = {f"{name}_{end}": getattr(bound, end) for end in ("least", "most") if getattr(bound, end) is not None}
-    # Texts are greater than every number, so they must be told apart.
+    # Texts are greater than every number, so they must be kept apart.
     sql = f"typeof({number}) in ('integer', 'real')" + "".join(f" and {test}" for test in tests)
     return f"{number} is null or {sql}" if bound.missing else sql, {name: _path(bound.field)} | values
 
 
 def _path(key: str) -> str:
-    """A metadata field as a JSON path. It has no escape for a quote in a quoted key; such a key is found nowhere."""
+    """Return a metadata field as a JSON path, which has no escape for quotes: such a key is found nowhere."""
     return '$."' + key.replace('"', "") + '"'
 
 
 def _bindable(value: Any) -> Any:
-    """Whole numbers of more than 64 bits are as SQLite reads them from JSON."""
+    """Return a value as SQLite reads it from JSON: whole numbers of more than 64 bits as floats."""
     return float(value) if isinstance(value, int) and abs(value) >= 1 << 63 else value
 
 
 def _glob(pattern: str) -> str:
-    """SQLite's star crosses folders already; a bare name means that name in any folder, a folder all below it."""
+    """Turn a pattern into SQLite's, whose star crosses folders already."""
     if pattern.endswith("/"):
         pattern += "*"
     return pattern.replace("**/", "*").replace("**", "*")

@@ -15,7 +15,6 @@ from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.registry import Registry
 from rifflux.store.semantic import Semantic
 from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
-from rifflux.store.sqlite.connection.bm25 import Statistics
 from rifflux.store.sqlite.connection.connect import MEMORY, connect
 from rifflux.store.sqlite.connection.derived import forget
 from rifflux.store.sqlite.connection.engine import Engine, GenerationCache, View
@@ -23,8 +22,7 @@ from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.word_index import WordIndex, WordIndexes
 from rifflux.store.sqlite.registry.registry import SqliteRegistry
-from rifflux.store.sqlite.semantic.matrix import Matrix
-from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
+from rifflux.store.sqlite.semantic.semantic import Matrix, SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
 from rifflux.store.store import PART
 from rifflux.types import Ids, Progress
@@ -47,15 +45,15 @@ order by name"""
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The views of one database share this: the engine, what is derived beside it, and what is kept in memory."""
+    """The views of one database share this: the engine, what is derived next to it, and what is kept in memory."""
 
     engine: Engine
     words: WordIndexes
     vectors: VectorIndex | None
-    counted: GenerationCache[Mapping[str, int]] = field(default_factory=GenerationCache)
-    embedded: GenerationCache[int] = field(default_factory=GenerationCache)
+    counted: GenerationCache[tuple[int, int, int]] = field(default_factory=GenerationCache)
+    embedded: GenerationCache[tuple[int]] = field(default_factory=GenerationCache)
     frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
-    statistics: GenerationCache[Statistics] = field(default_factory=GenerationCache)
+    statistics: GenerationCache[tuple[int, int]] = field(default_factory=GenerationCache)
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
 
@@ -78,7 +76,7 @@ class Database:
         return [*words, *([self.vectors] if self.vectors else [])]
 
     def wanted(self) -> list[WordIndex | VectorIndex]:
-        """Return what is beside the database, or would pay."""
+        """Return what is next to the database, or would pay."""
         with View(self.engine).reading() as (connection, _):
             return self.derived(self.words.wanted(connection))
 
@@ -146,7 +144,7 @@ class SqliteStore:
         return self.view.writing()
 
     def memoized(self) -> AbstractContextManager[None]:
-        """Within the block, read settings, the model and counts again only after something changed."""
+        """Read settings, the model and counts, within the block, again only after something changed."""
         return self.database.engine.memoized()
 
     def counts(self) -> Mapping[str, int]:
@@ -175,17 +173,19 @@ class SqliteStore:
             backup(connection, target, force=force, progress=progress)
 
     def troubles(self) -> list[str]:
-        """Why answers take longer than they could: what is derived from the database and cannot be used."""
+        """Return why answers take longer than they could: what is derived from the database and cannot be used."""
+        if self.owner:
+            return []
         return [
             f"{derived.title} is not used, {derived.trouble}: the tables answered, which takes longer"
             for derived in self.database.derived(self.database.words.opened())
-            if derived.trouble and not self.owner
+            if derived.trouble
         ]
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:
         """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors.
 
-        Raises OutOfScope for the view of a named owner: damage concerns the file, and tells of everybody's rows.
+        Raises OutOfScope for the view of a named owner: damage concerns the file, and shows everybody's rows.
         """
         if self.owner:
             raise OutOfScope("only the whole index can be checked: ask who looks after it to run 'rifflux doctor'")
@@ -201,7 +201,7 @@ class SqliteStore:
             return problems
 
     def mend(self, analysis: Analysis) -> Mended:
-        """Mend what can be made anew from the rest; vectors are only dropped."""
+        """Mend what can be made again from the rest; vectors are only dropped."""
         if self.owner:
             raise OutOfScope("only the whole index can be mended: ask who looks after it")
         from rifflux.store.sqlite.maintenance.repair import mend

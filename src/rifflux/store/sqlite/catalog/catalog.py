@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import starmap
 from typing import Any, TypeVar
 
-import apsw
 import numpy as np
 
 from rifflux.store.catalog import DocumentChange, Edge, FileState, Placed
@@ -32,7 +32,7 @@ class SqliteCatalog:
 
     view: View
     #: Counts by owner, since counting goes through all rows.
-    counted: GenerationCache[Mapping[str, int]]
+    counted: GenerationCache[tuple[int, int, int]]
 
     def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
         """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""
@@ -82,7 +82,7 @@ class SqliteCatalog:
             return held
 
     def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
-        """Keep what each source told of a document, by their names, instead of what was kept."""
+        """Keep what each source says of a document, by their names, instead of what was kept."""
         with self.view.writing(content=False) as (connection, owner):
             connection.execute(graph.DROP_RECORDS, (owner, collection, key))
             connection.executemany(graph.PUT_RECORD, [(*each, owner, collection, key) for each in records.items()])
@@ -96,7 +96,7 @@ class SqliteCatalog:
         return [_hit(rows[id], score, why) for id, score, why in found if id in rows]
 
     def chunk(self, chunk_id: str) -> Hit | None:
-        """One chunk by its public id."""
+        """Return one chunk by its public id."""
         try:
             uid = int(chunk_id, 16)
         except ValueError:
@@ -106,7 +106,7 @@ class SqliteCatalog:
         return next(iter(self._hits("chunk.uid = :uid", {"uid": uid})), None)
 
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
-        """All chunks of a document in reading order."""
+        """Return all chunks of a document in reading order."""
         which = "document.owner = :owner and document.collection = :collection and document.key = :key"
         return self._hits(f"{which} order by chunk.position", {"collection": collection, "key": key})
 
@@ -131,24 +131,24 @@ class SqliteCatalog:
         return [(collection, _outline(*row)) for collection, *row in rows]
 
     def documents(self, collection: str, filter: Filter) -> list[Document]:
-        """The documents of a collection that a filter lets through, with their whole text, by key."""
+        """Return the documents of a collection that a filter lets through, by key."""
         condition, bound = where(filter)
         rows = self.view.rows(sql.DOCUMENTS.format(condition=condition or "true"), bound | {"collection": collection})
         return [_whole(row) for row in rows]
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
-        """The (collection, key) of every document with this key, path or absolute path."""
+        """Return the places of every document with this key, path or absolute path."""
         splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
         return self.view.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
 
     def collections(self) -> Mapping[str, int]:
-        """How many documents each collection has."""
+        """Count the documents of each collection."""
         return dict(self.view.rows(sql.COLLECTIONS))
 
     def in_order(
         self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
     ) -> list[Document]:
-        """The documents of a collection by date, what has none last, and among equals as they were added."""
+        """Return the documents of a collection by date."""
         if key is not None and not before and after == 0:
             return [_whole(row) for row in self.view.rows(sql.ONE, {"collection": collection, "key": key})]
         time, id = float("-inf"), 0
@@ -163,12 +163,12 @@ class SqliteCatalog:
         return [_whole(row) for row in rows]
 
     def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
-        """How often each document was used, and when last (seconds since 1970); those never used are left out."""
+        """Count the uses of each document, with the time of the last."""
         rows = self.view.rows(sql.USES, {"collection": collection, "keys": json.dumps(list(keys))})
         return {key: (uses, used_at) for key, uses, used_at in rows}
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
-        """What is remembered of a root's files, by path; with `below`, only of this one or those in this folder."""
+        """Return what is remembered of a root's files, by path."""
         if not below:
             return {row[0]: FileState(*row) for row in self.view.rows(sql.FILES, {"root": root})}
         # No path sorts between those that begin with "below/" and "below0".
@@ -176,85 +176,80 @@ class SqliteCatalog:
         return {row[0]: FileState(*row) for row in self.view.rows(sql.FILES_BELOW, bound)}
 
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
-        """How many files there are, and up to `number` of them with their roots: all, or others each time."""
+        """Count the files, and return up to `number` of them with their roots."""
         ((total,),) = self.view.rows(sql.FILE_COUNT)
         some = sql.SOME_OWN_FILES if self.view.owner else sql.SOME_FILES
         statement = sql.ALL_FILES if total <= number else some
         return total, [(root, FileState(*state)) for root, *state in self.view.rows(statement, {"number": number})]
 
     def roots(self) -> list[str]:
-        """The folders that were synced."""
+        """Return the folders that were synced."""
         return [root for (root,) in self.view.rows(sql.ROOTS)]
 
     def kinds(self, ids: Ids) -> Mapping[int, str]:
-        """The kind of each chunk's document; chunks that are gone are left out."""
+        """Return the kind of each chunk's document."""
         return dict(self.view.rows(sql.KINDS, {"ids": json.dumps(ids.tolist())}))
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
-        """The title and the headings of each chunk; chunks that are gone are left out."""
+        """Return the title and the headings of each chunk."""
         rows = self.view.rows(sql.NAMES, {"ids": json.dumps(ids.tolist())})
         return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
 
     def titled(self, terms: Collection[str], ids: Ids) -> Ids:
-        """Those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""
+        """Return those of the chunks whose document's title has these terms and no others."""
         rows = self.view.rows(sql.TITLED, {"terms": " ".join(sorted(set(terms)))})
         return ids[np.isin(ids, [id for (id,) in rows])] if rows else ids[:0]
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
-        """Those of the chunks whose document a filter lets through."""
+        """Return those of the chunks whose document a filter lets through."""
         condition, bound = where(filter)
         statement = sql.PASSING.format(condition=condition or "true")
         rows = self.view.rows(statement, bound | {"ids": json.dumps(ids.tolist())})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def any_passes(self, filter: Filter) -> bool:
-        """Whether a filter lets any document through."""
+        """Return whether a filter lets any document through."""
         condition, bound = where(filter)
         return bool(self.view.rows(sql.ANY_PASSES.format(condition=condition or "true"), bound)[0][0])
 
     def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
-        """The (collection, key) of the documents that each identifier names; unknown ones are left out."""
+        """Return the places of the documents that each identifier names."""
         found: dict[str, list[tuple[str, str]]] = {}
         for name, collection, key in self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))}):
             found.setdefault(name, []).append((collection, key))
         return found
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
-        """The documents that those of some chunks link to, or are linked from, each by its first chunk."""
+        """Return the documents that those of some chunks link to, or are linked from."""
         statement = graph.LINKED_TO if incoming else graph.LINKED_FROM
-        return [Edge(*row) for row in self.view.rows(statement, {"ids": json.dumps(ids.tolist())})]
+        return [*starmap(Edge, self.view.rows(statement, {"ids": json.dumps(ids.tolist())}))]
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
-        """How many documents link to that of each chunk; chunks whose document has no such link are left out."""
+        """Count the documents that link to that of each chunk."""
         return dict(self.view.rows(graph.CITATIONS, {"ids": json.dumps(ids.tolist()), "kind": kind}))
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
-        """The subject tags of each chunk's document; chunks without any are left out."""
+        """Return the subject tags of each chunk's document."""
         return self._grouped(graph.TAGS_OF, ids, Tag)
 
     def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
-        """The identifiers of each chunk's document; chunks without any are left out."""
+        """Return the identifiers of each chunk's document."""
         return self._grouped(graph.IDENTIFIERS_OF, ids, Identifier)
 
     def _grouped(self, statement: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
-        """What is made of each chunk's schemes and values."""
+        """Return what is made of each chunk's schemes and values."""
         found: dict[int, list[Value]] = {}
         for id, scheme, value in self.view.rows(statement, {"ids": json.dumps(ids.tolist())}):
             found.setdefault(id, []).append(make(scheme, value))
         return found
 
     def records(self, collection: str, key: str) -> Mapping[str, str]:
-        """What was kept of a document's sources, by their names."""
+        """Return what was kept of a document's sources, by their names."""
         return dict(self.view.rows(graph.RECORDS, {"collection": collection, "key": key}))
 
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks` and `files`."""
-        return self.view.kept(self.counted, _counts)
-
-
-def _counts(connection: apsw.Connection, owner: int) -> Mapping[str, int]:
-    row: Any = connection.execute(sql.COUNTS, {"owner": owner}).fetchone()
-    return dict(zip(_COUNTED, row, strict=True))
+        return dict(zip(_COUNTED, self.view.kept(self.counted, sql.COUNTS), strict=True))
 
 
 def _file(owner: int, root: str, path: str) -> dict[str, Any]:
@@ -263,24 +258,15 @@ def _file(owner: int, root: str, path: str) -> dict[str, Any]:
 
 def _document(key: str, *row: Any) -> Document:
     """Return a document of a row of `DOCUMENTS_AT`."""
-    text, title, kind, created, updated, metadata, license, links, identifiers, tags, parts = row
-    return Document(
-        key,
-        text,
-        title,
-        kind,
-        created,
-        updated,
-        json.loads(metadata),
-        _each(Link, links),
-        license,
-        _each(Identifier, identifiers),
-        _each(Tag, tags),
-        tuple(
-            Part(kind, (start, end), tuple(json.loads(headings)), label)
-            for kind, start, end, headings, label in json.loads(parts)
-        ),
-    )
+    *said, metadata, license, links, identifiers, tags, parts = row
+    text, title, kind, created, updated = said
+    names = _each(Identifier, identifiers), _each(Tag, tags), _each(_part, parts)
+    facts = json.loads(metadata)
+    return Document(key, text, title, kind, created, updated, facts, _each(Link, links), license, *names)
+
+
+def _part(kind: str, start: int, end: int, headings: str, label: str) -> Part:
+    return Part(kind, (start, end), tuple(json.loads(headings)), label)
 
 
 def _outline(key: str, title: str, facts: str, license: str | None, names: str) -> Document:
@@ -289,7 +275,7 @@ def _outline(key: str, title: str, facts: str, license: str | None, names: str) 
 
 
 def _each(noun: Callable[..., Value], rows: str) -> tuple[Value, ...]:
-    return tuple(noun(*row) for row in json.loads(rows))
+    return tuple(starmap(noun, json.loads(rows)))
 
 
 def _whole(row: Sequence[Any]) -> Document:
@@ -298,38 +284,10 @@ def _whole(row: Sequence[Any]) -> Document:
 
 
 def _hit(row: Sequence[Any], score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
-    (
-        uid,
-        key,
-        path,
-        title,
-        headings,
-        position,
-        text,
-        start,
-        end,
-        kind,
-        created,
-        updated,
-        metadata,
-        license,
-        collection,
-    ) = row
-    return Hit(
-        chunk_id=f"{uid:016x}",
-        document=key,
-        path=path,
-        title=title,
-        heading_path=" > ".join(_decoded(headings)[0]) if headings != "[]" else "",
-        chunk_index=position,
-        content=text,
-        span=(start, end),
-        score=score,
-        why=why,
-        kind=kind,
-        created_at=created,
-        updated_at=updated,
-        metadata=_decoded(metadata)[0] if metadata != "{}" else {},
-        license=license,
-        collection=collection,
-    )
+    """Return a hit of a row of `HYDRATE`, whose columns are those of `Hit` in their order."""
+    uid, key, path, title, headings, position, text, start, end, kind, *facts = row
+    created, updated, metadata, license, collection = facts
+    heading_path = " > ".join(_decoded(headings)[0]) if headings != "[]" else ""
+    known = _decoded(metadata)[0] if metadata != "{}" else {}
+    origin = created, updated, known, license, collection
+    return Hit(f"{uid:016x}", key, path, title, heading_path, position, text, (start, end), score, why, kind, *origin)

@@ -13,8 +13,7 @@ from typing import Any
 import apsw
 
 from rifflux.store.catalog import LONGEST_NAME, AnalyzedChunk, Placed
-from rifflux.store.sqlite.catalog import sql
-from rifflux.store.sqlite.catalog.graph import drop_names, put_names
+from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.query import Terms
 from rifflux.text.dates import timestamp
 from rifflux.types import Document
@@ -76,11 +75,16 @@ class _Rows:
         """Insert them all, parents first."""
         connection.executemany(sql.NEW_DOCUMENT, self.documents)
         connection.executemany(sql.PUT_TEXT, [(id, document.text) for id, document in self.contents])
-        links = [
-            (id, each.key, each.kind, each.confidence) for id, document in self.contents for each in document.links
-        ]
-        connection.executemany(sql.PUT_LINK, links)
-        put_names(connection, self.contents)
+        for id, document in self.contents:
+            for link in document.links:
+                connection.execute(sql.PUT_LINK, (id, link.key, link.kind, link.confidence))
+            for identifier in document.identifiers:
+                connection.execute(graph.PUT_IDENTIFIER, (id, identifier.scheme, identifier.value))
+            for tag in document.tags:
+                connection.execute(graph.PUT_TAG, (id, tag.scheme, tag.value))
+            for position, part in enumerate(document.parts):
+                headings = _list_json(part.headings)
+                connection.execute(graph.PUT_PART, (id, position, part.kind, headings, part.label, *part.span))
         connection.executemany(sql.PUT_CHUNK, self.chunks)
         connection.executemany(sql.PUT_TERMS.format(table=Terms(self.owner).table), self.terms)
         if connection.execute(sql.ANY_WORD_INDEX, (Terms(self.owner).index,)).get:
@@ -95,7 +99,8 @@ def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[
     """Give a known document its new row, drop its links and the chunks that it loses, and return those it had."""
     connection.execute(sql.SET_DOCUMENT, (*row, id))
     connection.execute(sql.DROP_LINKS, (id,))
-    drop_names(connection, id)
+    for table in ("identifier", "tag", "part"):
+        connection.execute(f"delete from {table} where document = ?", (id,))
     rows: list[Any] = connection.execute(sql.CHUNKS_HELD, (id,)).fetchall()
     wanted = {each.chunk.id for each in chunks}
     connection.executemany(sql.DROP_CHUNK, [(chunk,) for uid, chunk, *_ in rows if uid not in wanted])
@@ -135,13 +140,13 @@ def _add_chunks(
 
 
 def _title_terms(chunks: Sequence[AnalyzedChunk]) -> str | None:
-    """The different terms of a title, sorted; None if there are none, or too many to be a name."""
+    """Return the different terms of a title, sorted; None if there are none, or too many to be a name."""
     terms = set(chunks[0].title.split()) if chunks else ()
     return " ".join(sorted(terms)) if 0 < len(terms) <= LONGEST_NAME else None
 
 
 def _document_row(document: Document) -> _Row:
-    """The columns from `kind` on, in the order of the table."""
+    """Return the columns from `kind` on, in the order of the table."""
     time = _timestamp(document.created_at)
     return (
         document.kind,

@@ -1,16 +1,5 @@
 """Identifiers, subject tags, parts and records of documents, and links followed in both directions."""
 
-from __future__ import annotations
-
-import json
-from collections.abc import Sequence
-
-import apsw
-
-from rifflux.types import Document
-
-__all__ = ["drop_names", "put_names"]
-
 IDENTIFIED = """
 select wanted.value, document.collection, document.key
 from json_each(:names) as wanted
@@ -108,23 +97,3 @@ PUT_IDENTIFIER = "insert or ignore into identifier values (?, ?, ?)"
 PUT_TAG = "insert or ignore into tag values (?, ?, ?)"
 
 PUT_PART = "insert into part values (?, ?, ?, ?, ?, ?, ?)"
-
-
-def put_names(connection: apsw.Connection, documents: Sequence[tuple[int, Document]]) -> None:
-    """Store the identifiers, tags and parts of documents that have none stored, each with its row number."""
-    identifiers = [(id, each.scheme, each.value) for id, document in documents for each in document.identifiers]
-    tags = [(id, each.scheme, each.value) for id, document in documents for each in document.tags]
-    parts = [
-        (id, position, part.kind, json.dumps(part.headings, ensure_ascii=False), part.label, *part.span)
-        for id, document in documents
-        for position, part in enumerate(document.parts)
-    ]
-    connection.executemany(PUT_IDENTIFIER, identifiers)
-    connection.executemany(PUT_TAG, tags)
-    connection.executemany(PUT_PART, parts)
-
-
-def drop_names(connection: apsw.Connection, document: int) -> None:
-    """Forget the identifiers, tags and parts of a document."""
-    for table in ("identifier", "tag", "part"):
-        connection.execute(f"delete from {table} where document = ?", (document,))

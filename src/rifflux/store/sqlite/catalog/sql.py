@@ -127,7 +127,7 @@ where id = ?"""
 
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
 
-# What the word index beside the database needs to follow; without one nothing is kept.
+# What the word index next to the database needs to follow; without one nothing is kept.
 ANY_WORD_INDEX = "select 1 from derived where name = ?"
 
 PUT_FRESH_TERMS = "insert or replace into fresh_terms (chunk, title, headings, body) values (?, ?, ?, ?)"
@@ -185,7 +185,7 @@ ROOTS = "select distinct root from file where owner = :owner order by root"
 
 ANY_VECTOR = "select 1 from vector where owner = ? limit 1"
 
-# Only from the same owner: a chunk that has a vector at once would tell that somebody else has this text. Left to
+# Only from the same owner: a chunk that has a vector at once would show that somebody else has this text. Left to
 # itself, SQLite looks for the model, which all the owner's vectors have.
 TAKE_OVER_VECTOR = """
 insert or ignore into vector (model, chunk, owner, hash, data)

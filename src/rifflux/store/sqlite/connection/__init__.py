@@ -1,1 +1,1 @@
-"""Open, share and lock the database file, and keep derived files beside it."""
+"""Open, share and lock the database file, and keep derived files next to it."""

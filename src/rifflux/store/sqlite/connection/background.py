@@ -35,11 +35,11 @@ class BackgroundBuilder:
         self.trouble: str | None = None
 
     def require(self) -> None:
-        """This process changed what the file is derived from: it follows after a pause, at the latest when closing."""
+        """Plan to follow what this process changed: after a pause, at the latest when closing."""
         self._plan(PAUSE, required=True)
 
     def suggest(self) -> None:
-        """A search could do with the file."""
+        """Plan to build the file, which a search could do with."""
         if self._due is None and not self.trouble:
             self._plan(READER_PAUSE, required=False)
 

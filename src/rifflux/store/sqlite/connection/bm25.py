@@ -1,6 +1,6 @@
 """BM25 with the statistics of one owner, for a table of terms that holds many owners'.
 
-FTS5's own bm25() counts the rows of the whole table. Scores would then change with what others store, and tell of it,
+FTS5's own bm25() counts the rows of the whole table. Scores would then change with what others store, and show it,
 and rare words would count hardly more than common ones. The formula and its constants are those of bm25().
 """
 
@@ -39,7 +39,7 @@ class Bm25Scoring:
     def of(
         cls, statistics: Statistics, frequencies: Sequence[int], worths: Sequence[float], weights: Sequence[float]
     ) -> Bm25Scoring:
-        """From the number of chunks that hold each phrase, and what each phrase counts."""
+        """Make it of the number of chunks that hold each phrase, and what each phrase counts."""
         return cls(
             [worth * okapi_idf(statistics.chunks, each) for each, worth in zip(frequencies, worths, strict=True)],
             statistics.terms / max(statistics.chunks, 1) or 1.0,
@@ -48,7 +48,7 @@ class Bm25Scoring:
 
 
 def bm25(row: apsw.FTS5ExtensionApi, /, *given: Any) -> float:
-    """The score of a matched row as an auxiliary function of FTS5, given a `Bm25Scoring`: negated, as bm25() has it."""
+    """Score a matched row as an auxiliary function of FTS5, given a `Bm25Scoring`: negated, as bm25() has it."""
     query: Bm25Scoring = given[0]
     norm = K1 * (1 - B + B * row.column_size() / query.mean_length)
     title, headings, body = query.weights

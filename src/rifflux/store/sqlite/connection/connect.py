@@ -13,7 +13,7 @@ import apsw
 
 from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, RiffluxError, UnusableIndex
 from rifflux.store.sqlite.connection.bm25 import bm25
-from rifflux.store.sqlite.connection.busy import BusyHandler, WalCheckpointer, retry_while_busy
+from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
 __all__ = ["MEMORY", "connect", "frozen", "raise_ours", "translated"]
@@ -77,7 +77,7 @@ def _open(path: Path) -> tuple[apsw.Connection, bool]:
             connection.close()
             raise
         else:
-            # Root may open anything for writing, and is told later that the disk is read-only.
+            # Root may open anything for writing, and learns later that the disk is read-only.
             return connection, way is not _for_writing or connection.readonly("main")
     raise AssertionError("the last way returns or raises")
 
@@ -93,7 +93,7 @@ def _for_reading(path: Path) -> apsw.Connection:
 def _unshared(path: Path) -> apsw.Connection:
     """Read what nobody can write, such as read-only media, where the file that readers and writers share can't be made.
 
-    A log that was left beside the database is read too: what it holds may be half of what the database needs.
+    A log that was left next to the database is read too: what it holds may be half of what the database needs.
     """
     # Without locks, the log's index may be kept in memory: nobody else is to see it.
     if _has_log(path):
@@ -111,7 +111,7 @@ def _has_log(path: Path) -> bool:
 
 
 def frozen(connection: apsw.Connection) -> tuple[int, ...] | None:
-    """How the files behind a connection look that reads them as unchangeable; None for any other connection.
+    """Return the state of the files that a connection reads as unchangeable; None for any other connection.
 
     If that differs later, somebody did change them, and the connection sees a mixture: open another.
     """
@@ -155,7 +155,7 @@ def _keep_log(connection: apsw.Connection) -> None:
 
 
 def _is_empty(connection: apsw.Connection) -> bool:
-    """Whether this is a database that nobody has used yet."""
+    """Return whether this is a database that nobody has used yet."""
     return not connection.pragma("application_id") and not connection.execute("select count(*) from sqlite_master").get
 
 
@@ -177,7 +177,7 @@ def _check_owner(connection: apsw.Connection, path: Path | None) -> None:
 def _migrate(connection: apsw.Connection) -> None:
     if _version(connection) == SCHEMA_VERSION:
         return
-    # A table that others refer to can be made anew only while nobody checks the references.
+    # A table that others refer to can be made again only while nobody checks the references.
     connection.execute("pragma foreign_keys = off")
     connection.execute("begin immediate")
     try:

@@ -1,4 +1,4 @@
-"""Files derived from the database, beside it: never the truth, rebuilt when stale, deleted at any time without harm.
+"""Files derived from the database, next to it: never the truth, rebuilt when stale, deleted at any time without harm.
 
 `index.db.vectors` and `index.db.words/` hold what the tables hold, in a shape that is faster to search. Each has a
 name, the part behind the dot, and the same life:
@@ -11,7 +11,7 @@ name, the part behind the dot, and the same life:
   or to an older or newer state of a restored one, is not taken for its own: `current` says what is expected.
 - **Following changes.** From the first build on, triggers (in `schema`) write to the table `touched` every chunk whose
   words or vector were put, changed or dropped, in the transaction that did it. The function `touched` reads the entries
-  after the last one that was covered: whatever the copy says of those chunks no longer counts, and the tables tell how
+  after the last one that was covered: whatever the copy says of those chunks no longer counts, and the tables say how
   they are now. Before the first build nothing is logged, so that filling an empty index costs nothing. A build trims
   the entries that it made superfluous, and so does `advance`, for copies that can be changed where they are.
 
@@ -24,8 +24,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -33,6 +32,7 @@ from typing import Any
 
 import apsw
 
+from rifflux.store.sqlite.connection.engine import Current, current, transaction, unmoved
 from rifflux.store.sqlite.connection.locks import held
 
 __all__ = [
@@ -53,10 +53,6 @@ __all__ = [
 STAMP_BYTES = 4096
 _MAGIC = b"RFLXDERV"
 _DIGEST_BYTES = 16
-
-_CURRENT = """
-select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token
-from derived where name = ?"""
 
 _TOUCHED = "select distinct chunk from touched where seq > :after and what = :name"
 
@@ -79,15 +75,6 @@ class Unfit(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Current:
-    """What the database says of a derived file: the log's last entry, the last one covered, and the copy's token."""
-
-    latest: int
-    covered: int
-    token: str
-
-
-@dataclass(frozen=True, slots=True)
 class Stamp:
     """What a copy says of itself. `size` is in bytes, 0 for a folder; `facts` are its own, as JSON values."""
 
@@ -99,7 +86,7 @@ class Stamp:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def encoded(self) -> bytes:
-        """The stamp as `STAMP_BYTES` bytes: magic, checksum, JSON, zeros."""
+        """Return the stamp as `STAMP_BYTES` bytes: magic, checksum, JSON, zeros."""
         text = json.dumps(asdict(self)).encode()
         return (_MAGIC + _checksum(text) + text).ljust(STAMP_BYTES, b"\0")
 
@@ -124,24 +111,18 @@ def _checksum(text: bytes) -> bytes:
 
 
 def location_of(database: str | Path, name: str) -> Path:
-    """Where the derived file or folder of a name lies."""
+    """Return where the derived file or folder of a name lies."""
     path = Path(database).expanduser()
     return path.with_name(f"{path.name}.{name}")
 
 
-def current(connection: apsw.Connection, name: str) -> Current | None:
-    """What the database knows of a derived file; None if none was ever begun, and no log is kept."""
-    row = connection.execute(_CURRENT, (name,)).fetchone()
-    return Current(*row) if row else None
-
-
 def touched(connection: apsw.Connection, name: str, after: int) -> list[int]:
-    """The rows of the chunks that were put, changed or dropped after an entry of the log, each once."""
+    """Return the rows of the chunks that were put, changed or dropped after an entry of the log, each once."""
     return [chunk for (chunk,) in connection.execute(_TOUCHED, {"after": after, "name": name})]
 
 
 def forget(connection: apsw.Connection, name: str) -> None:
-    """Know no copy of a derived file any more, not even one that is being built: it is built anew.
+    """Know no copy of a derived file any more, not even one that is being built: it is rebuilt.
 
     A star in the name stands for anything.
     """
@@ -164,13 +145,13 @@ def rebuild(
         _sweep(new, old)
         connection.execute(_REGISTER, (name,))
         token = _announced(connection, name)
-        with _transaction(connection, "begin"):
+        with transaction(connection, "begin"):
             known = current(connection, name)
             assert known is not None, "it was registered above"
             write(new, Stamp(name, format, token, known.latest))
-        # The rename happens within the transaction that tells of it: what fails or is killed here leaves either the old
+        # The rename happens within the transaction that records it: what fails or is killed here leaves either the old
         # copy in place, or one that the database does not know.
-        with _transaction(connection, "begin immediate"):
+        with transaction(connection, "begin immediate"):
             covered = _cover(connection, name, token, known.latest)
             if covered:
                 _replace(new, place, old)
@@ -184,23 +165,23 @@ def advance(
     """Have the copy in place follow the log; False if another process or thread is at it.
 
     `change(path, stamp)` is as in `rebuild`, but changes what is there, in one step that happens or does not. Where it
-    happens and this is killed before the database knows, the copy is not taken for its own: it is built anew.
+    happens and this is killed before the database knows, the copy is not taken for its own: it is rebuilt.
     """
     with held(place.with_name(place.name + ".lock")) as mine:
         if not mine:
             return False
         token = _announced(connection, name)
-        with _transaction(connection, "begin"):
+        with transaction(connection, "begin"):
             known = current(connection, name)
             if known is None:
                 raise Unfit("none was ever built")
             change(place, Stamp(name, format, token, known.latest))
-        with _transaction(connection, "begin immediate"):
+        with transaction(connection, "begin immediate"):
             return _cover(connection, name, token, known.latest)
 
 
 def _announced(connection: apsw.Connection, name: str) -> str:
-    """The token of a copy that is going to be built, which the database knows from now on."""
+    """Return the token of a copy that is going to be built, which the database knows from now on."""
     token = secrets.token_hex(16)
     connection.execute(_BUILDING, {"name": name, "token": token})
     return token
@@ -230,24 +211,3 @@ def _sweep(*paths: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-@contextmanager
-def unmoved(connection: apsw.Connection) -> Iterator[bool]:
-    """One state of the database for several statements; False if it is one that nobody else sees yet."""
-    if connection.in_transaction:
-        yield False
-        return
-    with _transaction(connection, "begin"):
-        yield True
-
-
-@contextmanager
-def _transaction(connection: apsw.Connection, begin: str) -> Iterator[None]:
-    connection.execute(begin)
-    try:
-        yield
-        connection.execute("commit")
-    finally:
-        if connection.in_transaction:
-            connection.execute("rollback")

@@ -16,11 +16,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import apsw
 
-from rifflux.store.sqlite.connection.busy import ASIDE, LONG
 from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
+from rifflux.store.sqlite.connection.locks import ASIDE, LONG
 from rifflux.store.sqlite.connection.readers import Readers
 
-__all__ = ["DerivedFiles", "Engine", "GenerationCache", "View"]
+__all__ = ["Current", "DerivedFiles", "Engine", "GenerationCache", "View", "current", "transaction", "unmoved"]
 
 #: Owners of whom something small is kept in memory.
 MOST_OWNERS = 4096
@@ -29,11 +29,24 @@ FOLLOW = 60.0
 #: The number of an owner of whom there is nothing: no row has it.
 NOBODY = -1
 
+_CURRENT = """
+select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token
+from derived where name = ?"""
+
 OWNER = "select id, generation from owner where name = :name"
 INDEX_CHANGED = "update setting set value = value + 1 where name = 'generation'"
 OWNER_CHANGED = "update owner set generation = generation + 1 where id = ?"
 
 Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """What the database says of a derived file: the log's last entry, the last one covered, and the copy's token."""
+
+    latest: int
+    covered: int
+    token: str
 
 
 class GenerationCache(Generic[Value]):
@@ -125,7 +138,7 @@ class Engine:
 
     @contextmanager
     def memoized(self) -> Iterator[None]:
-        """Within the block, let this thread remember rows that `known` reads; a block within another joins it."""
+        """Let this thread, within the block, remember rows that `known` reads; a block within another joins it."""
         if getattr(self._memo, "values", None) is not None:
             yield
             return
@@ -149,7 +162,7 @@ class Engine:
 
     @contextmanager
     def long_task(self) -> Iterator[None]:
-        """While the block writes much, have what is derived follow now and then, and when it is done."""
+        """Have what is derived follow now and then while the block writes much, and when it is done."""
         with self.lock:
             if not self._tasks:
                 self._followed_at = time.monotonic()
@@ -250,10 +263,14 @@ class View:
         with self.reading() as (connection, _):
             return self.engine.known(connection, statement, **bound)
 
-    def kept(self, cache: GenerationCache[Value], make: Callable[[apsw.Connection, int], Value]) -> Value:
-        """Return what a cache holds of this owner, or `make` it if what they find has changed."""
+    def kept(self, cache: GenerationCache[Any], statement: str) -> Any:
+        """Return the first row of a statement, from a cache unless what this owner finds has changed."""
         with self.reading() as (connection, owner):
-            return cache.get(owner, self.generation(connection), make, connection, owner)
+            return cache.get(
+                owner,
+                self.generation(connection),
+                lambda: connection.execute(statement, {"owner": owner}).fetchone(),
+            )
 
     def generation(self, connection: apsw.Connection) -> object:
         """Return a value that changes with whatever changed what this owner can find; in a transaction a new one."""
@@ -301,3 +318,34 @@ class View:
         if content:
             self.engine.touched.add(number)
         return number
+
+
+def current(connection: apsw.Connection, name: str) -> Current | None:
+    """Return what the database knows of a derived file; None if none was ever begun, and no log is kept."""
+    row = connection.execute(_CURRENT, (name,)).fetchone()
+    return Current(*row) if row else None
+
+
+@contextmanager
+def transaction(connection: apsw.Connection, begin: str = "begin") -> Iterator[None]:
+    """Open a transaction of a connection that is nobody else's."""
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("commit")
+    finally:
+        if connection.in_transaction:
+            connection.execute("rollback")
+
+
+@contextmanager
+def unmoved(connection: apsw.Connection) -> Iterator[bool]:
+    """Hold one state of the database for several statements; False if it is one that nobody else sees yet."""
+    outermost = not connection.in_transaction
+    if outermost:
+        connection.execute("begin")
+    try:
+        yield outermost
+    finally:
+        if outermost and connection.in_transaction:
+            connection.execute("commit")

@@ -1,12 +1,16 @@
-"""Locks between processes that die with their owner: the operating system's, on a file beside the index.
+"""Many processes on one file: locks, waiting for each other so that all get their turn, and a log that stays short.
+
+Locks between processes die with their owner: the operating system's, on a file next to the index.
 
 The file says who holds it. It stays where it is, empty of meaning while nobody does: one that is removed could be held
-twice, by who still has the old one open and by who made it anew.
+twice, by who still has the old one open and by who made it again.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+import random
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,12 +18,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+import apsw
+
 from rifflux.errors import UnusableIndex
 
-__all__ = ["held"]
+__all__ = ["ASIDE", "LONG", "BusyHandler", "WalCheckpointer", "held", "retry_while_busy"]
 
-#: How often one that waits looks again, in seconds.
-PAUSE = 0.05
+#: How long anything waits for other connections before it fails with `Busy`.
+BUSY_TIMEOUT_MS = 60_000
+#: One that waits looks again after at most this long, in seconds.
+PAUSE = 0.005
+#: Pages in the log from which it is moved into the database, and from which readers that keep it long are waited for.
+MOVE_FROM, WAIT_FROM = 1_000, 8_000
+#: How long they are waited for; writers wait meanwhile.
+READERS_TIMEOUT_MS = 200
+#: A transaction longer than this stands aside after it for longer than any other one pauses; both in seconds.
+LONG, ASIDE = 0.1, 1.2 * PAUSE
+#: How often one that waits for a lock looks again, in seconds.
+LOOK_AGAIN = 0.05
 #: The place in the file that is locked where locks hide what they cover: far behind the owner's number.
 _FAR = 1 << 20
 
@@ -28,15 +44,15 @@ _FAR = 1 << 20
 def held(path: Path, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
     """Hold a lock file; it is free again when its owner ends, however.
 
-    If somebody else holds it, `waiting` is told who (`process 4711`) and it is waited for; without `waiting`, the block
-    gets False at once.
+    If somebody else holds it, `waiting` is called with who (`process 4711`) and it is waited for; without `waiting`,
+    the block gets False at once.
     """
     with _open(path) as file:
         mine = _lock(file)
         if not mine and waiting:
             waiting(_owner(path))
             while not (mine := _lock(file)):
-                time.sleep(PAUSE)
+                time.sleep(LOOK_AGAIN)
         if mine:
             _sign(file)
         try:
@@ -100,3 +116,70 @@ else:
 
     def _unlock(file: BinaryIO) -> None:
         fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+
+
+def retry_while_busy(work: Callable[[], object]) -> None:
+    """Do what SQLite itself never waits with: changing the journal's mode while others open the same new file."""
+    patience = BusyHandler()
+    for tries in itertools.count():
+        try:
+            work()
+        except apsw.BusyError:
+            if not patience(tries):
+                raise
+        else:
+            return
+
+
+class BusyHandler:
+    """What SQLite asks while another connection is in the way: whether to try again, after a pause.
+
+    SQLite's own pauses grow, so that of many writers those who came last are served first. Here all have the same
+    chance at every try, and `View.writing` stands aside after a long transaction.
+    """
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    def __call__(self, tries: int) -> bool:
+        """Wait a moment; False once the busy timeout has passed since the first try."""
+        if tries == 0:
+            self._until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+        time.sleep(random.uniform(PAUSE / 10, PAUSE))
+        return time.monotonic() < self._until
+
+
+class WalCheckpointer:
+    """Moves the log into the database after a commit, as SQLite does by itself; readers cannot keep it growing.
+
+    A log starts again only in a moment when nobody reads from it. With many readers there may be none, so from
+    `WAIT_FROM` pages on it is waited for.
+    """
+
+    def __init__(self) -> None:
+        self._wait_from = WAIT_FROM
+
+    def __call__(self, connection: apsw.Connection, name: str, pages: int) -> int:
+        """Follow a commit, after which SQLite calls it with the number of pages in the log."""
+        if pages >= self._wait_from:
+            self._wait(connection, name, pages)
+        elif pages >= MOVE_FROM:
+            _move(connection, name, apsw.SQLITE_CHECKPOINT_PASSIVE)
+        return apsw.SQLITE_OK
+
+    def _wait(self, connection: apsw.Connection, name: str, pages: int) -> None:
+        connection.set_busy_timeout(READERS_TIMEOUT_MS)
+        try:
+            done = _move(connection, name, apsw.SQLITE_CHECKPOINT_RESTART)
+        finally:
+            connection.set_busy_handler(BusyHandler())
+        self._wait_from = WAIT_FROM if done else pages + WAIT_FROM
+
+
+def _move(connection: apsw.Connection, name: str, mode: int) -> bool:
+    """Move the log; False if it could not be. The commit stands either way, and the next one tries again."""
+    try:
+        connection.wal_checkpoint(name, mode)
+    except apsw.Error:
+        return False
+    return True

@@ -29,7 +29,7 @@ class Readers:
 
     @contextmanager
     def lent(self) -> Iterator[apsw.Connection | None]:
-        """A connection that nobody else uses; None if the file at the location is gone, or is another by now."""
+        """Lend a connection that nobody else uses; None if the file at the location is gone, or is another by now."""
         try:
             connection: apsw.Connection | None = self._idle.pop()
         except IndexError:
@@ -61,7 +61,7 @@ class Readers:
 
 
 def _identity(location: str) -> tuple[int, int] | None:
-    """Device and inode of a file; None for an index in memory."""
+    """Return device and inode of a file; None for an index in memory."""
     try:
         status = os.stat(os.path.expanduser(location))  # noqa: PTH111, PTH116
     except OSError:

@@ -9,7 +9,7 @@ APPLICATION_ID = 0x52464C58
 
 # Who the rows belong to. Owner 0, of the empty name, is who uses an index alone. Numbers are never used again, because
 # they are part of the terms: those of all other owners live in a table of their own, each with its owner's number in
-# front, so that nobody's posting lists and statistics hold what is another's. Tables whose keys change are made anew.
+# front, so that nobody's posting lists and statistics hold what is another's. Tables whose keys change are rebuilt.
 _OWNERS = f"""
 create table owner (
     id integer primary key autoincrement,
@@ -91,7 +91,7 @@ create trigger chunk_gone after delete on chunk begin
 end;
 """
 
-# What each of several sources told of a document: a source that is read again replaces what it told, and no more.
+# What each of several sources says of a document: a source that is read again replaces what it said, and no more.
 _RECORDS = """
 create table record (
     document integer not null references document (id) on delete cascade,
@@ -101,7 +101,7 @@ create table record (
 );
 """
 
-# The word index beside the database (see `words`) holds the chunks of owner 0. The full-text table keeps no terms by
+# The word index next to the database (see `words`) holds the chunks of owner 0. The full-text table keeps no terms by
 # chunk, so those of chunks that it does not cover yet wait here. What its filters ask for is logged too.
 _FRESH_TERMS = """
 create table fresh_terms (
@@ -178,7 +178,7 @@ drop table temp.title_term;
 create index document_title_terms on document (owner, title_terms) where title_terms is not null;
 """
 
-# Every owner may have a word index beside the database, and each follows a log of its own.
+# Every owner may have a word index next to the database, and each follows a log of its own.
 _WORDS_BY_OWNER = """
 drop trigger chunk_put_logged;
 create trigger chunk_put_logged after insert on chunk begin

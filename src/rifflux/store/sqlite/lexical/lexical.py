@@ -1,4 +1,4 @@
-"""The lexical role in SQLite: chunks named by the word index beside the file, or by FTS5, and scored by BM25."""
+"""The lexical role in SQLite: chunks named by the word index next to the file, or by FTS5, and scored by BM25."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class SqliteLexical:
     view: View
     indexes: WordIndexes
     frequencies: GenerationCache[dict[str, int]]
-    statistics: GenerationCache[Statistics]
+    statistics: GenerationCache[tuple[int, int]]
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
         """Rank chunks by BM25 over the query's terms, as SQLite's bm25() does, negated.
@@ -92,14 +92,14 @@ class SqliteLexical:
         return self._by_tables(query, limit, weights) if found is None else found
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
-        """The BM25 of some chunks, by the tables."""
+        """Score some chunks by BM25, by the tables."""
         rows = self.view.rows(ROWS_OF, {"ids": json.dumps(ids.tolist())})
         found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [row for (row,) in rows])
         scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
         return np.array([scores.get(id, 0.0) for id in ids.tolist()])
 
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
-        """What the word index beside the database finds, with what it does not cover yet; None if it cannot answer."""
+        """Rank by the word index, and by the tables what it does not cover yet; None if it cannot answer."""
         if query.exact:
             return None
         with self.view.reading() as (connection, owner):
@@ -116,7 +116,7 @@ class SqliteLexical:
     def _by_tables(
         self, query: Query, limit: int, weights: FieldWeights, among: Sequence[int] | None = None
     ) -> Ranking:
-        """What the full-text tables find, `among` some rows or all."""
+        """Rank by the full-text tables, `among` some rows or all."""
         if not query.variants or self.view.owner:
             return self._by_bm25(query, limit, weights, among)
         # SQLite's bm25() weighs all phrases alike.
@@ -129,15 +129,13 @@ class SqliteLexical:
         if not bound["terms"]:
             return Ranking.empty()
         rows = self.view.rows(statement, bound | {"limit": -1 if limit is None else limit + _TIE_MARGIN})[:limit]
-        return Ranking(
-            np.fromiter((row[0] for row in rows), np.int64, len(rows)),
-            np.fromiter((-row[1] for row in rows), np.float64, len(rows)),
-        )
+        ids, scores = zip(*rows, strict=True) if rows else ((), ())
+        return Ranking(np.array(ids, np.int64), -np.array(scores, np.float64))
 
     def _matching(
         self, statement: str, query: Query, weights: FieldWeights, among: Sequence[int] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """A statement over the chunks that match, and what is bound to it; `terms` are empty if none can match."""
+        """Return a statement over the matching chunks, and what is bound to it; `terms` are empty if none can match."""
         terms = Terms(self.view.number)
         condition, bound = where(query.filter)
         # The plus keeps SQLite from asking the word index once for every allowed row.
@@ -154,39 +152,39 @@ class SqliteLexical:
         return statement, bound | {"terms": terms.expression(query)}
 
     def _scoring(self, terms: Terms, query: Query, weights: FieldWeights) -> Bm25Scoring:
-        """How to score by the statistics of this owner alone."""
+        """Return how to score by the statistics of this owner alone."""
         statement = MATCHING.format(table=terms.table)
         with self.view.reading() as (connection, _):
-            statistics = self.view.kept(self.statistics, _statistics)
+            statistics = Statistics(*self.view.kept(self.statistics, STATISTICS))
             frequencies = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
         fields = weights.title, weights.headings, weights.body
         return Bm25Scoring.of(statistics, frequencies, terms.worths(query), fields)
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
-        """Those of the chunks that hold a term, or a phrase of adjacent terms."""
+        """Return those of the chunks that hold a term, or a phrase of adjacent terms."""
         terms = Terms(self.view.number)
         statement = (HOLDING_FEW if len(ids) <= FEW else HOLDING).format(table=terms.table)
         rows = self.view.rows(statement, {"ids": json.dumps(ids.tolist()), "terms": terms.phrase(clause)})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """In how many chunks each term occurs; terms that occur in none are left out."""
+        """Count the chunks in which each term occurs; terms that occur in none are left out."""
         with self.view.reading() as (connection, owner):
             # Counting goes through all chunks that hold a term.
             known = self.frequencies.get(owner, self.view.generation(connection), dict)
-            if unknown := [term for term in terms if term not in known]:
+            if unknown := sorted(set(terms) - known.keys()):
                 words = self.indexes.of(owner)
                 found = words.frequencies(connection, unknown) if words else None
                 if found is None:
                     found = self._counted(DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})
-                known.update((term, found.get(term, 0)) for term in unknown)
+                known.update({**dict.fromkeys(unknown, 0), **found})
             counts = {term: known[term] for term in terms if known[term]}
             if len(known) > MOST_TERMS:
                 known.clear()
             return counts
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        """The terms that begin with `start` and have so many characters, with the number of chunks that hold each.
+        """Return the terms of so many characters that begin with `start`, each with its number of chunks.
 
         Terms that occur no more may be among them, with 0.
         """
@@ -201,7 +199,7 @@ class SqliteLexical:
         return self._counted(VOCABULARY, bound)
 
     def _counted(self, statement: str, bound: Mapping[str, Any]) -> Mapping[str, int]:
-        """Terms with the number of chunks that hold each."""
+        """Return terms with the number of chunks that hold each."""
         with self.view.reading() as (connection, owner):
             terms = Terms(owner)
             connection.execute(TERM_COUNTS.format(table=terms.table))
@@ -212,14 +210,9 @@ class SqliteLexical:
 
 
 def _blended(found: Ranking, asked: Ranking) -> Ranking:
-    """What was found with variants, where they count as they should, given what is found without them."""
+    """Rank what was found with variants, where they count as they should, given what is found without them."""
     known = dict(zip(asked.ids.tolist(), asked.scores.tolist(), strict=True))
     alone = np.array([known.get(id, 0.0) for id in found.ids.tolist()], np.float64)
     scores = VARIANT * found.scores + (1 - VARIANT) * alone
     order = np.lexsort((found.ids, -scores))
     return Ranking(found.ids[order], scores[order])
-
-
-def _statistics(connection: apsw.Connection, owner: int) -> Statistics:
-    row: Any = connection.execute(STATISTICS, {"owner": owner}).fetchone()
-    return Statistics(*row)

@@ -87,7 +87,7 @@ class WordIndex:
         return upkeep.build() if damaged else upkeep.keep()
 
     def log(self, connection: apsw.Connection) -> Log | None:
-        """What the database says of its word index; None if there is none, or far too much that it does not cover."""
+        """Return what the database says of its word index; None if there is none, or it covers far too little."""
         row: Any = connection.execute(_LOG, {"name": self.name, "most": MOST_FRESH + 1}).fetchone()
         if row is None or not row[2]:
             if self._builder and self._is_worth_it(connection):
@@ -100,7 +100,7 @@ class WordIndex:
         return Log(latest, covered, token, fresh) if len(fresh) <= MOST_FRESH else None
 
     def at(self, log: Log) -> WordSnapshot | None:
-        """The state that the database knows, or None; why there is none although one was built, `trouble` tells."""
+        """Return the state that the database knows, or None; `trouble` says why, although one was built."""
         with self._lock:
             if self._open and self._open.stamp.token == log.token:
                 return self._open
@@ -113,7 +113,7 @@ class WordIndex:
             return self._open
 
     def check(self, connection: apsw.Connection) -> str | None:
-        """What is wrong with the copy that the database knows, told by its checksums; None if nothing is."""
+        """Return what the checksums say is wrong with the copy that the database knows; None if nothing is."""
         known = current(connection, self.name)
         if known is None or not known.token:
             return None
@@ -126,7 +126,7 @@ class WordIndex:
         return f"{', '.join(damaged)} changed since written" if damaged else None
 
     def ask(self, log: Log, question: Callable[[WordSnapshot], Answer]) -> Answer | None:
-        """What the state that the database knows answers; None where there is none, or it turns out to be damaged."""
+        """Ask the state that the database knows; None where there is none, or it turns out to be damaged."""
         snapshot = self.at(log)
         if snapshot is None:
             return None
@@ -137,7 +137,7 @@ class WordIndex:
             return None
 
     def frequencies(self, connection: apsw.Connection, terms: Sequence[str]) -> Mapping[str, int] | None:
-        """In how many chunks each term occurs; None where the word index does not cover most of what there is."""
+        """Count the chunks in which each term occurs; None where the word index does not cover most of them."""
         log = self.log(connection)
         if log is None or len(log.fresh) > FEW_FRESH:
             return None
@@ -154,7 +154,7 @@ class WordIndex:
         return {term: count for term, count in found.items() if count}
 
     def terms(self, connection: apsw.Connection, start: str, shortest: int, longest: int) -> frozenset[str] | None:
-        """The terms that begin with `start` and have so many characters, perhaps more; None where that is not known."""
+        """Return the terms of so many characters that begin with `start`, perhaps more; None where it is unknown."""
         from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary
 
         log = self.log(connection)
@@ -171,29 +171,28 @@ class WordIndex:
         return frozenset([*known, *new])
 
     def _refuse(self, log: Log, error: Unfit) -> None:
-        """Do not use this state any more, and have it built anew."""
+        """Do not use this state any more, and have it rebuilt."""
         self._open, self._refused = None, (log.token, str(error))
         if self._builder:
             self._builder.suggest()
 
     def changed(self, connection: apsw.Connection) -> None:
         """Have the word index follow what was just committed."""
-        if self._builder and self.due(connection):
+        if self._builder is None:
+            return
+        known = current(connection, self.name)
+        behind = (
+            connection.execute(_BEHIND, (self.name,)).get if known and known.token else self._is_worth_it(connection)
+        )
+        if behind:
             self._builder.require()
 
     def is_wanted(self, connection: apsw.Connection) -> bool:
-        """Whether there is one, or shall be when it is asked for: always of owner 0, of others if it pays."""
+        """Return whether there is one, or shall be when it is asked for: always of owner 0, of others if it pays."""
         return not self._terms.owner or current(connection, self.name) is not None or self._is_worth_it(connection)
 
-    def due(self, connection: apsw.Connection) -> bool:
-        """Whether there is something to follow, or so much that a first build pays."""
-        known = current(connection, self.name)
-        if known and known.token:
-            return connection.execute(_BEHIND, (self.name,)).get is not None
-        return self._is_worth_it(connection)
-
     def _is_worth_it(self, connection: apsw.Connection) -> bool:
-        """Whether there are so many chunks that it pays; counted only when there may be."""
+        """Return whether there are so many chunks that it pays; counted only when there may be."""
         owner = (self._terms.owner,)
         if not self._enough and (highest := connection.execute(_HIGHEST, owner).get) > self._too_few:
             missing = LEAST_CHUNKS - connection.execute(_COUNT, owner).get
@@ -212,7 +211,7 @@ class WordIndex:
 
     @property
     def trouble(self) -> str | None:
-        """Why the word index is not used although there should be one, or could not be built; None if all is well."""
+        """Return why the word index is not used although there should be one; None if all is well."""
         if self._refused:
             return self._refused[1]
         return self._builder.trouble if self._builder else None
@@ -244,12 +243,12 @@ class WordIndexes:
 
     def changed(self, connection: apsw.Connection, owners: Collection[int]) -> None:
         """Have the word indexes of some owners follow what was just committed."""
-        for index in map(self.of, owners):
-            if index:
+        for owner in owners:
+            if index := self.of(owner):
                 index.changed(connection)
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
-        """Close the word indexes of some owners, and remove them from beside the database."""
+        """Close the word indexes of some owners, and remove them from next to the database."""
         for owner in owners:
             if index := self._opened.pop(owner, None):
                 index.close()

@@ -29,7 +29,7 @@ __all__ = ["Upkeep"]
 SPAN = 200_000
 #: What Tantivy may fill before it writes a segment, in bytes: for a whole build, and to follow.
 HEAP, SMALL_HEAP = 64_000_000, 15_000_000
-#: A log of more than this share of all chunks is not followed: building anew is faster, and leaves one segment.
+#: A log of more than this share of all chunks is not followed: building again is faster, and leaves one segment.
 MOST_FOLLOWED = 0.5
 
 _POSTINGS = "create virtual table if not exists temp.{table}_posting using fts5vocab(main, {table}, instance)"
@@ -84,7 +84,7 @@ class Upkeep:
             return self.build()
 
     def build(self) -> bool:
-        """Build it anew; False if another process or thread is at it."""
+        """Rebuild it; False if another process or thread is at it."""
         done = rebuild(self.connection, self.place, self.terms.index, FORMAT, self._write)
         if done:
             self.connection.execute(_FORGET)
@@ -142,11 +142,11 @@ class Upkeep:
                 path.unlink(missing_ok=True)
 
     def _plain(self, terms: Iterable[str]) -> Iterator[str]:
-        """Terms without their owner."""
+        """Return terms without their owner."""
         return (term[len(self.terms.prefix) :] for term in terms)
 
     def _terms_by_chunk(self, span: Mapping[str, int], every: set[str]) -> _Terms:
-        """The terms of each chunk of a span, in order, by field, from the postings of the full-text table.
+        """Yield the terms of each chunk of a span, in order, by field, from the postings of the full-text table.
 
         All of them are added to `every`.
         """
@@ -180,7 +180,7 @@ def _facets(collection: str, kind: str, key: str, path: str, metadata: str) -> l
 
 
 def _split(fields: np.ndarray[Any, np.dtype[np.int64]], words: Sequence[str]) -> _Terms:
-    """The words of each chunk by field; `fields` has for each word the row and the field as one number."""
+    """Split the words of each chunk by field; `fields` has for each word the row and the field as one number."""
     starts = np.flatnonzero(np.diff(fields, prepend=-1))
     found: dict[int, list[str]] = {}
     ends = [*starts[1:].tolist(), len(words)]

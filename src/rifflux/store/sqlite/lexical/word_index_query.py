@@ -33,7 +33,7 @@ MUST, SHOULD, MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur
 
 
 class NotHere(Exception):
-    """Raised for what only SQL can tell: an unusual filter, a prefix of too many words."""
+    """Raised for what only SQL can answer: an unusual filter, a prefix of too many words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Parser:
     terms: Terms
 
     def __call__(self, query: Query) -> tantivy.Query | None:
-        """The query with its filter; None if it has no term to rank by. Raises `NotHere`."""
+        """Return the query with its filter; None if it has no term to rank by. Raises `NotHere`."""
         required = [boosted(each, 2.0) for each in self._phrases(query.required)]
         guessed = (boosted(each, VARIANT) for each in self._phrases(query.variants))
         optional = [*self._phrases(query.clauses), *guessed, *self._prefixes(query.prefixes)]
@@ -68,7 +68,7 @@ class Parser:
             yield self.phrase(clause)
 
     def phrase(self, clause: Clause) -> tantivy.Query:
-        """Adjacent terms, weighed by how many chunks hold them so."""
+        """Return adjacent terms, weighed by how many chunks hold them so."""
         terms = self._words(clause)
         if len(terms) != 1:
             return self._weighed(terms) if terms else _NO_MATCH
@@ -77,15 +77,15 @@ class Parser:
         return boosted(self.term(term), self._idf(self.frequency(term)) / self._own_idf(found)) if found else _NO_MATCH
 
     def _words(self, clause: Clause) -> list[str]:
-        """The terms of a clause as they are stored, and as FTS5's tokenizer reads them: see `words_of`."""
+        """Return the terms of a clause as they are stored, and as FTS5's tokenizer reads them: see `words_of`."""
         return words_of(" ".join(map(self.terms.stored, clause)))
 
     def term(self, term: str) -> tantivy.Query:
-        """One term, weighed as Tantivy does."""
+        """Return one term, weighed as Tantivy does."""
         return tantivy.Query.term_query(self.schema, TERMS, term, "freq")
 
     def _weighed(self, terms: Sequence[str]) -> tantivy.Query:
-        """A phrase of several terms, for which Tantivy adds up their weights."""
+        """Return a phrase of several terms, for which Tantivy adds up their weights."""
         query = tantivy.Query.phrase_query(self.schema, TERMS, list(terms))
         frequencies = [self.searcher.doc_freq(TERMS, term) for term in terms]
         found = self.count(query) if all(frequencies) else 0
@@ -109,18 +109,18 @@ class Parser:
         return tantivy.Query.boolean_query(parts)
 
     def frequency(self, term: str) -> int:
-        """How many chunks hold a term; without the entries that were replaced, which are counted until they go."""
+        """Count the chunks that hold a term, without the replaced entries, which are counted until they go."""
         if self.entries == self.searcher.num_docs:
             return self.searcher.doc_freq(TERMS, term)
         return self.count(self.term(term))
 
     def frequency_in(self, term: str, rows: Sequence[int]) -> int:
-        """How many of some rows hold a term, as the word index has them."""
+        """Count those of some rows that hold a term, as the word index has them."""
         among = tantivy.Query.term_set_query(self.schema, ROW, list(rows))
         return self.count(tantivy.Query.boolean_query([(MUST, self.term(term)), (MUST, among)]))
 
     def count(self, query: tantivy.Query) -> int:
-        """How many chunks match."""
+        """Count the chunks that match."""
         found: Any = self.searcher.search(query, 1, count=True)
         return int(found.count)
 
@@ -135,7 +135,7 @@ class Parser:
     # Filters
 
     def _filter(self, filter: Filter) -> Iterator[tantivy.Query]:
-        """Queries that must all match; what they mean is said in `filters`."""
+        """Yield queries that must all match; what they mean is said in `query.where`."""
         if replace(filter, paths=(), kinds=(), collections=(), documents=(), since=None, until=None, metadata={}):
             raise NotHere("a filter that is not known here")
         if filter.paths and not any(_narrows_nothing(path) for path in filter.paths):
@@ -168,7 +168,7 @@ class Parser:
         return self._facets(own(name), values)
 
     def _path(self, pattern: str) -> tantivy.Query:
-        """A folder, a suffix, both, or one path."""
+        """Return a query for a folder, a suffix, both, or one path."""
         folder, star, suffix = pattern.replace("**/", "*").replace("**", "*").partition("*")
         if not star and folder.endswith("/"):
             star = "*"
@@ -188,7 +188,7 @@ class Parser:
 
 
 def words_of(text: str) -> list[str]:
-    """A text as FTS5's tokenizer reads it: in lower case as far as it is ASCII, and split where it splits."""
+    """Split a text as FTS5's tokenizer reads it: in lower case as far as it is ASCII."""
     text = _SEPARATORS.sub(" ", text).strip()
     if not text.isascii():
         return [_lowered(term) for term in text.split(" ")]
@@ -200,7 +200,7 @@ def _lowered(term: str) -> str:
 
 
 def boosted(query: tantivy.Query, factor: float) -> tantivy.Query:
-    """The query with its scores multiplied."""
+    """Return the query with its scores multiplied."""
     return tantivy.Query.boost_query(query, factor)
 
 

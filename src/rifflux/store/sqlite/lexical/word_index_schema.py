@@ -38,7 +38,7 @@ LONGEST_VALUE = 200
 
 
 def schema() -> tantivy.Schema:
-    """What is kept of each chunk."""
+    """Return what is kept of each chunk."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field(TERMS, tokenizer_name="whitespace", index_option="position")
     builder.add_text_field(FACET, tokenizer_name="raw", index_option="basic")
@@ -49,7 +49,7 @@ def schema() -> tantivy.Schema:
 
 
 def entry(row: int, id: int, terms: Sequence[str], held: Sequence[str], time: float | None) -> tantivy.Document:
-    """A chunk, from its row, its id, the terms of its title, headings and body, its facets and its date."""
+    """Return a chunk, from its row, its id, the terms of its title, headings and body, its facets and its date."""
     document = tantivy.Document()
     title, *others = terms
     # Values of their own, so that no phrase begins in one field and ends in the next.
@@ -66,7 +66,7 @@ def entry(row: int, id: int, terms: Sequence[str], held: Sequence[str], time: fl
 
 
 def facets(collection: str, kind: str, key: str, path: str, metadata: Mapping[str, Any]) -> list[str]:
-    """All that a document can be filtered by, except its date."""
+    """Return all that a document can be filtered by, except its date."""
     exact = {"collection": collection, "kind": kind, "document": key, "path": path}
     found = [encoded(name, value) for name, value in exact.items()]
     found += [encoded("folder", path[: place + 1]) for place, char in enumerate(path) if char == "/"]
@@ -77,12 +77,12 @@ def facets(collection: str, kind: str, key: str, path: str, metadata: Mapping[st
 
 
 def own(name: str) -> str:
-    """The name of a facet that is a field of the metadata."""
+    """Return the name of a facet that is a field of the metadata."""
     return "=" + name
 
 
 def _items(held: object) -> Iterator[object]:
-    """What SQLite's json_each lists: the items of an array, the values of an object, else the value itself."""
+    """Return what SQLite's json_each lists: the items of an array, the values of an object, else the value itself."""
     if isinstance(held, Mapping):
         held = list(held.values())
     yield from (_flat(each) for each in (held if isinstance(held, list) else [held]))
@@ -95,7 +95,7 @@ def _flat(value: object) -> object:
 
 
 def encoded(name: str, value: object) -> str | None:
-    """A facet as one string, equal for values that are equal in SQL; None for null, which equals nothing."""
+    """Return a facet as one string, equal for values that are equal in SQL; None for null, which equals nothing."""
     if isinstance(value, str):
         text = "'" + value
     elif isinstance(value, float) and not (value.is_integer() and abs(value) < 1 << 63):

@@ -1,7 +1,7 @@
 """All terms of a word index in a file of its folder, for finding near spellings.
 
-FTS5 tells which terms begin with a letter by going through their postings, which takes a tenth of a second in a million
-chunks; Tantivy does not tell at all. The file has a term a line, in sections that are sorted: one of the build, then
+FTS5 finds which terms begin with a letter by going through their postings, which takes a tenth of a second in a million
+chunks; Tantivy does not at all. The file has a term a line, in sections that are sorted: one of the build, then
 one for each time that new terms came. It lacks no term of what the word index covers. It may have some that occur no
 more, or only in what was not committed after all: who asks counts what is of interest.
 """
@@ -42,7 +42,7 @@ class Counted(Mapping[str, int]):
 
 
 class TermDictionary:
-    """The terms of a word index's folder, read anew when its file changed. Safe to share between threads.
+    """The terms of a word index's folder, read again when its file changed. Safe to share between threads.
 
     Those that begin alike are picked out once.
     """
@@ -52,7 +52,7 @@ class TermDictionary:
         self._read: tuple[tuple[int, int], Sequence[str], dict[str, ByLength]] = (0, 0), (), {}
 
     def beginning(self, start: str, shortest: int, longest: int) -> list[str]:
-        """The terms that begin with `start` and have so many characters.
+        """Return the terms of so many characters that begin with `start`.
 
         Raises `OSError` and `UnicodeDecodeError` where there is no such file, or a damaged one.
         """
@@ -102,7 +102,7 @@ def _section(terms: Iterable[str]) -> str:
 
 
 def _beginning(section: str, start: str) -> list[str]:
-    """The terms of a section, each between two line ends, that begin with `start`."""
+    """Return the terms of a section, each between two line ends, that begin with `start`."""
     first, last = section.find(f"\n{start}"), section.rfind(f"\n{start}")
     if first < 0:
         return []

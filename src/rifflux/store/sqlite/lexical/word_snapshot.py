@@ -58,7 +58,7 @@ class WordSnapshot:
             return cls(index, index.searcher(), stamp, sum(segment["max_doc"] for segment in segments), terms, folder)
 
     def find(self, query: Query, limit: int, hidden: Sequence[int] = ()) -> Ranking | None:
-        """The best matches but for some rows; None if it takes SQL to tell. Raises `Unfit`."""
+        """Rank the best matches but for some rows; None if it takes SQL to do so. Raises `Unfit`."""
         from rifflux.store.sqlite.lexical.word_index_query import NotHere
         from rifflux.store.sqlite.lexical.word_index_schema import ID, ROW
 
@@ -77,7 +77,7 @@ class WordSnapshot:
         return Ranking(ids, np.array([score for score, _ in hits], np.float64))
 
     def frequencies(self, terms: Sequence[str], hidden: Sequence[int] = ()) -> Mapping[str, int]:
-        """In how many chunks but for some rows each term occurs. Raises `Unfit`."""
+        """Count the chunks but for some rows in which each term occurs. Raises `Unfit`."""
         parser = self._parser()
         with sound():
             counts = {term: parser.frequency(self.terms.stored(term)) for term in terms}
@@ -93,9 +93,9 @@ class WordSnapshot:
 
 
 def _opened(place: Path) -> tuple[tantivy.Index, object]:
-    """Tantivy's index at a place, and what must be kept for it: where nothing can be written, a folder of links.
+    """Open Tantivy's index, with what must be kept for it: where nothing can be written, a folder of links.
 
-    Tantivy makes a lock file beside what it reads.
+    Tantivy makes a lock file next to what it reads.
     """
     import tantivy
 
@@ -109,7 +109,7 @@ def _opened(place: Path) -> tuple[tantivy.Index, object]:
 
 
 def stamp_file(token: str) -> str:
-    """The name of the file that says what a state of the word index covers.
+    """Return the name of the file that says what a state of the word index covers.
 
     Each state has its own, written before the database knows of it: what is in the index itself may be newer than the
     database says, since of chunks in the log it does not count.
@@ -118,7 +118,7 @@ def stamp_file(token: str) -> str:
 
 
 def intact(path: Path) -> bool:
-    """Whether a file is as Tantivy wrote it: contents, a footer with their checksum, its length, a magic number."""
+    """Return whether a file is as Tantivy wrote it: contents, a footer with their checksum and length, a number."""
     data = path.read_bytes()
     if path.suffix not in _SEGMENT_FILES:
         return True

@@ -58,7 +58,7 @@ def _check_target(source: Path | None, target: Path, *, force: bool) -> None:
 
 @contextmanager
 def _partial(target: Path) -> Iterator[Path]:
-    """A new file beside the target that is gone after the block if it was not renamed."""
+    """Make a new file next to the target that is gone after the block if it was not renamed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".partial", dir=target.parent)
     os.close(number)
@@ -71,7 +71,7 @@ def _partial(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def _one_moment(source: apsw.Connection) -> Iterator[None]:
-    """See the database as it is now until the block ends: what others commit meanwhile would start the copy anew."""
+    """See the database as it is now until the block ends: what others commit meanwhile would start the copy again."""
     source.execute("begin")
     try:
         source.execute("select count(*) from sqlite_master").fetchall()

@@ -35,7 +35,7 @@ _REINDEX = "run 'rifflux index'"
 
 #: The tables of the word index, each with the condition on the chunks that it holds.
 WORDS = {"chunk_terms": "owner = 0", "owned_terms": "owner <> 0"}
-#: What the engine's own check finds in an index of a table: `reindex` makes it anew.
+#: What the engine's own check finds in an index of a table: `reindex` rebuilds it.
 INDEXES = (" missing from index ", "wrong # of entries in index", "non-unique entry in index")
 #: Rows that are read at a time.
 BATCH = 2048
@@ -51,7 +51,7 @@ _VECTORS = """
 select vector.id, vector.data, chunk.text, model.dimension
 from vector join chunk on chunk.id = vector.chunk join model on model.id = vector.model
 where vector.id > :after and length(vector.data) = 4 * model.dimension order by vector.id limit :batch"""
-# Where what is embedded is not made of these columns alone, in this order, only who made the chunk can tell its hash.
+# Where what is embedded is not made of these columns alone, in this order, only who made the chunk knows its hash.
 _CHUNKS = """
 select chunk.id, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
     (select json_group_array(value) from tag where tag.document = document.id) as subjects
@@ -69,7 +69,7 @@ order by document.id"""
 
 
 def check(connection: apsw.Connection, location: str, analysis: Analysis | None) -> list[Problem]:
-    """Every problem of the database behind `connection`, the gravest first; without `analysis`, texts are believed."""
+    """Return every problem of the database, the gravest first; without `analysis`, texts are believed."""
     try:
         return list(_problems(connection, analysis))
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
@@ -103,7 +103,7 @@ def _counted(rows: Iterable[object], what: str) -> Iterator[Problem]:
 
 
 def damage(connection: apsw.Connection) -> list[tuple[str, str]]:
-    """What the engine finds wrong with pages, rows, indexes and the word index, each with its cure."""
+    """Return what SQLite finds wrong with pages, rows, indexes and the word index, each with its cure."""
     lines: list[Any] = connection.execute("pragma integrity_check(20)").fetchall()
     return [(line, REPAIR if _can_be_made_anew(line) else SALVAGE) for (line,) in lines if line != "ok"]
 
@@ -113,17 +113,17 @@ def _can_be_made_anew(line: str) -> bool:
 
 
 def damaged_words(found: Iterable[tuple[str, str]]) -> list[str]:
-    """The tables of the word index that `damage` speaks of."""
+    """Return the tables of the word index that `damage` speaks of."""
     return [table for table in WORDS if any("fts5" in line.lower() and table in line for line, _ in found)]
 
 
 def stray_terms(connection: apsw.Connection) -> list[tuple[str, int]]:
-    """Entries of the word index that belong to no chunk of theirs, by table and row."""
+    """Return the entries of the word index that belong to no chunk of theirs, by table and row."""
     return _terms(connection, _STRAY_TERMS)
 
 
 def missing_terms(connection: apsw.Connection) -> list[tuple[str, int]]:
-    """Chunks that the word index lacks, by table and row."""
+    """Return the chunks that the word index lacks, by table and row."""
     return _terms(connection, _MISSING_TERMS)
 
 
@@ -136,13 +136,13 @@ def _terms(connection: apsw.Connection, question: str) -> list[tuple[str, int]]:
 
 
 def revised(connection: apsw.Connection, analysis: Analysis) -> bool:
-    """Whether the terms were made by another revision of the analyzer."""
+    """Return whether the terms were made by another revision of the analyzer."""
     made: Any = connection.execute(_REVISION, (REVISION,)).get
     return int(made or 1) != analysis.revision
 
 
 def changed_chunks(connection: apsw.Connection, analysis: Analysis) -> Iterator[tuple[int, int]]:
-    """Chunks whose hash is not that of their text, with the hash that it would be."""
+    """Yield the chunks whose hash is not that of their text, with the hash that it would be."""
     for id, hash, title, headings, text, subjects in _batches(connection, _CHUNKS):
         made = analysis.hash(StoredChunk(title, _list(headings), text, _list(subjects)))
         if made != hash:
@@ -150,7 +150,7 @@ def changed_chunks(connection: apsw.Connection, analysis: Analysis) -> Iterator[
 
 
 def strange_vectors(connection: apsw.Connection) -> Iterator[int]:
-    """Vectors that are not of unit length; one of length zero is right for a text without any letter."""
+    """Yield vectors that are not of unit length; one of length zero is right for a text without any letter."""
     for id, data, text, _dimension in _batches(connection, _VECTORS):
         length = _length(np.frombuffer(data, np.float32))
         if not 0.99 < length < 1.01 and not (length == 0 and not any(map(str.isalnum, text))):
@@ -163,13 +163,13 @@ def _length(vector: Vectors) -> float:
 
 
 def incomplete(connection: apsw.Connection) -> list[tuple[str, str, str, int | None, bool]]:
-    """Documents with a gap in their chunks: owner, collection, key, row of their file, whether that is read anew."""
+    """Return documents with a gap in their chunks: owner, collection, key, row of their file, is it read again."""
     rows: list[Any] = connection.execute(_INCOMPLETE).fetchall()
     return rows
 
 
 def _unembedded(connection: apsw.Connection) -> Iterator[Problem]:
-    """Chunks without a vector, where vectors were ever asked for."""
+    """Yield the problem of chunks without a vector, where vectors were ever asked for."""
     row: Any = connection.execute(_UNEMBEDDED).fetchone()
     chunks, missing = row
     if missing > 0 and connection.execute(_ACTIVE).get:
@@ -177,7 +177,7 @@ def _unembedded(connection: apsw.Connection) -> Iterator[Problem]:
 
 
 def _batches(connection: apsw.Connection, statement: str) -> Iterator[Any]:
-    """Rows by growing id, read some at a time, so that nothing is held for long."""
+    """Yield rows by growing id, read some at a time, so that nothing is held for long."""
     after = 0
     while rows := connection.execute(statement, {"after": after, "batch": BATCH}).fetchall():
         yield from rows

@@ -11,7 +11,7 @@ __all__ = ["FAULTS", "Fault", "orphans"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that statements find and mend. `count` gives a number, 0 if all is well; `done` tells the mending."""
+    """Something that statements find and mend. `count` gives a number, 0 if all is well; `done` is what was done."""
 
     what: str
     count: str
@@ -63,7 +63,7 @@ FAULTS = (
             # New ids, since the document may come back with the same chunks.
             f"update chunk set uid = random() & 0x7fffffffffffffff where {_LOST_DOCUMENT}",
             "insert into document (id, owner, collection, key, path, kind, title) "
-            # What was its owner's stays so, and of a work without a license no text is told, lost or found.
+            # What was its owner's stays so, and of a work without a license no text is shown, lost or found.
             "select document, min(owner), "
             "iif(document in (select document from part), 'works/recovered', 'recovered'), "
             f"'recovered-' || document, 'recovered-' || document, 'text', '' from chunk where {_LOST_DOCUMENT} "
@@ -149,7 +149,7 @@ _TABLES = "select name from sqlite_master where type = 'table' order by name"
 
 
 def orphans(connection: apsw.Connection) -> list[tuple[str, str]]:
-    """Tables with rows whose parent is gone, each with the condition that finds them; those to be kept are not here."""
+    """Return tables with rows whose parent is gone, each with the condition that finds them, but for those to keep."""
     found: list[tuple[str, str]] = []
     for (table,) in connection.execute(_TABLES).fetchall():
         if table in ("chunk", "document", "vector"):

@@ -1,4 +1,4 @@
-"""Mending an index: what can be made anew from the rest is; nothing goes that could not be."""
+"""Mending an index: what can be made again from the rest is; nothing goes that could not be."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def mend(view: View, analysis: Analysis) -> Mended:
         with view.writing() as (connection, _):
             # References between rows that are mended together hold again when all is done.
             connection.execute("pragma defer_foreign_keys = on")
-            told = list(step(connection, analysis))
-            if told:
+            mended = list(step(connection, analysis))
+            if mended:
                 connection.execute(_OTHER_RESULTS)
-            done += told
+            done += mended
     with view.writing() as (connection, _):
         incomplete = check.incomplete(connection)
         again = {file for *_, file, waits in incomplete if file is not None and not waits}
@@ -77,7 +77,7 @@ def _rows(connection: apsw.Connection, _: Analysis) -> Iterator[str]:
 
 
 def _hashes(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
-    """A chunk that holds another text than was indexed is taken as it is: its terms and vector are made anew."""
+    """Take a chunk that holds another text than was indexed as it is: make its terms and vector again."""
     changed = list(check.changed_chunks(connection, analysis))
     for id, hash in changed:
         connection.execute(_HASH, {"id": id, "hash": hash})
@@ -120,7 +120,7 @@ def _revision(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
 
 
 def _empty(connection: apsw.Connection, table: str) -> None:
-    """Make a table of terms anew, without any."""
+    """Make a table of terms again, without any."""
     create = connection.execute(_CREATE, (table,)).get
     connection.execute(f"drop table {table}")
     connection.execute(create)
@@ -128,7 +128,7 @@ def _empty(connection: apsw.Connection, table: str) -> None:
 
 
 def _put_terms(connection: apsw.Connection, analysis: Analysis, rows: list[int]) -> None:
-    """Make the terms of some chunks anew."""
+    """Make the terms of some chunks again."""
     forget(connection, "words*")
     for start in range(0, len(rows), check.BATCH):
         some = json.dumps(rows[start : start + check.BATCH])

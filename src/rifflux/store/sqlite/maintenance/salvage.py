@@ -1,7 +1,7 @@
-"""Putting what can be read of a damaged database into a new one; the damaged file is kept beside it.
+"""Putting what can be read of a damaged database into a new one; the damaged file is kept next to it.
 
 Tables are read by row number: where a page is damaged, the numbers that lie on it are stepped over, and so is whatever
-does not fit its column. Terms are not read, they are made anew; nor is anything that is derived.
+does not fit its column. Terms are not read, they are made again; nor is anything that is derived.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GIVE_UP = 100_000
 SMALLEST_ROW = 8
 #: What others claim while they change an index.
 TASKS = ("read", "embed", "switch")
-#: What is made anew, or follows from the other tables.
+#: What is made again, or follows from the other tables.
 LEFT_OUT = ("touched", "derived", "fresh_terms")
 #: Where the header says how large the file is, in pages, and with which change of the file that was true.
 _SIZE, _SIZE_VALID, _CHANGES, _FREE = 28, 92, 24, 32
@@ -76,7 +76,7 @@ class _SalvagedTable:
         return ", ".join(f"{name} desc" for _, name in keys).removesuffix(" desc") or "rowid"
 
     def fits(self, row: Sequence[Any]) -> bool:
-        """Whether the values are of the types that the columns have."""
+        """Return whether the values are of the types that the columns have."""
         typed = zip(row, self.columns, strict=True)
         return all(
             value is None or isinstance(value, _TYPES.get(type.upper(), (object,))) for value, (_, type, _) in typed
@@ -131,7 +131,7 @@ def _make_readable(copy: Path, new: Path) -> None:
 
 
 def _tables_of(copy: Path) -> set[str] | None:
-    """The names of a database's tables; None if they cannot be read."""
+    """Return the names of a database's tables; None if they cannot be read."""
     connection = _opened(copy)
     try:
         return {str(name) for (name,) in connection.execute(_TABLES)}
@@ -167,7 +167,7 @@ def _give_tables(copy: Path, new: Path) -> None:
 
 
 def _give_header(copy: Path, new: Path) -> None:
-    """Give a file the first bytes of an index; what they tell of the file itself is told anew."""
+    """Give a file the first bytes of an index; what they say of the file itself is written again."""
     with copy.open("r+b") as file, new.open("rb") as model:
         header = bytearray(model.read(_HEADER))
         page = struct.unpack_from(">H", header, 16)[0]
@@ -226,7 +226,7 @@ def _copy(source: apsw.Connection, target: apsw.Connection, table: _SalvagedTabl
 
 
 def _by_row(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any]]:
-    """Rows by growing row number, some at a time; where that fails one at a time, stepping over what is damaged."""
+    """Yield rows by growing number, some at a time; where that fails one at a time, stepping over what is damaged."""
     statement = _ROWS.format(columns=table.listed, table=table.name)
     after, failed, batch = -(1 << 62), 0, BATCH
     # A file of a few pages cannot hold more rows than these have room for.
@@ -249,7 +249,7 @@ def _by_row(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any
 
 
 def _by_key(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any]]:
-    """Rows from both ends of the table up to what is damaged; those in one piece twice, which does no harm."""
+    """Yield rows from both ends of the table up to what is damaged; those in one piece twice, which does no harm."""
     for statement in _BOTH_WAYS:
         rows: list[Any] = []
         try:
@@ -262,7 +262,7 @@ def _by_key(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any
 
 
 def _exchange(path: Path, new: Path) -> Path:
-    """Put the new file in place and the damaged one, with its log, beside it; returns where that is."""
+    """Put the new file in place and the damaged one, with its log, next to it; returns where that is."""
     kept = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
     for suffix in ("-wal", "-shm"):
         log = path.with_name(path.name + suffix)

@@ -39,7 +39,7 @@ _LOG = "delete from touched where what = ?"
 
 
 def erase(view: View, user: str) -> Erased:
-    """Delete a user in one transaction, and tell what there was. A part of what somebody has is no user."""
+    """Delete a user in one transaction, and return what there was. A part of what somebody has is no user."""
     if PART in user:
         return Erased({})
     with view.writing(content=False) as (connection, _):

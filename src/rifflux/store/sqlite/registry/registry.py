@@ -63,7 +63,7 @@ _QUESTIONS = """
 select user, digest, time from question
 where time >= :since and (:until is null or time < :until) order by time, id"""
 
-# Of all owners: only the service's measures are made of it, which tell counts by day.
+# Of all owners: only the service's measures are made of it, which give counts by day.
 _REACTIONS = """
 select owner.name, event.kind, event.query, event.time
 from event join owner on owner.id = event.owner
@@ -101,9 +101,8 @@ class SqliteRegistry:
 
     def setting(self, name: str) -> str | None:
         """Return a setting's value, or None."""
-        if not self.view.owner:
-            return self.policy(name)
-        row = self.view.row(OWN_SETTING, owner=self.view.owner, name=name)
+        own = {"owner": self.view.owner} if self.view.owner else {}
+        row = self.view.row(OWN_SETTING if own else SETTING, name=name, **own)
         return row[0] if row else None
 
     def policy(self, name: str) -> str | None:
@@ -123,7 +122,7 @@ class SqliteRegistry:
             connection.execute(PUT_EVENT, asdict(event) | {"owner": owner})
 
     def events(self, kind: str | None = None) -> list[Event]:
-        """The recorded events of a kind, or all, in the order of recording."""
+        """Return the recorded events of a kind, or all."""
         return [Event(*row) for row in self.view.rows(EVENTS, {"kind": kind})]
 
     def put_token(self, token: Token, digest: bytes) -> None:
@@ -132,11 +131,11 @@ class SqliteRegistry:
             connection.execute(_PUT_TOKEN, (*astuple(token), digest))
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
-        """A token and the digest of its secret, or None."""
+        """Return a token and the digest of its secret, or None."""
         return next(((Token(*row[:-1]), row[-1]) for row in self._whole.rows(_TOKEN, {"id": id})), None)
 
     def tokens(self) -> list[Token]:
-        """All tokens in the order of their making, the revoked ones too."""
+        """Return all tokens in the order of their making."""
         return [Token(*row) for row in self._whole.rows(_TOKENS)]
 
     def mark_used(self, id: str, time: float) -> None:
@@ -160,12 +159,12 @@ class SqliteRegistry:
             connection.executemany(_SPEND, [astuple(each) for each in spendings])
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
-        """Spendings summed by day, user, feature and model, in that order; of one user, or of all."""
+        """Sum up spendings by day, user, feature and model."""
         rows = self._whole.rows(_SPENT, {"user": user, "since": since, "until": until})
         return [SpendingSum(*row) for row in rows]
 
     def cost(self, user: str, since: float) -> float:
-        """What a user has spent since a moment."""
+        """Sum up what a user has spent since a moment."""
         ((cost,),) = self._whole.rows(_COST, {"user": user, "since": since})
         return float(cost)
 
@@ -176,9 +175,9 @@ class SqliteRegistry:
             connection.execute(_FORGET_QUESTIONS, (forget_before,))
 
     def questions(self, since: float = 0.0, until: float | None = None) -> list[QuestionDigest]:
-        """The questions of all users in a span of time, in its order."""
+        """Return the questions of all users in a span of time."""
         return [QuestionDigest(*row) for row in self._whole.rows(_QUESTIONS, {"since": since, "until": until})]
 
     def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
-        """What all users did with what they found, in a span of time and in its order."""
+        """Return what all users did with what they found, in a span of time."""
         return [Reaction(*row) for row in self._whole.rows(_REACTIONS, {"since": since, "until": until})]

@@ -52,7 +52,7 @@ class SqliteGenerations:
         self._view = view
 
     def all(self) -> list[Generation]:
-        """The active one first, then one that is built, then those that are dropped."""
+        """Return the active one first, then one that is built, then those that are dropped."""
         rows = self._view.rows(_ALL)
         return [Generation(ModelInfo(*model), State(state), vectors, chunks) for *model, state, vectors, chunks in rows]
 

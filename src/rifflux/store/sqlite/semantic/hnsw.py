@@ -4,10 +4,10 @@ A scan takes time in proportion to the rows, a walk through the graph hardly mor
 takes minutes to build and as much space again, so it is an option (`neighbours="hnsw"`), and below `LEAST` rows there
 is none. It only names candidates: they get their cosines from the packed vectors, as those of the scan do.
 
-The graph is a folder beside the database (`derived`): a stamp, the nodes, and usearch's own file, mapped and not read.
-A node is known by its chunk and by a mark of its vector. So a graph goes on to serve when the vectors are packed anew:
+The graph is a folder next to the database (`derived`): a stamp, the nodes, and usearch's own file, mapped and not read.
+A node is known by its chunk and by a mark of its vector. So a graph goes on to serve when the vectors are packed again:
 what is no longer packed does not count, what is packed and no node yet is scanned, until the graph is brought up to
-date in the background: by adding those rows, or anew once too many nodes are dead.
+date in the background: by adding those rows, or again once too many nodes are dead.
 """
 
 from __future__ import annotations
@@ -94,14 +94,14 @@ class Proximity:
 
     @property
     def stale(self) -> float:
-        """The share of rows without a node, or of nodes without a row, whichever is larger."""
+        """Return the share of rows without a node, or of nodes without a row, whichever is larger."""
         missing, dead = len(self.rest), int(np.count_nonzero(self.rows < 0))
         return max(missing / max(len(self.rows) - dead + missing, 1), dead / max(len(self.rows), 1))
 
     def nearest_rows(
         self, packed: Packed, among: slice, allowed: Mask | None, vector: Vectors, limit: int
     ) -> tuple[Ids, Scores]:
-        """As `scan.nearest_rows`, which does it where few rows count."""
+        """Return the rows near a vector as `scan.nearest_rows` does, which is asked where few rows count."""
         left = among.stop - among.start if allowed is None else int(np.count_nonzero(allowed))
         share = left / max(len(packed), 1)
         if left <= FEW or share < NARROW:
@@ -114,14 +114,14 @@ class Proximity:
         return np.concatenate([rows, others]), np.concatenate([packed.cosines(rows, vector), cosines])
 
     def _walked(self, vector: Vectors, wanted: int) -> Ids:
-        """The rows of about so many nodes near a vector."""
+        """Return the rows of about so many nodes near a vector."""
         with self.lock:
             nodes = self.graph.search(vector, wanted, threads=1).keys
         rows: Ids = self.rows[nodes.astype(np.int64)].astype(np.int64)
         return rows[rows >= 0]
 
     def _counting(self, rows: Ids, among: slice, allowed: Mask | None) -> Ids:
-        """Those of the rows that are of a slice, and allowed in it."""
+        """Return those of the rows that are of a slice, and allowed in it."""
         rows = rows[(rows >= among.start) & (rows < among.stop)]
         return rows if allowed is None else rows[allowed[rows - among.start]]
 
@@ -155,7 +155,7 @@ def keep(connection: apsw.Connection, place: Path, packed: Packed, going_on: Cal
 
 
 def known(connection: apsw.Connection) -> str:
-    """The token of the graph that the database knows; empty for none."""
+    """Return the token of the graph that the database knows; empty for none."""
     found = current(connection, NAME)
     return found.token if found else ""
 
@@ -209,7 +209,7 @@ def _empty(packed: Packed) -> Index:
 
 
 def _read(place: Path, packed: Packed, token: str) -> tuple[Stamp, NDArray[Any]]:
-    """The stamp and the nodes of a graph; raises `Unfit` where they are damaged or of another model."""
+    """Return the stamp and the nodes of a graph; raises `Unfit` where they are damaged or of another model."""
     try:
         stamp = Stamp.decoded((place / _STAMP).read_bytes())
         if (stamp.name, stamp.format, stamp.facts["model"]) != (NAME, FORMAT, packed.stamp.facts["model"]):
@@ -233,7 +233,7 @@ def _verify(place: Path, stamp: Stamp, *, whole: bool) -> None:
 
 
 def _links(path: Path) -> tuple[int, int]:
-    """Where the links lie in usearch's file: before them are, after two numbers, the rows of the vectors."""
+    """Return where the links lie in usearch's file: after two numbers and the rows of the vectors."""
     with path.open("rb") as file:
         rows, width = np.frombuffer(file.read(_HEAD), "<u4").tolist()
     start = _HEAD + rows * width
@@ -241,7 +241,7 @@ def _links(path: Path) -> tuple[int, int]:
 
 
 def _checksum(path: Path, start: int = 0, size: int = -1) -> int:
-    """The checksum of a part of a file, or of all."""
+    """Return the checksum of a part of a file, or of all."""
     checksum, left = 0, path.stat().st_size if size < 0 else size
     with path.open("rb") as file:
         file.seek(start)
@@ -251,7 +251,7 @@ def _checksum(path: Path, start: int = 0, size: int = -1) -> int:
 
 
 def _marks(packed: Packed, rows: Ids) -> NDArray[np.uint64]:
-    """A number for each vector, which differs where the vector does."""
+    """Return a number for each vector, which differs where the vector does."""
     marks = packed.scales[rows].view("<u4").astype(np.uint64)
     for word in packed.signs:
         marks = marks * _ODD + word[rows]
@@ -260,14 +260,14 @@ def _marks(packed: Packed, rows: Ids) -> NDArray[np.uint64]:
 
 
 def _nodes_of(packed: Packed, rows: Ids) -> NDArray[Any]:
-    """How the nodes of rows are known."""
+    """Return how the nodes of rows are known."""
     nodes = np.empty(len(rows), _NODE)
     nodes["chunk"], nodes["mark"] = packed.chunks[rows], _marks(packed, rows)
     return nodes
 
 
 def _rows_of(nodes: NDArray[Any], packed: Packed) -> NDArray[np.int32]:
-    """The row of each node, -1 where its chunk is not packed, or has another vector."""
+    """Return the row of each node, -1 where its chunk is not packed, or has another vector."""
     if not len(packed):
         return np.full(len(nodes), -1, np.int32)
     places = np.searchsorted(packed.chunks, nodes["chunk"], sorter=packed.by_chunk)

@@ -1,4 +1,4 @@
-"""All vectors of the active model in one file beside the database, mapped into memory and not read.
+"""All vectors of the active model in one file next to the database, mapped into memory and not read.
 
 A vector is kept twice: as the sign bits of its components, which are scanned, and as 16-bit integers with one scale a
 row, from which cosines come that differ by about 2e-6 from those of the stored 32-bit floats. (8-bit integers take
@@ -62,12 +62,12 @@ class Section(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its length in bytes."""
+        """Return its length in bytes."""
         return int(np.prod(self.shape)) * self.dtype.itemsize
 
 
 def _layout(rows: int, dimension: int, owners: int) -> dict[str, Section]:
-    """The sections of a file by name; each starts on a page."""
+    """Return the sections of a file by name; each starts on a page."""
     shapes: dict[str, tuple[str, tuple[int, ...]]] = {
         "owners": ("<i8", (owners, 2)),  # an owner's number, and where its rows start
         "chunks": ("<i8", (rows,)),
@@ -122,7 +122,7 @@ class Packed:
         return len(self.ids)
 
     def is_of(self, known: Current, model: int) -> bool:
-        """Whether this is the copy that the database knows, of a model."""
+        """Return whether this is the copy that the database knows, of a model."""
         return self.stamp.token == known.token and self.stamp.facts["model"] == model
 
     def verify(self) -> None:
@@ -131,19 +131,19 @@ class Packed:
             _verify(name, getattr(self, name), self.stamp)
 
     def of(self, owner: int) -> slice:
-        """The rows of an owner."""
+        """Return the rows of an owner."""
         return self.owners.get(owner, slice(0, 0))
 
     def rows_of_chunks(self, chunks: Ids) -> Ids:
-        """The rows of those chunks that have one."""
+        """Return the rows of those chunks that have one."""
         return _found(self.chunks, self.by_chunk, chunks)
 
     def rows_of_ids(self, ids: Ids) -> Ids:
-        """The rows of those public ids that have one."""
+        """Return the rows of those public ids that have one."""
         return _found(self.ids, self.by_id, ids)
 
     def cosines(self, rows: Ids, vector: Vectors) -> Scores:
-        """The cosine of each row with a vector of unit length."""
+        """Return the cosine of each row with a vector of unit length."""
         found = np.empty(len(rows), np.float32)
         width = len(vector)
         raw, floats = np.empty((RESCORED, width), np.int16), np.empty((RESCORED, width), np.float32)
@@ -156,13 +156,13 @@ class Packed:
         return (found * self.scales[rows]).astype(np.float64)
 
     def vectors(self, rows: Ids) -> Vectors:
-        """The vectors of rows."""
+        """Return the vectors of rows."""
         found: Vectors = self.values[rows] * self.scales[rows, None]
         return found
 
 
 def _arrays(data: mmap.mmap, stamp: Stamp) -> dict[str, Array]:
-    """The sections of a file, mapped."""
+    """Return the sections of a file, mapped."""
     layout = _layout(stamp.facts["rows"], stamp.facts["dimension"], stamp.facts["owners"])
     last = next(reversed(layout.values()))
     if last.start + last.size != stamp.size:
@@ -184,7 +184,7 @@ def _slices(owners: Array, rows: int) -> dict[int, slice]:
 
 
 def _found(known: Ids, order: NDArray[np.int32], wanted: Ids) -> Ids:
-    """Where in `known` the wanted ones are; those that are not there are left out. `order` sorts what is known."""
+    """Return where in `known`, sorted by `order`, the wanted ones are; those that are not there are left out."""
     if not len(known):
         return np.empty(0, np.int64)
     places = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
@@ -194,7 +194,7 @@ def _found(known: Ids, order: NDArray[np.int32], wanted: Ids) -> Ids:
 
 
 def sign_words(vectors: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Booleans of shape (rows, dimension) as words of 64 bits of shape (rows, words); missing ones are false."""
+    """Pack booleans of shape (rows, dimension) into words of 64 bits of shape (rows, words); missing ones are false."""
     packed = np.packbits(vectors, axis=1, bitorder="little")
     missing = -packed.shape[1] % (_WORD_BITS // 8)
     if missing:
@@ -226,7 +226,7 @@ def write(connection: apsw.Connection, path: Path, stamp: Stamp, model: int, dim
 
 
 def _columns(connection: apsw.Connection, model: int) -> dict[str, Array]:
-    """What is known of each row, and the order of rows."""
+    """Return what is known of each row, and the order of rows."""
     kinds = [("owner", "<i8"), ("chunk", "<i8"), ("id", "<i8"), ("document", "<i8")]
     rows = np.fromiter(connection.execute(_ROWS, {"model": model}), np.dtype(kinds))
     owners, starts = np.unique(rows["owner"], return_index=True)
@@ -241,7 +241,7 @@ def _columns(connection: apsw.Connection, model: int) -> dict[str, Array]:
 
 
 def _batches(connection: apsw.Connection, model: int, chunks: Ids, dimension: int) -> Iterator[Vectors]:
-    """The vectors of the chunks, in their order."""
+    """Yield the vectors of the chunks, in their order."""
     for start in range(0, len(chunks), BATCH):
         bound = {"model": model, "chunks": json.dumps(chunks[start : start + BATCH].tolist())}
         data = b"".join(data for (data,) in connection.execute(_VECTORS, bound))

@@ -5,7 +5,7 @@ times. That takes a millisecond for 100,000 rows, and half as much again as coun
 rows need a cosine.
 
 How many get one is not a fixed number, since what suffices depends on the vectors, on how many there are and on how
-many are asked for. The cosines of the first few hundred tell how they follow from the counts (a line, and how far they
+many are asked for. The cosines of the first few hundred show how they follow from the counts (a line, and how far they
 stray from it), and with that how many rows of each further count are expected to belong among the best: cosines are
 computed until all that is left out is expected to hold less than a hundredth of them. Vectors in tight clusters belie
 the line, so what comes of it is looked at: as long as the outer half still holds some of the best, as many rows again
@@ -39,7 +39,7 @@ SPARSE = 0.2
 SAMPLE = 200
 #: Rows scanned at a time: what is computed of them stays in the processor's cache.
 BLOCK = 1 << 15
-#: From so many rows on, every eighth tells how the counts are distributed.
+#: From so many rows on, every eighth shows how the counts are distributed.
 MANY, EACH = 1 << 16, 8
 
 Mask = NDArray[np.bool_]
@@ -51,9 +51,9 @@ _TAIL = np.array([erfc(step / sqrt(2)) / 2 for step in _STEPS])
 
 
 def nearest_rows(packed: Packed, among: slice, allowed: Mask | None, vector: Vectors, limit: int) -> tuple[Ids, Scores]:
-    """Rows that hold the `limit` of highest cosine, and more, in no order; with their cosines.
+    """Return rows that hold the `limit` of highest cosine, and more, in no order; with their cosines.
 
-    `allowed` tells of each row of the slice whether it counts; `vector` is of unit length.
+    `allowed` says of each row of the slice whether it counts; `vector` is of unit length.
     """
     start, count = among.start, among.stop - among.start
     left = count if allowed is None else int(np.count_nonzero(allowed))
@@ -70,7 +70,7 @@ def nearest_rows(packed: Packed, among: slice, allowed: Mask | None, vector: Vec
 
 
 def apart(signs: NDArray[np.uint64], vector: Vectors) -> Counts:
-    """For each column of sign bits, how many differ from the vector's; those of its large components count three."""
+    """Count for each column of sign bits those that differ from the vector's; those of large components count three."""
     (query,) = sign_words(vector[None] > 0)
     size = np.abs(vector)
     (large,) = sign_words((size > size.mean())[None])
@@ -102,7 +102,7 @@ def _likely(
     limit: int,
     cosines: Callable[[Ids], Scores],
 ) -> tuple[Ids, Scores]:
-    """The places of those columns that may be among the best, and their cosines."""
+    """Return the places of those columns that may be among the best, and their cosines."""
     missed, outside = LOOSE if limit > DEEP else CLOSE
     counts = apart(signs, vector)
     beyond = 3 * 64 * len(signs) + 1
@@ -127,17 +127,17 @@ def _likely(
 
 
 def _level(upto: NDArray[Any], rows: int) -> int:
-    """The lowest count up to which there are so many rows; the highest if there are fewer."""
+    """Return the lowest count up to which there are so many rows; the highest if there are fewer."""
     return min(int(np.searchsorted(upto, rows)), len(upto) - 1)
 
 
 def _worst(cosines: Scores, limit: int) -> float:
-    """The lowest of the best cosines."""
+    """Return the lowest of the best cosines."""
     return float(np.partition(cosines, len(cosines) - limit)[len(cosines) - limit])
 
 
 def _expected_level(counts: Counts, cosines: Scores, held: NDArray[Any], level: int, limit: int, missed: float) -> int:
-    """The count up to which rows get a cosine, judged by those of a count up to `level`, which have one."""
+    """Return the count up to which rows get a cosine, judged by those of a count up to `level`, which have one."""
     x = counts.astype(np.float64)
     x_mean, y_mean = x.mean(), cosines.mean()
     spread = float(((x - x_mean) ** 2).mean())

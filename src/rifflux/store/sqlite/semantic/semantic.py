@@ -1,26 +1,32 @@
-"""The semantic role in SQLite: chunks named by the packed vectors beside the file, or by its rows."""
+"""The semantic role in SQLite: chunks named by the packed vectors next to the file, or by its rows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.errors import ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, State
 from rifflux.store.sqlite.connection.derived import unmoved
 from rifflux.store.sqlite.connection.engine import GenerationCache, View
-from rifflux.store.sqlite.query import Terms, where
+from rifflux.store.sqlite.query import Terms, best, where
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
-from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, scanned
-from rifflux.store.sqlite.semantic.vector_index import LEAST, VectorIndex
 from rifflux.types import Filter, Ids, Query, Ranking, Scores, Vectors
 
-__all__ = ["SqliteSemantic"]
+if TYPE_CHECKING:
+    from rifflux.store.sqlite.semantic.vector_index import VectorIndex
+
+__all__ = ["Allowed", "Matrix", "SqliteSemantic", "scanned"]
+
+#: Rows read at a time where all are only looked at once.
+BLOCK = 4096
 
 HOLDING_ALL = "select rowid from {table} where {table} match :terms"
 
@@ -79,6 +85,110 @@ ACTIVE_MODEL = "select name, backend, dimension, fingerprint, spec from model wh
 PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, state) values (?, ?, ?, ?, ?, 'active')"
 
 
+VECTORS = """
+select vector.chunk, chunk.uid, chunk.document, vector.data
+from vector join model on model.id = vector.model and model.state = 'active' join chunk on chunk.id = vector.chunk
+where vector.owner = :owner"""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The row numbers of documents that pass a filter, and of chunks that hold what they must, and must not.
+
+    None where nothing is asked.
+    """
+
+    documents: Ids | None = None
+    required: Ids | None = None
+    excluded: Ids | None = None
+
+    def mask(self, documents: Ids, chunks: Ids) -> NDArray[np.bool_]:
+        """Return which of some chunks, each with its document, are allowed."""
+        allowed = np.ones(len(chunks), np.bool_)
+        if self.documents is not None:
+            allowed &= _held(self.documents, documents)
+        if self.required is not None:
+            allowed &= _held(self.required, chunks)
+        if self.excluded is not None:
+            allowed &= ~_held(self.excluded, chunks)
+        return allowed
+
+
+def _held(wanted: Ids, rows: Ids) -> NDArray[np.bool_]:
+    """Return which rows are among the wanted ones; row numbers are small, so a table is fastest."""
+    if not len(wanted) or not len(rows):
+        return np.zeros(len(rows), np.bool_)
+    table = np.zeros(int(max(wanted.max(), rows.max())) + 1, np.bool_)
+    table[wanted] = True
+    return table.take(rows, mode="clip")
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Unit vectors by row, with their chunk's row number and id, and its document's row number."""
+
+    chunks: Ids
+    ids: Ids
+    documents: Ids
+    vectors: Vectors
+
+    @property
+    def nbytes(self) -> int:
+        """Return what the vectors take in memory."""
+        return self.vectors.nbytes
+
+    @classmethod
+    def read(cls, connection: apsw.Connection, owner: int, dimension: int) -> Matrix:
+        """Read all of an owner's vectors of the active model. They are of unit length, so a product is a cosine."""
+        return cls.of(connection.execute(VECTORS, {"owner": owner}).fetchall(), dimension)
+
+    @classmethod
+    def of(cls, rows: list[Any], dimension: int) -> Matrix:
+        """Make a matrix of rows of chunk, id, document and the vector's bytes."""
+        *numbers, data = zip(*rows, strict=True) if rows else ((), (), (), ())
+        vectors = np.frombuffer(b"".join(data), np.float32).reshape(len(rows), dimension)
+        chunks, ids, documents = np.array(numbers, np.int64)
+        return cls(chunks, ids, documents, vectors)
+
+    def where(self, mask: NDArray[np.bool_]) -> Matrix:
+        """Return the rows of a mask."""
+        if mask.all():
+            return self
+        return Matrix(self.chunks[mask], self.ids[mask], self.documents[mask], self.vectors[mask])
+
+    def and_those(self, other: Matrix) -> Matrix:
+        """Join these rows with those of another matrix."""
+        return Matrix(
+            np.concatenate([self.chunks, other.chunks]),
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.documents, other.documents]),
+            np.concatenate([self.vectors, other.vectors]),
+        )
+
+    def nearest(self, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
+        """Rank the `limit` rows of highest cosine with a vector of unit length, among those that are allowed."""
+        ids, vectors = self.ids, self.vectors
+        if allowed is not None:
+            mask = allowed.mask(self.documents, self.chunks)
+            ids, vectors = ids[mask], vectors[mask]
+        return best(ids, (vectors @ vector).astype(np.float64), limit)
+
+
+def scanned(connection: apsw.Connection, owner: int, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
+    """Rank the nearest of an owner's vectors, read from the tables without keeping them."""
+    found = Ranking.empty()
+    for rows in _blocks(connection, owner):
+        some = Matrix.of(rows, len(vector)).nearest(vector, limit, allowed)
+        found = best(np.concatenate([found.ids, some.ids]), np.concatenate([found.scores, some.scores]), limit)
+    return found
+
+
+def _blocks(connection: apsw.Connection, owner: int) -> Iterator[list[Any]]:
+    rows = connection.execute(VECTORS, {"owner": owner})
+    while block := list(islice(rows, BLOCK)):
+        yield block
+
+
 @dataclass(frozen=True, slots=True)
 class SqliteSemantic:
     """Vectors of one owner's chunks, ranked by cosine; nothing is fetched."""
@@ -86,21 +196,21 @@ class SqliteSemantic:
     view: View
     #: Packed vectors; None for an index in memory.
     index: VectorIndex | None
-    counted: GenerationCache[int]
+    counted: GenerationCache[tuple[int]]
     matrices: GenerationCache[Matrix]
     #: Rows of documents that pass a filter, since a filter is mostly used again.
     allowed: GenerationCache[Ids]
 
     @property
     def generations(self) -> SqliteGenerations:
-        """The models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
+        """Return the models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
         if self.view.owner:
             raise OutOfScope("the models are the whole index's: ask who looks after it")
         return SqliteGenerations(self.view)
 
     def embedded(self) -> int:
         """Count the chunks that have a vector of the model in use."""
-        return self.view.kept(self.counted, _embedded)
+        return int(self.view.kept(self.counted, EMBEDDED)[0])
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
         """Store vectors for chunks that still have the given hash; returns how many did."""
@@ -119,30 +229,29 @@ class SqliteSemantic:
 
     def use_model(self, model: ModelInfo) -> None:
         """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
-        known = self.model() or self._first_model(model)
+        known = self.model()
+        if known is None:
+            with self.view.writing() as (connection, _):
+                # Another process may have been faster.
+                known = self.model()
+                if known is None:
+                    connection.execute(
+                        PUT_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec)
+                    )
+                    return
         if known.fingerprint != model.fingerprint:
             raise ModelMismatch(
                 f"the index holds vectors of {known.name} ({known.spec}), not of {model.name}: open it with "
                 f"model={known.spec!r}, or make a new index for {model.name}"
             )
 
-    def _first_model(self, model: ModelInfo) -> ModelInfo:
-        """Record a model unless another process was faster; returns the one that is recorded then."""
-        with self.view.writing() as (connection, _):
-            known = self.model()
-            if known is None:
-                connection.execute(
-                    PUT_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec)
-                )
-            return known or model
-
     def model(self) -> ModelInfo | None:
-        """The model whose vectors are stored, or None while there are none."""
+        """Return the model whose vectors are stored, or None while there are none."""
         row = self.view.row(ACTIVE_MODEL)
         return ModelInfo(*row) if row else None
 
     def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
-        """The chunks without a vector, in batches by row number; safe to write to the store meanwhile."""
+        """Yield the chunks without a vector, in batches by row number."""
         after = 0
         while True:
             rows = self.view.rows(PENDING, {"after": after, "batch": batch, "model": model})
@@ -150,17 +259,17 @@ class SqliteSemantic:
                 return
             after = rows[-1][0]
             yield [
-                Pending(uid, hash, title, tuple(json.loads(heads)), text, embedded)
-                for _, uid, hash, title, heads, text, embedded in rows
+                Pending(id, hash, title, tuple(json.loads(heads)), text, whole)
+                for _, id, hash, title, heads, text, whole in rows
             ]
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
-        """Vectors already stored for the same embedded text."""
+        """Return vectors already stored for the same embedded text."""
         rows = self.view.rows(VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes)), "model": model})
         return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        """The vector of each chunk, by its id; chunks without one are left out. Packed ones are rounded."""
+        """Return the vector of each chunk, by its id. Packed ones are rounded."""
         if exact:
             return self._stored_vectors(ids)
         with self.view.reading() as (connection, owner):
@@ -170,7 +279,7 @@ class SqliteSemantic:
         return {**known, **self._stored_vectors(np.array(missing, np.int64))} if missing else known
 
     def _stored_vectors(self, ids: Ids) -> Mapping[int, Vectors]:
-        """The vector of each chunk, by its id; chunks without one are left out."""
+        """Return the vector of each chunk, by its id, as the tables have it."""
         rows = self.view.rows(VECTORS_OF, {"ids": json.dumps(ids.tolist())})
         return {id: np.frombuffer(data, np.float32) for id, data in rows}
 
@@ -199,7 +308,7 @@ class SqliteSemantic:
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
         index, state = self.index, self.view.generation(connection)
-        if index and index.suggest(connection) and self.embedded() >= LEAST:
+        if index and index.suggest(connection, self.embedded):
             with unmoved(connection):
                 self._check_model(connection, query)
                 return scanned(connection, owner, vector, limit, allowed)
@@ -220,7 +329,7 @@ class SqliteSemantic:
             raise ModelMismatch(f"the question was embedded by another model than {known[0]}: embed it again")
 
     def _allowed(self, query: Query) -> Allowed | None:
-        """What the filter and the query's required and excluded words leave, or None for all."""
+        """Return what the filter and the query's required and excluded words leave, or None for all."""
         if not (query.required or query.excluded or query.filter):
             return None
         terms = Terms(self.view.number)
@@ -233,7 +342,7 @@ class SqliteSemantic:
         )
 
     def _documents(self, filter: Filter) -> Ids:
-        """The rows of the documents that a filter lets through; remembered, since a filter is mostly used again."""
+        """Return the rows of the documents that a filter lets through."""
         condition, bound = where(filter)
         statement = PASSING_DOCUMENTS.format(condition=condition)
         with self.view.reading() as (connection, owner):
@@ -247,7 +356,7 @@ class SqliteSemantic:
         return np.fromstring(listed, np.int64, sep=",") if listed else np.empty(0, np.int64)
 
     def cosines_of(self, query: Query, ids: Ids) -> Scores:
-        """The cosine of some chunks with a query's vector, by the tables."""
+        """Return the cosine of some chunks with a query's vector, by the tables."""
         cosines = np.full(len(ids), np.nan)
         length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
         vectors = self._stored_vectors(ids) if length else {}
@@ -256,7 +365,3 @@ class SqliteSemantic:
             stacked = np.array([vectors[int(ids[place])] for place in held], np.float64)
             cosines[held] = np.vecdot(stacked, np.asarray(query.vector, np.float64) / length)
         return cosines
-
-
-def _embedded(connection: apsw.Connection, owner: int) -> int:
-    return int(connection.execute(EMBEDDED, {"owner": owner}).get)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,9 @@ from rifflux.store.sqlite.connection.derived import (
     unmoved,
 )
 from rifflux.store.sqlite.query import best
-from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
 from rifflux.store.sqlite.semantic.packed import FORMAT, GRAPH, NAME, Packed, write
 from rifflux.store.sqlite.semantic.scan import nearest_rows
+from rifflux.store.sqlite.semantic.semantic import Allowed, Matrix
 from rifflux.types import Ids, Ranking, Vectors
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Fresh:
 
     @classmethod
     def none(cls, seen: int, dimension: int) -> Fresh:
-        """No changes up to an entry of the log."""
+        """Return no changes up to an entry of the log."""
         nothing = np.empty(0, np.int64)
         return cls(seen, nothing, nothing, nothing, Matrix.of([], dimension))
 
@@ -91,13 +91,13 @@ class VectorSnapshot:
     graph: Proximity | None = None
 
     def is_of(self, known: Current, model: int) -> bool:
-        """Whether this is the state that the database knows."""
+        """Return whether this is the state that the database knows."""
         return self.fresh.seen == known.latest and self.packed.is_of(known, model)
 
     def nearest(
         self, owner: int, vector: Vectors, limit: int, allowed: Allowed | None, enough: int | None = None
     ) -> Ranking:
-        """The `limit` chunks of an owner of highest cosine with a vector of unit length, among those allowed.
+        """Rank the `limit` chunks of an owner of highest cosine with a vector of unit length, among those allowed.
 
         As many as are `enough` are found where there are too many to look at each.
         """
@@ -112,7 +112,7 @@ class VectorSnapshot:
         return best(ids, np.concatenate([cosines, ranking.scores]), limit if every else enough)
 
     def _mask(self, among: slice, allowed: Allowed | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-        """Which rows of a slice count; None for all."""
+        """Return which rows of a slice count; None for all."""
         hidden = self.fresh.hidden
         hidden = hidden[np.searchsorted(hidden, among.start) : np.searchsorted(hidden, among.stop)] - among.start
         if allowed is None and not len(hidden):
@@ -125,7 +125,7 @@ class VectorSnapshot:
         return mask
 
     def vectors_of(self, owner: int, ids: Ids) -> dict[int, Vectors]:
-        """The vectors of those chunks of an owner that are packed and did not change since, by their ids."""
+        """Return the vectors of those chunks of an owner that are packed and did not change since, by their ids."""
         rows = np.setdiff1d(self.packed.rows_of_ids(ids), self.fresh.hidden)
         mine = self.packed.of(owner)
         rows = rows[(rows >= mine.start) & (rows < mine.stop)]
@@ -133,7 +133,7 @@ class VectorSnapshot:
 
 
 class VectorIndex:
-    """Maps the packed vectors of the database at `location`, follows its changes, and has them packed anew in time."""
+    """Maps the packed vectors of the database at `location`, follows its changes, and has them packed again in time."""
 
     #: What to forget when it is damaged: the graph over it, too.
     name, title = f"{NAME}*", "the matrix of packed vectors"
@@ -157,7 +157,7 @@ class VectorIndex:
         self._builder = None if read_only else BackgroundBuilder(location, self._keep)
 
     def at(self, connection: apsw.Connection) -> VectorSnapshot | None:
-        """What is packed, with what changed since, as a connection sees the database; None where nothing fits."""
+        """Return what is packed, with what changed since, as a connection sees it; None where nothing fits."""
         known = current(connection, NAME)
         if known is None or not known.token or (self._refused and self._refused[0] == known.token):
             return None
@@ -171,7 +171,7 @@ class VectorIndex:
         return found
 
     def _followed(self, connection: apsw.Connection) -> VectorSnapshot | None:
-        """The snapshot of this moment, made from the former one where the packed file is still the same."""
+        """Return the snapshot of this moment, made from the former one where the packed file is still the same."""
         known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
         if known is None or model is None:
             return None
@@ -191,7 +191,7 @@ class VectorIndex:
         )
 
     def _graph_moved(self, connection: apsw.Connection) -> bool:
-        """Whether there is another graph than the one that was looked at last."""
+        """Return whether there is another graph than the one that was looked at last."""
         if self._graphs is None:
             return False
         from rifflux.store.sqlite.semantic import hnsw
@@ -199,7 +199,7 @@ class VectorIndex:
         return hnsw.known(connection) != self._graph_seen
 
     def _graph_of(self, connection: apsw.Connection, packed: Packed) -> Proximity | None:
-        """The graph of what is packed, if there shall be one and it can be used."""
+        """Return the graph of what is packed, if there shall be one and it can be used."""
         if self._graphs is None:
             return None
         from rifflux.store.sqlite.semantic import hnsw
@@ -216,12 +216,12 @@ class VectorIndex:
                 self._builder.suggest()
             return None
 
-    def suggest(self, connection: apsw.Connection) -> bool:
-        """A search could do with packed vectors: whether there are enough to have some soon."""
-        wanted = self._builder is not None and _is_worth_it(connection)
-        if self._builder and wanted:
-            self._builder.suggest()
-        return wanted
+    def suggest(self, connection: apsw.Connection, embedded: Callable[[], int]) -> bool:
+        """Have vectors packed soon, which a search could do with, if there are enough; returns whether there are."""
+        if self._builder is None or not _is_worth_it(connection):
+            return False
+        self._builder.suggest()
+        return embedded() >= LEAST
 
     def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
         """Have what is packed, of all owners, follow what was just committed, once that pays."""
@@ -236,7 +236,7 @@ class VectorIndex:
             time.sleep(PAUSE)
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
-        """Pack again what there is, so that nothing that was deleted stays in a file beside the database."""
+        """Pack again what there is, so that nothing that was deleted stays in a file next to the database."""
         if documents and self._builder and self.place.exists():
             self._renewing = True
             self.build()
@@ -248,7 +248,7 @@ class VectorIndex:
             self._builder.close()
 
     def check(self, connection: apsw.Connection) -> str | None:
-        """What is wrong with the copy that the database knows, told by reading all of it; None if nothing is."""
+        """Read all of the copy that the database knows, and return what is wrong with it; None if nothing is."""
         known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
         if known is None or model is None or not known.token:
             return None
@@ -268,7 +268,7 @@ class VectorIndex:
 
     @property
     def trouble(self) -> str | None:
-        """Why the packed vectors are not used although there are some."""
+        """Return why the packed vectors are not used although there are some."""
         return self._refused[1] if self._refused else None
 
     def _keep(self, connection: apsw.Connection) -> bool:
@@ -298,14 +298,14 @@ class VectorIndex:
         return built
 
     def _drop(self, connection: apsw.Connection) -> None:
-        """Do without what is beside the database."""
+        """Do without what is next to the database."""
         self._renewing = False
         forget(connection, NAME)
         self.place.unlink(missing_ok=True)
         self._drop_graph(connection)
 
     def _drop_graph(self, connection: apsw.Connection) -> None:
-        """Do without the graph, if there is one, until it is built anew; it holds vectors too."""
+        """Do without the graph, if there is one, until it is rebuilt; it holds vectors too."""
         forget(connection, GRAPH)
         shutil.rmtree(location_of(self._location, GRAPH), ignore_errors=True)
 
@@ -322,7 +322,7 @@ class VectorIndex:
         return len(packed) < hnsw.LEAST or hnsw.keep(connection, place, packed, lambda: not self._closing)
 
     def _behind(self, connection: apsw.Connection, model: int) -> tuple[float, int]:
-        """How many chunks changed since they were packed, of how many; infinitely many if nothing fits."""
+        """Count the chunks that changed since they were packed, and all; infinitely many if nothing fits."""
         known = current(connection, NAME)
         try:
             if known is None:
@@ -333,12 +333,12 @@ class VectorIndex:
 
 
 def _is_worth_it(connection: apsw.Connection) -> bool:
-    """Whether there are so many vectors that packing pays; told by the highest row, which costs nothing."""
+    """Return whether there are so many vectors that packing pays, by the highest row, which costs nothing."""
     return bool(connection.execute(_HIGHEST).get >= LEAST)
 
 
 def _follow(connection: apsw.Connection, packed: Packed, fresh: Fresh, latest: int) -> Fresh:
-    """What changed up to the log's last entry."""
+    """Return what changed up to the log's last entry."""
     chunks = np.array(touched(connection, NAME, fresh.seen), np.int64)
     if not len(chunks):
         return replace(fresh, seen=latest)
