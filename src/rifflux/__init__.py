@@ -42,11 +42,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.models.embedder import KnownModel, known_models
     from rifflux.models.guarded import Guard
     from rifflux.models.workers import Workers
-<<<<<<< HEAD
-    from rifflux.retrieve.fuse import ReciprocalRank
-=======
     from rifflux.retrieve.explain.verdict import QueryTerm, Verdict
->>>>>>> main
+    from rifflux.retrieve.fuse import ReciprocalRank
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RerankSettings
     from rifflux.session.maintenance import Copied, Repaired, Switched
     from rifflux.session.policies import HYBRID_SEARCH, POLICIES
@@ -181,11 +178,8 @@ _ELSEWHERE = {
     "models.guarded": "Guard",
     "models.embedder": "KnownModel known_models",
     "models.workers": "Workers",
-<<<<<<< HEAD
-    "retrieve.fuse": "ReciprocalRank",
-=======
     "retrieve.explain.verdict": "QueryTerm Verdict",
->>>>>>> main
+    "retrieve.fuse": "ReciprocalRank",
     "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
     "session.maintenance": "Copied Repaired Switched",
     "session.policies": "HYBRID_SEARCH POLICIES",

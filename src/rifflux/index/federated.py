@@ -122,13 +122,8 @@ class Everything:
 
 
 @dataclass(frozen=True, slots=True)
-<<<<<<< HEAD
-class _Asked:
-    """A question on its way to the sources, `read` once for each view; `cosines` are those of the hits by chunk id."""
-=======
 class _Round:
-    """A question on its way to the sources."""
->>>>>>> main
+    """A question on its way to the sources, `read` once for each view; `cosines` are those of the hits by chunk id."""
 
     everything: Everything
     modes: Mapping[str, str]
