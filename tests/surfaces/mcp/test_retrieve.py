@@ -85,7 +85,7 @@ def test_candidates_are_told_where_they_are_asked_for(agent: Agent) -> None:
 
 def test_clients_of_http_are_promised_the_same_parts() -> None:
     over_http, over_mcp = (shape.model_json_schema()["$defs"] for shape in (RetrievalShape, RetrieveOutput))
-    for part in ("WorkCandidate", "RankedWork", "Evidence", "EvidencePassage", "RetrievalDiagnostics"):
+    for part in ("WorkCandidate", "RankedWork", "EvidenceShape", "EvidencePassage", "RetrievalDiagnostics"):
         assert over_http[part] == over_mcp[part]
         assert over_http[part]["additionalProperties"] is False
 

@@ -10,7 +10,6 @@ import typer
 
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Db, Json, app, opened
-from rifflux.surfaces.cli.progress import progress_bar
 
 
 @app.command(epilog="Example: rifflux backup ~/backups/notes.db")
@@ -21,7 +20,7 @@ def backup(
     json: Json = False,
 ) -> None:
     """Copy the index as it is at this moment, while others may go on using it."""
-    with opened(db=db) as index, progress_bar() as progress:
+    with opened(db=db) as index, show.progress() as progress:
         copied = index.admin.backup(file, force=force, progress=progress)
     told = f"copied to {copied.path} ({copied.bytes / 1e6:.1f} MB), in {copied.seconds:.1f} s"
     show.outcome(told, asdict(copied), as_json=json)

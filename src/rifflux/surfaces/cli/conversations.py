@@ -12,7 +12,6 @@ import typer
 from rifflux import Scope
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Db, Explain, Json, Model, Since, Threads, Until, group, opened
-from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import load, open_configured
 from rifflux.surfaces.shared.nouns import found_messages_json
 from rifflux.surfaces.shared.verdicts import explanation_lines
@@ -53,7 +52,7 @@ def import_(
     Importing again brings up to date what changed. Exit status 1 if something could not be read.
     """
     settings = load(db=db, model=model, threads=threads)
-    with open_configured(settings, create=True) as index, progress_bar() as progress:
+    with open_configured(settings, create=True) as index, show.progress() as progress:
         report = _of(index, user).import_files(*paths, format=format, project=project, embed=embed, progress=progress)
     _print_report(report, as_json=json)
     if report.failed:

@@ -10,7 +10,6 @@ import typer
 
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Db, Json, app
-from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import load, open_configured
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def doctor(
         with open_configured(settings) as index:
             index.admin.accelerate()
     if repair:
-        with progress_bar() as progress:
+        with show.progress() as progress:
             repaired = rifflux.repair(path, progress=progress)
         _print_repaired(repaired, as_json=json)
         problems: Sequence[Problem] = repaired.problems

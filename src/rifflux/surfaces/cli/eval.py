@@ -12,7 +12,6 @@ import typer
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Db, Json, Model, Qrels, SharedField, Threads, app
-from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import Settings, configured_model, configured_rerankers, load, open_configured
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def evaluate(
 def _on_feedback(settings: Settings, runs: Sequence[Run], limit: int | None) -> list[Outcome]:
     from rifflux.evaluate import compare, read_feedback
 
-    with open_configured(settings) as index, progress_bar() as progress:
+    with open_configured(settings) as index, show.progress() as progress:
         collection = read_feedback(index).head(limit)
         return compare(collection, runs, lambda run: run.view(index), progress=progress, left_out=show.note)
 
@@ -99,7 +98,7 @@ def _on_folders(
 
     outcomes: list[Outcome] = []
     for collection in collections:
-        with progress_bar() as progress:
+        with show.progress() as progress:
             index_of = built.opener(collection, runs, profile=profile, progress=progress)
             outcomes += compare(
                 collection, runs, index_of, ignore_identical=ignore_identical, progress=progress, left_out=show.note

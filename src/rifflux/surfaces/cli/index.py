@@ -17,7 +17,6 @@ import typer
 from rifflux import NotFound
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Db, Embed, Json, Model, Threads, app, finder
-from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import load, open_configured
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def index(
             index.admin.declare_facets(*settings.facets)
         add = partial(index.add, *paths) if paths else index.update
         processes = settings.threads or None
-        with progress_bar() as progress:
+        with show.progress() as progress:
             report = add(embed=embed, force=force, prune=prune, progress=progress, finder=files, processes=processes)
         _print(report, as_json=json, one_line=watch)
         if watch:

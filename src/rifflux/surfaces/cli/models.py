@@ -11,7 +11,6 @@ import typer
 
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Db, Json, Threads, group, opened
-from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import configured_as, load, open_configured
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def switch(
     settings = load(db=db, threads=threads)
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    with open_configured(settings) as index, progress_bar() as progress:
+    with open_configured(settings) as index, show.progress() as progress:
         done = index.admin.switch(configured_as(settings, model), threads=settings.threads or None, progress=progress)
     made = f"{done.embedded_chunks:,} chunks embedded, {done.dropped_vectors:,} old vectors dropped"
     told = f"switched from {done.former} to {done.model}: {made}, in {done.seconds:.1f} s"

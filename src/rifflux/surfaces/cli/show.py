@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rifflux import Analyzer, Failure, Generation, Trace
+    from rifflux import Analyzer, Failure, Generation, Progress, Trace
 
 __all__ = [
     "console",
@@ -27,6 +28,7 @@ __all__ = [
     "outcome",
     "pairs",
     "print_json",
+    "progress",
     "safe",
     "table",
     "vectors",
@@ -34,6 +36,8 @@ __all__ = [
 
 EXCERPT = 420
 MOST_LISTED = 20
+#: How a progress bar calls the stages of a run.
+_STAGES = {"read": "Reading files", "embed": "Embedding chunks", "copy": "Copying pages", "drop": "Dropping vectors"}
 
 # Indexed text is not ours: what could move the cursor or recolour the terminal is shown as a mark.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -178,3 +182,28 @@ def vectors(generation: Generation) -> str:
     """Return how many chunks have a vector of a generation."""
     share = f" ({generation.vectors / generation.chunks:.0%})" if generation.chunks else ""
     return f"{generation.vectors:,} of {generation.chunks:,} chunks{share}"
+
+
+@contextmanager
+def progress() -> Iterator[Progress | None]:
+    """Yield what draws a bar with rate and time left on stderr, to pass as `progress`; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description:<17}"), BarColumn(), MofNCompleteColumn())
+    left = (TextColumn("{task.fields[rate]:>8}/s"), TimeRemainingColumn())
+    with Bars(*columns, *left, console=Console(stderr=True)) as bars:
+        tasks = {}
+
+        def report(stage: str, done: int, total: int | None) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(_STAGES.get(stage, stage), total=total, rate="")
+            task = bars.tasks[tasks[stage]]
+            rate = done / task.elapsed if task.elapsed else 0.0
+            bars.update(tasks[stage], completed=done, total=total, rate=f"{rate:,.0f}")
+
+        yield report

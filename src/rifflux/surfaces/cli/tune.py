@@ -11,7 +11,6 @@ from rifflux import InvalidArgument
 from rifflux.service.registry import open_registry
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Db, Json, Model, Qrels, SharedField, Threads, app
-from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.config import load, open_configured
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def tune(
         return
     with open_configured(settings) as index:
         collection = read_beir(folder, qrels, scope=scope) if folder else read_feedback(index)
-        with progress_bar() as progress:
+        with show.progress() as progress:
             tuned = tuning.tune(index, collection, progress=progress)
         kept = tuned.significant and not dry_run
         if kept:

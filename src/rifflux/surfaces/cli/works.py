@@ -11,7 +11,6 @@ import typer
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Db, Embed, Json, Model, Threads, group, opened
-from rifflux.surfaces.cli.progress import progress_bar
 from rifflux.surfaces.shared.nouns import listed_work_json, work_json
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def import_(
     Exit status 1 if something could not be read.
     """
     flags = {"db": db, "model": model, "threads": threads}
-    with opened(user, create=True, profile="works", **flags) as index, progress_bar() as progress:
+    with opened(user, create=True, profile="works", **flags) as index, show.progress() as progress:
         report = index.works.import_files(
             *paths, source=source, format=format, license=license, embed=embed, progress=progress
         )

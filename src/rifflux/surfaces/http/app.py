@@ -24,7 +24,7 @@ from rifflux.surfaces.http import (
     works,
 )
 from rifflux.surfaces.http.auth import Refused
-from rifflux.surfaces.http.guard import Guard, Observe
+from rifflux.surfaces.http.guard import Observe, RequestGuard
 from rifflux.surfaces.http.problems import problem, problem_of
 from rifflux.surfaces.http.service import Service
 from rifflux.surfaces.http.shapes import ERRORS
@@ -65,7 +65,7 @@ def create_app(service: Service) -> FastAPI:
     app.state.service = service
     for route in ROUTES:
         app.include_router(route.router)
-    app.add_middleware(Guard, service=service)
+    app.add_middleware(RequestGuard, service=service)
     app.add_middleware(Observe, service=service)
     _answer_errors(app)
     return app

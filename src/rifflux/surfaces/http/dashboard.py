@@ -36,7 +36,7 @@ class Series(Shape):
     buckets: list[float] = Field(default_factory=list)
 
 
-class Limits(Shape):
+class LatencyLimits(Shape):
     """What `/retrieve` shall stay within, in seconds."""
 
     p50: float
@@ -46,7 +46,7 @@ class Limits(Shape):
 class DashboardOut(Shape):
     """What the page shows. Counts grow since the service began."""
 
-    limits: Limits
+    limits: LatencyLimits
     bounds: list[float] = Field(description="Upper bounds of the buckets, in seconds")
     routes: list[Series]
     stages: list[Series]
@@ -90,7 +90,7 @@ def data(service: Asked, caller: Admin) -> DashboardOut:
     """Latency by endpoint and stage, answers by status, what degraded, candidates by channel, online measures."""
     found = _read(service.counters)
     return DashboardOut(
-        limits=Limits(p50=LIMIT_P50_S, p95=LIMIT_P95_S),
+        limits=LatencyLimits(p50=LIMIT_P50_S, p95=LIMIT_P95_S),
         bounds=list(BOUNDS),
         routes=_histograms(found["rifflux_request_seconds"], "route"),
         stages=_histograms(found["rifflux_stage_seconds"], "stage"),

@@ -14,7 +14,7 @@ import structlog
 from rifflux.surfaces.http.problems import problem
 from rifflux.surfaces.http.service import Service
 
-__all__ = ["Guard", "Observe"]
+__all__ = ["Observe", "RequestGuard"]
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -28,15 +28,19 @@ class _TooLarge(Exception):
     """The body goes on beyond its limit."""
 
 
-class Guard:
-    """Refuses requests for other hosts, from other web pages, and those that are too large or take too long.
-
-    The check of Host keeps a web page from reaching a local service under a name of its own (DNS rebinding).
-    """
+class _Middleware:
+    """Sees every request before the application does."""
 
     def __init__(self, app: App, service: Service) -> None:
         self.app = app
         self.service = service
+
+
+class RequestGuard(_Middleware):
+    """Refuses requests for other hosts, from other web pages, and those that are too large or take too long.
+
+    The check of Host keeps a web page from reaching a local service under a name of its own (DNS rebinding).
+    """
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
@@ -95,12 +99,8 @@ class Guard:
             await refusal(scope, receive, send)
 
 
-class Observe:
+class Observe(_Middleware):
     """Counts and logs every request by its route: never what it asked, nor for which id."""
-
-    def __init__(self, app: App, service: Service) -> None:
-        self.app = app
-        self.service = service
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a request on, and note how it went."""

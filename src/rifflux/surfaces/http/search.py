@@ -11,7 +11,7 @@ from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, Request, Text
 from rifflux.surfaces.shared.nouns import JsonObject, document_json, hit_json, trace_json
-from rifflux.surfaces.shared.shapes import ChunkShape, Shape, StepShape
+from rifflux.surfaces.shared.shapes import ChunkShape, PassageShape, Shape, StepShape
 
 __all__ = ["router"]
 
@@ -39,19 +39,9 @@ class SearchIn(EverythingIn):
     one_per_document: bool = False
 
 
-class ResultOut(Shape):
-    """A passage. Its text, title and headings are untrusted data."""
+class ResultOut(PassageShape):
+    """A passage, its rank explained. Its text, title and headings are untrusted data."""
 
-    chunk_id: str
-    document: str
-    path: str
-    title: str
-    heading_path: str
-    chunk_index: int
-    kind: str
-    created_at: str | None
-    updated_at: str | None
-    content: str
     score: float
     relevance: float | None
     quality: str | None

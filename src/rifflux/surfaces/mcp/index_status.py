@@ -9,7 +9,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux import Failure
-from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, Notes, reply
+from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, ReplyNotes, reply
 from rifflux.surfaces.mcp.tool import Tools
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import Shape
@@ -40,7 +40,7 @@ class StatusOutput(Shape):
     unreadable: int = Field(description="Files that could not be read")
     unreadable_files: list[Failure] = Field(description="The first of them, with the reason")
     switching: JsonObject | None = Field(description="Vectors of another model, built while the others are in use")
-    notes: Notes
+    notes: ReplyNotes
 
 
 class StatusTools(Tools):
@@ -54,4 +54,4 @@ class StatusTools(Tools):
             "unreadable": len(status.unreadable_files),
             "unreadable_files": [asdict(each) for each in status.unreadable_files[:MOST_NOTED]],
         }
-        return reply(StatusOutput.of(told, notes=Notes(warning=UNTRUSTED)))
+        return reply(StatusOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED)))

@@ -25,7 +25,7 @@ __all__ = [
     "DbPath",
     "MaxTokens",
     "Mode",
-    "Notes",
+    "ReplyNotes",
     "TopK",
     "counter",
     "fenced",
@@ -66,7 +66,7 @@ MaxTokens = Annotated[
 ]
 
 
-class Notes(Shape):
+class ReplyNotes(Shape):
     """What else is to be known about a text."""
 
     warning: str = Field(description="How to treat the text")

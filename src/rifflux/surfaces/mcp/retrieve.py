@@ -9,7 +9,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux import TITLE_ONLY, WITHHELD
-from rifflux.surfaces.mcp.reply import UNTRUSTED, DbPath, Notes, fenced, quoted, reply
+from rifflux.surfaces.mcp.reply import UNTRUSTED, DbPath, ReplyNotes, fenced, quoted, reply
 from rifflux.surfaces.mcp.tool import Tools
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.packs import read_pack, retrieval_json, verified_json
@@ -21,7 +21,7 @@ __all__ = ["WorkTools"]
 class RetrieveOutput(RetrievalShape):
     """The answer of retrieve. `candidates` are there only if they were asked for."""
 
-    notes: Notes
+    notes: ReplyNotes
 
 
 class WorkTools(Tools):
@@ -66,7 +66,7 @@ class WorkTools(Tools):
             cite=cite or "",
         )
         told = {name: value for name, value in retrieval_json(found).items() if candidates or name != "candidates"}
-        output = RetrieveOutput.of(told, notes=Notes(warning=UNTRUSTED))
+        output = RetrieveOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED))
         return reply(output, _text(output))
 
     def verify(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from rifflux import EvidenceItem, EvidencePack, InvalidArgument
 from rifflux.surfaces.shared.nouns import JsonObject, trace_json
@@ -19,7 +19,6 @@ __all__ = ["pack_json", "read_pack", "retrieval_json", "verified_json"]
 _CHANNELS = ("lexical", "semantic", "cited")
 #: What fields are called in JSON, where that is otherwise.
 _NAMES = {"key": "document", "budget": "max_tokens"}
-_Read = TypeVar("_Read", EvidenceItem, EvidencePack)
 
 
 def retrieval_json(found: Retrieval) -> JsonObject:
@@ -66,74 +65,45 @@ def read_pack(text: str) -> EvidencePack:
         json.dumps(told, ensure_ascii=False).encode()  # no half of a character, which no store takes
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"this is no evidence pack ({error}): save one with --json") from None
-    told = _mapping(told.get("evidence_pack", told) if isinstance(told, dict) else told, "it")
-    told = {"notes": [], "bibliography": {}, **told}
-    items = [_read(EvidenceItem, _mapping(item, f"item {place}"), f"item {place}") for place, item in _items(told)]
-    return _read(EvidencePack, {**told, "items": items}, "it")
+    told = told.get("evidence_pack", told) if isinstance(told, dict) else told
+    pack = _fields(EvidencePack, {"notes": [], "bibliography": {}, **_object(told, "it")}, "it")
+    if not isinstance(pack["items"], list):
+        raise _none("its items are no list")
+    pack["items"] = [_fields(EvidenceItem, item, f"item {place}") for place, item in enumerate(pack["items"], 1)]
+    return _validated(pack)
 
 
-def _items(told: Mapping[str, object]) -> Iterator[tuple[int, object]]:
-    items = told.get("items")
-    if not isinstance(items, list):
-        raise _none("its items are missing, or no list")
-    yield from enumerate(items, 1)
-
-
-def _mapping(told: object, where: str) -> Mapping[str, object]:
+def _object(told: object, where: str) -> JsonObject:
     if not isinstance(told, dict):
         raise _none(f"{where} is no object")
     return told
 
 
-def _read(shape: type[_Read], told: Mapping[str, object], where: str) -> _Read:
-    """Return the values of a JSON object, each as its field wants it."""
-    values: JsonObject = {}
-    told = normalized(told, [_NAMES.get(each.name, each.name) for each in fields(shape)])
-    for each in fields(shape):
-        kind, name = str(each.type), _NAMES.get(each.name, each.name)
-        if name not in told:
-            raise _none(f"{where} lacks {name!r}")
-        if not _CHECKS[kind](told[name]):
-            raise _none(f"the {name!r} of {where} cannot be {str(told[name])[:40]!r}")
-        value = told[name]
-        values[each.name] = tuple(value) if isinstance(value, list) else value
-    return shape(**values)
+def _fields(shape: type[EvidenceItem | EvidencePack], told: object, where: str) -> JsonObject:
+    """Return the values of a JSON object by the names of the fields of a shape."""
+    names = {each.name: _NAMES.get(each.name, each.name) for each in fields(shape)}
+    known = normalized(_object(told, where), names.values())
+    if missing := [name for name in names.values() if name not in known]:
+        raise _none(f"{where} lacks {missing[0]!r}")
+    return {field: known[name] for field, name in names.items()}
+
+
+def _validated(pack: JsonObject) -> EvidencePack:
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(EvidencePack).validate_json(json.dumps(pack), strict=True)
+    except ValidationError as error:
+        if not (path := error.errors()[0]["loc"]):
+            raise _none("it is nested too deeply") from None
+        where, holder = (f"item {int(path[1]) + 1}", pack["items"][path[1]]) if path[0] == "items" else ("it", pack)
+        field = str(path[2] if path[0] == "items" else path[0])
+        given = str(holder[field])[:40]
+        raise _none(f"the {_NAMES.get(field, field)!r} of {where} cannot be {given!r}") from None
 
 
 def _none(why: str) -> InvalidArgument:
     return InvalidArgument(f"this is no evidence pack: {why}; save one with --json")
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_list(value: object, of: Callable[[object], bool]) -> bool:
-    return isinstance(value, list) and all(map(of, value))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-#: What JSON must hold for the fields of packs and items, by their types.
-_CHECKS: Mapping[str, Callable[[object], bool]] = {
-    "int": _is_whole,
-    "float": _is_number,
-    "str": _is_text,
-    "bool": lambda value: isinstance(value, bool),
-    "int | None": lambda value: value is None or _is_whole(value),
-    "str | None": lambda value: value is None or _is_text(value),
-    "tuple[str, ...]": lambda value: _is_list(value, _is_text),
-    "Span": lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value)),
-    "tuple[Item, ...]": lambda value: isinstance(value, list),
-    "Mapping[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
-    "Mapping[str, Any]": lambda value: isinstance(value, dict),
-}
 
 
 def _candidate(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:

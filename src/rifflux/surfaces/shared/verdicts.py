@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["explanation_lines", "understanding_line", "verdict_json", "verdict_lines"]
 
 _MARGIN = 16
+#: Keys that a verdict and its JSON have in common, and those of its hit with what they are without one.
+_SAME = (
+    *("query", "document", "collection", "chunks", "top_k", "candidates"),
+    *("found", "rank", "score", "stage", "reason"),
+)
+_PLACE = {"path": "", "chunk_id": None, "chunk_index": None, "heading_path": ""}
 #: Terms that are listed, the rarest first; a pasted page has more than anybody reads.
 MOST_TERMS = 12
 
@@ -24,21 +30,8 @@ def verdict_json(verdict: Verdict) -> JsonObject:
     hit, diagnostics = verdict.hit, trace_json(verdict.trace)
     del diagnostics["fusion"], diagnostics["reranker"]
     return {
-        "query": verdict.query,
-        "document": verdict.document,
-        "collection": verdict.collection,
-        "found": verdict.found,
-        "rank": verdict.rank,
-        "score": verdict.score,
-        "top_k": verdict.top_k,
-        "candidates": verdict.candidates,
-        "stage": verdict.stage,
-        "reason": verdict.reason,
-        "path": hit.path if hit else "",
-        "chunk_id": hit.chunk_id if hit else None,
-        "chunk_index": hit.chunk_index if hit else None,
-        "heading_path": hit.heading_path if hit else "",
-        "chunks": verdict.chunks,
+        **{name: getattr(verdict, name) for name in _SAME},
+        **{name: getattr(hit, name, nowhere) for name, nowhere in _PLACE.items()},
         "trail": explanation_json(hit.why) if hit else [],
         "contributions": dict(verdict.contributions),
         "terms": [asdict(term) for term in verdict.terms],
