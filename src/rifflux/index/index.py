@@ -176,10 +176,11 @@ class Index:
     def _conversations(self) -> Conversations:
         from rifflux.conversations import Conversations
         from rifflux.conversations.profile import CONVERSATIONS
+        from rifflux.session.policies import Policies
 
         if self._view.scope is None:
             raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
-        return Conversations(self._view.part(CONVERSATIONS.name, CONVERSATIONS), self.admin.policies)
+        return Conversations(self._view.part(CONVERSATIONS.name, CONVERSATIONS), Policies(self._view.store))
 
     def _memories(self) -> Memories:
         from rifflux.memories import Memories
@@ -206,11 +207,11 @@ class Index:
     def _everything(self) -> Everything:
         from rifflux.conversations.profile import CONVERSATIONS
         from rifflux.index.federated import Everything
-        from rifflux.session.policies import HYBRID_SEARCH
+        from rifflux.session.policies import HYBRID_SEARCH, Policies
 
         if self._view.scope is None:
             return Everything(self._view)
-        policies, name = self.admin.policies, CONVERSATIONS.name
+        policies, name = Policies(self._view.store), CONVERSATIONS.name
         part = self._view.part(name, CONVERSATIONS)
         return Everything(
             self._view,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.session.session import IndexView, info_of
-from rifflux.store import Generation, ModelInfo, Problem, State, Store
+from rifflux.store import Generation, ModelInfo, Problem, State
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
@@ -60,26 +60,22 @@ class Maintenance:
 
     view: IndexView
 
-    @property
-    def _store(self) -> Store:
-        return self.view.store
-
     def accelerate(self) -> None:
         """Build now what makes searching a large index fast, and return when it is there.
 
         Above some 20,000 chunks this happens by itself, in the background. It is a file of its own, and can be deleted.
         """
-        self._store.accelerate()
+        self.view.store.accelerate()
 
     def check(self) -> list[Problem]:
         """Look for damage; an empty list means that the index is sound and complete."""
         from rifflux.ingest.prepare import analysis_of
 
-        return [*self._store.check(analysis_of(self.view.profile.analyzer)), *self._model_problems()]
+        return [*self.view.store.check(analysis_of(self.view.profile.analyzer)), *self._model_problems()]
 
     def _model_problems(self) -> list[Problem]:
         """Return the reasons for which questions cannot be embedded as the chunks were."""
-        known = self._store.semantic.model()
+        known = self.view.store.semantic.model()
         if known is None:
             return []
         from rifflux.models import load_embedder
@@ -99,7 +95,7 @@ class Maintenance:
         """
         from rifflux.ingest.prepare import analysis_of
 
-        mended = self._store.mend(analysis_of(self.view.profile.analyzer))
+        mended = self.view.store.mend(analysis_of(self.view.profile.analyzer))
         done = [*mended.done, *self._rebuild(mended.incomplete), *self._make_vectors(progress)]
         return Repaired(tuple(done), tuple(self.check()))
 
@@ -108,7 +104,7 @@ class Maintenance:
         from rifflux.ingest.chunking import blocks_of
 
         for owner, collection, key in documents:
-            view = self._store.of(owner)
+            view = self.view.store.of(owner)
             document = view.catalog.document(collection, key)
             if document:
                 prepare = replace(self.view, store=view).preparer
@@ -119,10 +115,10 @@ class Maintenance:
         """Embed what has no vector, where there are vectors at all and their model can be had."""
         from rifflux.ingest.embed import embed_pending
 
-        if self._store.semantic.model() is None:
+        if self.view.store.semantic.model() is None:
             return []
         try:
-            embedded = sum(embed_pending(view, self.view.embedder, progress) for view in self._store.views())
+            embedded = sum(embed_pending(view, self.view.embedder, progress) for view in self.view.store.views())
         except ModelError as error:
             return [f"no vectors were made: {error}"]
         return [f"{embedded} chunks had no vector: embedded them"] if embedded else []
@@ -135,12 +131,12 @@ class Maintenance:
         """
         start = time.perf_counter()
         target = Path(path).expanduser()
-        self._store.backup(target, force=force, progress=progress)
+        self.view.store.backup(target, force=force, progress=progress)
         return Copied(str(target), target.stat().st_size, round(time.perf_counter() - start, 3))
 
     def models(self) -> list[Generation]:
         """Return the models whose vectors the index holds: the one in use, then one that is built, then former ones."""
-        return self._store.semantic.generations.all()
+        return self.view.store.semantic.generations.all()
 
     def switching(self) -> Generation | None:
         """Return the generation that is built at the moment, or whose building was interrupted."""
@@ -160,18 +156,18 @@ class Maintenance:
         from rifflux.models import load_embedder
 
         start = time.perf_counter()
-        embedder, turns = load_embedder(model, threads=threads), Turns(self._store)
-        generations = self._store.semantic.generations
+        embedder, turns = load_embedder(model, threads=threads), Turns(self.view.store)
+        generations = self.view.store.semantic.generations
         embedded = 0
         with turns(SWITCH):
-            former = self._store.semantic.model()
+            former = self.view.store.semantic.model()
             if former is None or former.fingerprint != embedder.fingerprint:
                 generations.begin(info_of(embedder))
                 # What is added between the last vector and the switch needs another round.
                 while not generations.finish():
                     if self.switching() is None:
                         raise ModelError(f"the switch to {embedder.name} was aborted by another process")
-                    for view in self._store.views():
+                    for view in self.view.store.views():
                         embedded += embed_pending(view, embedder, progress, self._missing(), in_background=True)
             elif not self._tidy():
                 raise InvalidArgument(f"the index holds vectors of {embedder.name} already: there is nothing to switch")
@@ -182,7 +178,7 @@ class Maintenance:
 
     def abort_switch(self) -> ModelInfo | None:
         """Give up building vectors of another model and drop those there are; returns the model, None if none was."""
-        ended = self._store.semantic.generations.abort()
+        ended = self.view.store.semantic.generations.abort()
         self._drop(None)
         return ended
 
@@ -193,13 +189,13 @@ class Maintenance:
 
     def _tidy(self) -> bool:
         """Return True if an interrupted switch to the model in use left something to do."""
-        self._store.semantic.generations.abort()
+        self.view.store.semantic.generations.abort()
         return any(each.state == State.RETIRED for each in self.models())
 
     def _drop(self, progress: Progress | None) -> int:
         total = sum(each.vectors for each in self.models() if each.state == State.RETIRED)
         dropped = 0
-        while some := self._store.semantic.generations.drop(DROPPED_AT_ONCE):
+        while some := self.view.store.semantic.generations.drop(DROPPED_AT_ONCE):
             dropped += some
             if progress:
                 progress("drop", dropped, total)

@@ -38,7 +38,7 @@ WITHHELD = "[no license is recorded for this work: only its title and its identi
 
 def closed_hit(hit: Hit) -> Hit:
     """Return a hit as it may be shown: if withheld, its title, and where and why it was found."""
-    if not hit.withheld:
+    if not is_withheld(hit.collection, hit.license):
         return hit
     return replace(hit, content=WITHHELD, heading_path="", kind="", created_at=None, updated_at=None, metadata={})
 

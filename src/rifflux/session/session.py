@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rifflux.errors import InvalidArgument, ModelMismatch
+from rifflux.errors import InvalidArgument, ModelMismatch, RiffluxError
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
-from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
-from rifflux.store import PART, REVISION, ModelInfo, Store
-from rifflux.types import Scope
+from rifflux.store import PART, REVISION, FileState, ModelInfo, Store
+from rifflux.types import Freshness, Scope
 
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
@@ -25,11 +28,28 @@ if TYPE_CHECKING:
     from rifflux.models.workers import Workers
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
 
-__all__ = ["DEFAULT_MODEL", "CurrentEmbedder", "IndexView", "Kept", "Session", "info_of"]
+__all__ = [
+    "DEFAULT_MODEL",
+    "CurrentEmbedder",
+    "IndexView",
+    "Kept",
+    "Sampler",
+    "Session",
+    "info_of",
+    "note_synced",
+    "synced",
+]
 
 T = TypeVar("T")
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
+_SYNCED = "synced"
+#: Files looked at each time, and for `status`.
+FEW, MANY = 50, 1000
+#: Seconds between two looks.
+PAUSE = 5.0
+#: A look begins this many seconds after the search that asked for it, which should be done by then.
+LATER = 0.02
 
 
 @dataclass
@@ -96,6 +116,88 @@ class CurrentEmbedder:
         from rifflux.models import load_embedder
 
         return load_embedder(self._choice or spec or DEFAULT_MODEL, threads=self._threads)
+
+
+class Sampler:
+    """Looks at some files of a store. The first search waits for it, a millisecond; later ones get what is known."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._latest: Freshness | None = None
+        self._due = 0.0
+
+    def latest(self) -> Freshness | None:
+        """Return the latest finding; None if there can be none. Takes microseconds, but for the first time."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + PAUSE
+            if self._latest is None:
+                self._look()
+            else:
+                threading.Timer(LATER, self._look).start()
+        return self._latest
+
+    def now(self) -> Freshness:
+        """Return the finding of a look at many files."""
+        found = _look(self._store, MANY)
+        self._latest, self._due = found, time.monotonic() + PAUSE
+        return found
+
+    def _look(self) -> None:
+        with suppress(RiffluxError):  # the index was closed meanwhile, or nobody may read it any more
+            self._latest = _look(self._store, FEW)
+
+
+def synced(store: Store) -> Mapping[str, float]:
+    """Return the moment of the last look at each root as a whole, in seconds since 1970."""
+    known = store.registry.setting(_SYNCED)
+    return json.loads(known) if known else {}
+
+
+def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
+    """Note that roots are as they were at a moment."""
+    if not store.read_only:
+        known = {root: at for root, at in synced(store).items() if Path(root).exists()}
+        store.registry.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
+
+
+def _look(store: Store, number: int) -> Freshness:
+    total, sampled = store.catalog.some_files(number)
+    last, there, folders, changed = synced(store), dict[str, bool](), set[tuple[str, Path]](), 0
+    for root, state in sampled:
+        if root not in there:
+            there[root] = Path(root).exists()
+        if there[root]:
+            path = Path(root, state.path)
+            folders.add((root, path.parent))
+            changed += _differs(path, state)
+    oldest = min(last.values(), default=None)
+    return Freshness(
+        files=total,
+        sampled_files=len(sampled),
+        changed_files=round(changed / len(sampled) * total) if changed else 0,
+        changed_folders=_touched(folders, last),
+        synced_at=None if oldest is None else datetime.fromtimestamp(oldest, UTC).isoformat(timespec="seconds"),
+        missing_roots=tuple(sorted(root for root, exists in there.items() if not exists)),
+    )
+
+
+def _differs(path: Path, state: FileState) -> bool:
+    """Return True if a file is not as it was read, or gone."""
+    try:
+        status = path.stat()
+    except OSError:
+        return True
+    return (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns)
+
+
+def _touched(folders: Iterable[tuple[str, Path]], last: Mapping[str, float]) -> int:
+    """Count the folders in which something came or went since their root was last looked at as a whole."""
+    touched = 0
+    for root, folder in folders:
+        with suppress(OSError):
+            touched += root in last and folder.stat().st_mtime > last[root]
+    return touched
 
 
 class Session:

@@ -12,7 +12,7 @@ from rifflux.errors import ModelError
 from rifflux.ingest.sync import folders, sources
 from rifflux.ingest.walk.find import Finder
 from rifflux.ingest.walk.watch import Watcher, is_worth_a_look, targets_of
-from rifflux.session.freshness import note_synced
+from rifflux.session.session import note_synced
 from rifflux.session.writing import Writer
 from rifflux.types import Failure, IndexReport
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from rifflux.errors import ModelError, NotFound
 from rifflux.session.arguments import checked_document, checked_path
-from rifflux.session.freshness import note_synced
 from rifflux.session.reading import Reader
-from rifflux.session.session import IndexView, info_of
-from rifflux.store import DocumentChange, Placed, Store
+from rifflux.session.session import IndexView, info_of, note_synced
+from rifflux.store import DocumentChange, Placed
 from rifflux.types import Document, Failure, IndexReport, Progress
 
 if TYPE_CHECKING:
@@ -47,10 +46,6 @@ class Writer:
     """Adds to a view of an index and removes from it."""
 
     view: IndexView
-
-    @property
-    def _store(self) -> Store:
-        return self.view.store
 
     def add(
         self,
@@ -90,7 +85,7 @@ class Writer:
         start = time.perf_counter()
         if how.embed:
             self._use_model()
-        turns = Turns(self._store)
+        turns = Turns(self.view.store)
         if todo:
             self._read(todo, how, tally, turns)
         changes = self._put(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
@@ -104,7 +99,7 @@ class Writer:
             )
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
-            absorb(self._store, target)
+            absorb(self.view.store, target)
         return IndexReport(
             indexed_files=tally.indexed,
             skipped_files=tally.skipped,
@@ -127,13 +122,13 @@ class Writer:
 
         assert how.finder
         with turns(READ), Runner(self.view.preparer, how.processes) as reading:
-            sync = Sync(self._store, how.finder, reading, how.force, how.prune)
+            sync = Sync(self.view.store, how.finder, reading, how.force, how.prune)
             for target in todo:
                 begun = time.time()
                 sync(target, tally, how.progress)
-                remember(self._store, target)
+                remember(self.view.store, target)
                 if target.within == target.root:
-                    note_synced(self._store, [str(target.root)], begun)
+                    note_synced(self.view.store, [str(target.root)], begun)
 
     def embed(self, progress: Progress | None = None, *, wait: bool = True) -> int:
         """Give vectors to all that waits for one; returns how many got one.
@@ -143,7 +138,7 @@ class Writer:
         from rifflux.ingest.sync import Turns
 
         self._use_model()
-        turns = Turns(self._store)
+        turns = Turns(self.view.store)
         return self.view.again_if_switched(lambda: self._embed_stored((), turns, progress, wait=wait))
 
     def embed_changes(self, changes: Iterable[DocumentChange]) -> int:
@@ -152,7 +147,7 @@ class Writer:
 
         changes = list(changes)
         self._use_model()
-        return self.view.again_if_switched(lambda: embed_changes(self._store, self.view.embedder, changes))
+        return self.view.again_if_switched(lambda: embed_changes(self.view.store, self.view.embedder, changes))
 
     def update(
         self,
@@ -170,7 +165,7 @@ class Writer:
         """
         from rifflux.ingest.sync import sources
 
-        known = sources(self._store)
+        known = sources(self.view.store)
         gone = [path for path in known if not Path(path).exists()]
         found = [path for path in known if path not in gone]
         report = self.add(
@@ -186,10 +181,10 @@ class Writer:
         assert how.finder
         paths = [path.expanduser() for path in paths]
         existing = [path for path in paths if path.exists() or not how.prune]
-        found = targets(existing, folders(self._store), how.finder)
+        found = targets(existing, folders(self.view.store), how.finder)
         for path in paths:
             if how.prune and not path.exists():
-                forgotten = forget(self._store, path.resolve())
+                forgotten = forget(self.view.store, path.resolve())
                 if forgotten is None:
                     raise NotFound(f"nothing at {path}: check the path's spelling")
                 tally.deleted += forgotten
@@ -202,7 +197,7 @@ class Writer:
         changes = self._put(collection, documents)
         with suppress(ModelError):
             self._use_model()
-            embed_changes(self._store, self.view.embedder, changes)
+            embed_changes(self.view.store, self.view.embedder, changes)
 
     def _put(
         self, collection: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
@@ -210,7 +205,7 @@ class Writer:
         """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""
         from rifflux.ingest.prepare import is_same
 
-        store = self._store
+        store = self.view.store
         wanted = {document.key: document for document in documents}.values()
         changed = [each for each in wanted if force or not is_same(each, store.catalog.document(collection, each.key))]
         changes, prepared = list[DocumentChange](), self._prepared(collection, changed, processes)
@@ -240,16 +235,16 @@ class Writer:
         from rifflux.ingest.embed import embed_changes, embed_pending
         from rifflux.ingest.sync import EMBED
 
-        with turns(EMBED) if wait else self._store.registry.claim(EMBED) as mine:
+        with turns(EMBED) if wait else self.view.store.registry.claim(EMBED) as mine:
             if mine:
-                return sum(embed_pending(view, self.view.embedder, progress) for view in self._store.views())
-            return embed_changes(self._store, self.view.embedder, changes)
+                return sum(embed_pending(view, self.view.embedder, progress) for view in self.view.store.views())
+            return embed_changes(self.view.store, self.view.embedder, changes)
 
     def _use_model(self) -> None:
-        self.view.again_if_switched(lambda: self._store.semantic.use_model(info_of(self.view.embedder)))
+        self.view.again_if_switched(lambda: self.view.store.semantic.use_model(info_of(self.view.embedder)))
 
     def remove(self, *keys: str) -> int:
         """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
         found = [Reader(self.view).place_of(key) for key in keys]
-        with self._store.transaction():
-            return sum(self._store.catalog.remove(collection, [key]) for collection, key in found)
+        with self.view.store.transaction():
+            return sum(self.view.store.catalog.remove(collection, [key]) for collection, key in found)

@@ -206,6 +206,10 @@ class Why:
     score: float | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
+    def adding(self, detail: Mapping[str, Any]) -> Why:
+        """Return the same with more details."""
+        return Why(self.stage, self.rank, self.score, {**self.detail, **detail})
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -247,13 +251,13 @@ class Hit:
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
     ) -> Hit:
-        """Return the hit with another score and explanation, and with a relevance if one is given."""
-        if relevance is None:
-            return self._but(score=score, why=why)
-        return self._but(score=score, why=why, relevance=relevance, quality=quality)
+        """Return the hit with another score and explanation, and with a relevance if one is given.
 
-    def _but(self, **changes: Any) -> Hit:
-        """Return the hit with other values of some fields: a third of the time that `dataclasses.replace` takes."""
+        It takes a third of the time of `dataclasses.replace`.
+        """
+        changes: dict[str, Any] = {"score": score, "why": why}
+        if relevance is not None:
+            changes |= {"relevance": relevance, "quality": quality}
         changed = object.__new__(Hit)
         for name in Hit.__slots__:
             object.__setattr__(changed, name, changes[name] if name in changes else getattr(self, name))

@@ -261,7 +261,7 @@ class WorksCatalog:
 
     def doubts(self) -> list[Doubt]:
         """Return the pairs that may be one work and are two in the index: what a person should decide."""
-        from rifflux.works.merging.doubts import Doubts
+        from rifflux.works.merging.matching import Doubts
 
         found = self._told(Doubts.of(self._store).open.values())
         return sorted(found, key=lambda doubt: (doubt.one, doubt.other))
@@ -282,9 +282,8 @@ class WorksCatalog:
         Two that were merged before are taken apart again. Raises `NotFound` for an unknown work, and
         `InvalidArgument` if both names are of one record, which nobody merged.
         """
-        from rifflux.works.merging.doubts import Doubts
         from rifflux.works.merging.importing import Bring, ImportTally
-        from rifflux.works.merging.matching import records_of
+        from rifflux.works.merging.matching import Doubts, records_of
         from rifflux.works.merging.splitting import named_records, part
 
         places = [self._place(name) for name in (one, other)]

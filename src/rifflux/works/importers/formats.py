@@ -11,8 +11,7 @@ from pathlib import Path
 from rifflux.errors import InvalidArgument, MissingExtra, Unreadable
 from rifflux.types import Failure
 from rifflux.works.importers import arxiv, csl, jsonl, openalex
-from rifflux.works.importers.base import Entry, Reader, Record, WorkSource
-from rifflux.works.importers.records import Placed, records
+from rifflux.works.importers.base import Entry, Placed, Reader, Record, WorkSource, records
 
 __all__ = ["FORMATS", "SUFFIXES", "TEXTS", "is_known", "read_works"]
 

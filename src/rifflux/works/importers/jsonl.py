@@ -28,9 +28,8 @@ from typing import Any
 from rifflux.text.schemes import STRONG
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Passage, Work, parse_identifier
-from rifflux.works.importers.base import Entry, Problems, Record, WorkSource, codes, local_link, month_of
+from rifflux.works.importers.base import Entry, Placed, Problems, Record, WorkSource, codes, local_link, month_of
 from rifflux.works.importers.names import listed, people
-from rifflux.works.importers.records import Placed
 from rifflux.works.licenses import license_of
 from rifflux.works.model import WORK
 

@@ -14,8 +14,7 @@ from rifflux.works.importers.base import Entry
 from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
 from rifflux.works.licenses import license_of
 from rifflux.works.merging.citations import Citations
-from rifflux.works.merging.doubts import Doubts
-from rifflux.works.merging.matching import Matcher, Place, records_of
+from rifflux.works.merging.matching import Doubts, Matcher, Place, records_of
 from rifflux.works.merging.merge import dump, merged
 from rifflux.works.report import Doubt
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from rifflux.errors import InvalidArgument
 from rifflux.types import LICENSED
 from rifflux.works import Work, parse_identifier
-from rifflux.works.merging.doubts import Doubts
 from rifflux.works.merging.importing import Bring
-from rifflux.works.merging.matching import Likeness, Place, compare, records_of
+from rifflux.works.merging.matching import Doubts, Likeness, Place, compare, records_of
 
 __all__ = ["named_records", "part"]
 
