@@ -34,7 +34,6 @@ if _typing.TYPE_CHECKING:
     from rifflux.evidence.pack import Item as EvidenceItem
     from rifflux.index import Index
     from rifflux.index import open_index as open
-    from rifflux.index.contract import SearchService, contract_results, score_breakdown
     from rifflux.index.salvage import diagnose, repair
     from rifflux.index.status import Status
     from rifflux.ingest.walk.find import Finder, Found, Skipped
@@ -44,11 +43,13 @@ if _typing.TYPE_CHECKING:
     from rifflux.models.guarded import Guard
     from rifflux.models.workers import Workers
     from rifflux.retrieve.explain.verdict import QueryTerm, Verdict
+    from rifflux.retrieve.fuse import ReciprocalRank
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RerankSettings
     from rifflux.session.maintenance import Copied, Repaired, Switched
     from rifflux.session.policies import HYBRID_SEARCH, POLICIES
     from rifflux.session.profile import WITHHELD
     from rifflux.store import Erased, Event, Generation, Problem, Store, Token
+    from rifflux.surfaces.shared.contract import SearchService, contract_results, score_breakdown
     from rifflux.text.analyzer import Analyzer
     from rifflux.types import (
         Document,
@@ -120,6 +121,7 @@ __all__ = [  # noqa: RUF022
     "Problem",
     "Progress",
     "QueryTerm",
+    "ReciprocalRank",
     "Repaired",
     "RerankSettings",
     "Results",
@@ -168,7 +170,6 @@ _ELSEWHERE = {
     "conversations": "Conversation Conversations ImportReport Message MessageHit MessageResults",
     "evidence.pack": "TITLE_ONLY EvidencePack Item:EvidenceItem",
     "index": "Index open_index:open",
-    "index.contract": "SearchService contract_results score_breakdown",
     "index.salvage": "diagnose repair",
     "index.status": "Status",
     "ingest.walk.find": "Finder Found Skipped",
@@ -178,11 +179,13 @@ _ELSEWHERE = {
     "models.embedder": "KnownModel known_models",
     "models.workers": "Workers",
     "retrieve.explain.verdict": "QueryTerm Verdict",
+    "retrieve.fuse": "ReciprocalRank",
     "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
     "session.maintenance": "Copied Repaired Switched",
     "session.policies": "HYBRID_SEARCH POLICIES",
     "session.profile": "WITHHELD",
     "store": "Erased Event Generation Problem Store Token",
+    "surfaces.shared.contract": "SearchService contract_results score_breakdown",
     "text.analyzer": "Analyzer",
     "works": "Work",
     "works.catalog": "WorkRecord WorksCatalog WorkSummary",

@@ -61,7 +61,7 @@ def test_a_long_list_does_not_crowd_out_a_short_one(index: Index) -> None:
 
 def test_where_the_first_source_answers_well_the_others_are_not_asked(index: Index) -> None:
     results = index.everything("how long do cache entries live")
-    assert quality_of(results) >= 0.85
+    assert quality_of(results, {}) >= 0.85
     assert [hit.kind for hit in results] == ["knowledge"]
     assert set(results.trace.counts) == {"knowledge"}
     assert any("not asked" in note for note in results.trace.notes)
@@ -69,7 +69,7 @@ def test_where_the_first_source_answers_well_the_others_are_not_asked(index: Ind
 
 def test_quality_is_never_read_from_fused_ranks(index: Index) -> None:
     hits = asked_of_all(index)("cache entries").hits
-    assert max(hit.score for hit in hits) < 0.1 <= quality_of(hits)
+    assert max(hit.score for hit in hits) < 0.1 <= quality_of(hits, {})
 
 
 def test_where_little_is_found_the_question_is_widened(index: Index) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import rifflux
 from rifflux import Document, Index
+from rifflux.index import federated
 from rifflux.retrieve.query import reading
 from rifflux.session import searching
 from rifflux.works.retrieval import retriever
@@ -45,7 +46,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counting(reading, "understand")
     for module in (reading, searching):
         counting(module, "classify")
-    for module in (searching, retriever):
+    for module in (searching, retriever, federated):
         counting(module, "checked_search")
     return counted
 
@@ -77,6 +78,12 @@ def test_an_inquiry_reads_its_question_once(index: Index, calls: Counter[str]) -
 @pytest.mark.parametrize("question", ["caches and queues", "compare caches with queues", "what to read before caches"])
 def test_a_retrieval_reads_its_question_once(index: Index, calls: Counter[str], question: str) -> None:
     index.retrieve(question)
+    assert calls == ONCE
+
+
+def test_all_sources_of_a_view_read_a_question_once(index: Index, calls: Counter[str]) -> None:
+    results = index.everything("which entry of the cache drops -nothing")
+    assert set(results.trace.counts) > {"knowledge", "files"}
     assert calls == ONCE
 
 

@@ -14,11 +14,13 @@ from rifflux.errors import InvalidArgument
 from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import AskedOnce
 from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.query.reading import within
 from rifflux.retrieve.table import SCORE, SEMANTIC, joined
-from rifflux.session.arguments import HYBRID, checked_filter, checked_search
+from rifflux.session.arguments import HYBRID, checked_deadline, checked_filter, checked_search
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.types import Filter, Hit, Ranking, Results, Trace, Why
+from rifflux.types import Filter, Hit, Query, Ranking, Results, Trace, Why
 
 __all__ = ["HIGH", "MEDIUM", "SOURCES", "Everything", "Source", "quality_of"]
 
@@ -89,15 +91,15 @@ class Everything:
         asked = _Round(self, self.modes(), load, query, top_k, mode, checked_filter(filter), deadline_ms)
         first = self.sources[0]
         found = {first.name: asked.of(first)}
-        if quality_of(found[first.name]) >= HIGH:
+        if quality_of(found[first.name], asked.cosines) >= HIGH:
             note = f"{first.name} answers well by itself: the other sources were not asked"
             return self._fused(query, found, top_k, [note])
         found |= {source.name: asked.of(source) for source in self.sources[1:]}
         results = self._fused(query, found, top_k, [])
         wider = widened(query)
-        if len(results) >= FEW or quality_of(results) >= MEDIUM or wider == query:
+        if len(results) >= FEW or quality_of(results, asked.cosines) >= MEDIUM or wider == query:
             return results
-        asked = replace(asked, query=wider)
+        asked = replace(asked, query=wider, read={})
         found = {source.name: asked.of(source) for source in self.sources}
         return self._fused(query, found, top_k, [f"little was found: asked again as {wider!r}"])
 
@@ -121,7 +123,7 @@ class Everything:
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """A question on its way to the sources."""
+    """A question on its way to the sources, `read` once for each view; `cosines` are those of the hits by chunk id."""
 
     everything: Everything
     modes: Mapping[str, str]
@@ -131,21 +133,29 @@ class _Round:
     mode: str
     filter: Filter
     deadline_ms: float | None
+    read: dict[str, Query] = field(default_factory=dict)
+    cosines: dict[str, float] = field(default_factory=dict)
 
     def of(self, source: Source) -> Results:
         """Return the answer of one source."""
-        everything = self.everything
-        view = replace(everything.parts.get(source.name, everything.view), load=self.load)
-        mode = self.modes.get(source.name, self.mode)
-        both = _narrowed(self.filter, source.filter)
-        return Searcher(view).search(self.query, top_k=self.top_k, mode=mode, filter=both, deadline_ms=self.deadline_ms)
+        parts, clock = self.everything.parts, Stopwatch()
+        searcher = Searcher(replace(parts.get(source.name, self.everything.view), load=self.load))
+        way = searcher.way(self.modes.get(source.name, self.mode), None, None, searcher.profile.diversity)
+        deadline, view = checked_deadline(self.deadline_ms), source.name if source.name in parts else ""
+        with searcher.store.memoized():
+            if view not in self.read:
+                self.read[view] = searcher.timed(self.query, None, clock)
+            query = replace(within(self.read[view], _narrowed(self.filter, source.filter)), deadline=deadline)
+            results, table = searcher.answer(query, self.top_k, clock, way)
+        cosines = table[f"{SEMANTIC}/score"].tolist()
+        self.cosines.update({hit.chunk_id: each for hit, each in zip(results, cosines, strict=True) if each == each})
+        return results
 
 
-def quality_of(results: Sequence[Hit]) -> float:
+def quality_of(hits: Sequence[Hit], cosines: Mapping[str, float]) -> float:
     """Return the best relevance of a page, or its best cosine if no hit has a relevance; 0 for an empty one."""
-    relevances = [hit.relevance for hit in results if hit.relevance is not None]
-    cosines = [why.score for hit in results if (why := hit.because(SEMANTIC)) and why.score is not None]
-    return max(relevances or cosines, default=0.0)
+    relevances = [hit.relevance for hit in hits if hit.relevance is not None]
+    return max(relevances or [cosines[hit.chunk_id] for hit in hits if hit.chunk_id in cosines], default=0.0)
 
 
 def widened(query: str) -> str:

@@ -44,7 +44,7 @@ class Preparer:
             text = "" if chunk.span == (0, 0) else chunk.text
             stored = StoredChunk(document.title, chunk.headings, text, subjects)
             headings, body = _terms(self.analyzer, stored)
-            hash = _hash_of(stored)
+            hash = hash_of(embedding_text(stored.title, stored.headings, stored.text))
             # Subjects and identifiers are searched as words, and not embedded.
             words = hash_of("\n".join([str(hash), *subjects])) if subjects else None
             analyzed.append(AnalyzedChunk(chunk, title, headings, body, hash, words=words))

@@ -71,11 +71,6 @@ class Pipeline:
     steps: Sequence[tuple[str, Step]] = ()
     rate: Step | None = None
 
-    def __call__(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> Results:
-        """Answer a query with at most `top_k` hits, each with its explanation, and complete the trace."""
-        table, trace = self.found(query, top_k, trace, clock)
-        return Results(query.text, tuple(page(table)), trace)
-
     def found(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> tuple[Candidates, Trace]:
         """Return the best `top_k` candidates, their passages read, and the trace completed."""
         table = self.candidates(query, clock)
@@ -188,12 +183,17 @@ class Plan:
     pool_of: Callable[[int], int]
 
     def __call__(self, top_k: int) -> Results:
-        """Run it. Where steps drop so much that the page stays short, more candidates are looked at."""
-        results = self.pipeline(self.query, top_k, self.trace, self.clock)
+        """Return at most `top_k` hits, each with its explanation."""
+        table, trace = self.found(top_k)
+        return Results(self.query.text, tuple(page(table)), trace)
+
+    def found(self, top_k: int) -> tuple[Candidates, Trace]:
+        """Return the candidates of a page; where steps drop so much that it stays short, more of them are read."""
+        table, trace = self.gather(top_k)
         read = self.pipeline.depth(top_k)
-        if len(results) >= top_k or not results.trace.dropped or read >= WIDEST or not self._more(results.trace, read):
-            return results
-        return replace(self.wider(WIDER * read), clock=self.clock)(top_k)
+        if len(table.ids) >= top_k or not trace.dropped or read >= WIDEST or not self._more(trace, read):
+            return table, trace
+        return replace(self.wider(WIDER * read), clock=self.clock).found(top_k)
 
     def gather(self, top_k: int) -> tuple[Candidates, Trace]:
         """Return the best `top_k` candidates, their passages read, and the trace."""

@@ -15,7 +15,7 @@ from rifflux.retrieve.query.reading import QueryReader, classify
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Relevance, at_least
 from rifflux.retrieve.steps.diversity import Diversity
-from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates
+from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
     HYBRID,
     HYBRID_RERANK,
@@ -96,25 +96,31 @@ class Searcher:
         """
         checked_search(query, top_k, min_score)
         diversity = self.profile.diversity.but(group=group, diversify=diversify, collapse=collapse)
-        way = self._way(mode, fusion, rerank, diversity)
+        way = self.way(mode, fusion, rerank, diversity)
         clock, deadline = Stopwatch(), checked_deadline(deadline_ms)
         with self.store.memoized():
-            asked = self._timed(query, filter, clock, deadline)
-            results = self.view.again_if_switched(lambda: self.ready(asked, top_k, clock, way, rated=True)(top_k))
-        if troubles := self.store.troubles():
-            trace = results.trace
-            results = replace(results, trace=replace(trace, degraded=(*trace.degraded, *troubles)))
-        results = replace(results, hits=self.profile.visible.hits(results.hits))
+            asked = self.timed(query, filter, clock, deadline)
+            results, _ = self.answer(asked, top_k, clock, way)
         return results if min_score is None else at_least(min_score, results)
 
-    def _way(self, mode: str, fusion: str | Fuse | None, rerank: str | Rerank | None, diversity: Diversity) -> Way:
+    def answer(self, query: Query, top_k: int, clock: Stopwatch, way: Way) -> tuple[Results, Candidates]:
+        """Return the hits of a question that was read, as they may be shown, and the candidates that they are."""
+        table, trace = self.view.again_if_switched(
+            lambda: self.ready(query, top_k, clock, way, rated=True).found(top_k)
+        )
+        if troubles := self.store.troubles():
+            trace = replace(trace, degraded=(*trace.degraded, *troubles))
+        return Results(query.text, self.profile.visible.hits(page(table)), trace), table
+
+    def way(self, mode: str, fusion: str | Fuse | None, rerank: str | Rerank | None, diversity: Diversity) -> Way:
         """Return how to search. Raises `InvalidArgument` for an argument that cannot be meant."""
         reranker, mode = self._reranker(rerank, mode), checked_mode(mode)
         return Way(mode, fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None, reranker, diversity)
 
-    def _timed(
+    def timed(
         self, text: str, filter: Filter | Mapping[str, Any] | None, clock: Stopwatch, deadline: float | None = None
     ) -> Query:
+        """Return a question as it is searched for, and note how long reading it took."""
         wanted = checked_filter(filter)
         start = perf_counter()
         query = self.read(text, wanted)
@@ -182,7 +188,7 @@ class Searcher:
         """
         checked_search(query, top_k, None)
         clock = Stopwatch()
-        return self.ready(self._timed(query, filter, clock), top_k, clock)
+        return self.ready(self.timed(query, filter, clock), top_k, clock)
 
     def classify(self, query: str) -> Understanding:
         """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
@@ -265,12 +271,12 @@ class Searcher:
         from rifflux.retrieve.query.reading import as_typed
 
         checked_search(query, top_k, None)
-        way = self._way(mode, fusion, rerank, self.profile.diversity)
+        way = self.way(mode, fusion, rerank, self.profile.diversity)
         hit = self.store.catalog.chunk(document)
         name = (hit.collection, hit.document) if hit else Reader(self.view).place_of(document)
         chunks = self.store.catalog.chunks_of(*name)
         clock = Stopwatch()
-        plan = self.ready(self._timed(query, filter, clock), top_k, clock, way)
+        plan = self.ready(self.timed(query, filter, clock), top_k, clock, way)
         plan = deep(plan, chunks_of(self.store, plan.query))
         typed = as_typed(query, self.analyzer)
         verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()

@@ -21,7 +21,7 @@ from rifflux.text.analyzer import Analyzer, fold, tokens
 from rifflux.text.identifiers import labelled, named_results, numbered_results
 from rifflux.types import Clause, Filter, Query, TermStatistics, Understanding
 
-__all__ = ["QueryReader", "as_typed", "classify", "parted", "shown", "understand"]
+__all__ = ["QueryReader", "as_typed", "classify", "parted", "shown", "understand", "within"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filt
     words, phrases = analyzer.terms(plain), _clauses(reading.required, analyzer)
     asked, limits = _halves(text, reading)
     mentioned = len(words) > sum(map(len, phrases))
-    return Query(
+    query = Query(
         text=text,
         clauses=_alternatives(words, phrases if mentioned else ()),
         required=() if mentioned else phrases,
@@ -126,8 +126,9 @@ def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filt
         terms=tuple(words if reading.words == reading.meaning else analyzer.terms(meaning)),
         asked=asked,
         limits=limits,
-        filter=_narrowed(filter or Filter(), reading.facets),
+        filter=_limits(reading.facets) if reading.facets else Filter(),
     )
+    return within(query, filter) if filter else query
 
 
 def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
@@ -190,20 +191,23 @@ def _prefixes(prefixes: list[str], analyzer: Analyzer) -> Iterator[str]:
         yield from analyzer.terms(prefix)[:1]
 
 
-def _narrowed(filter: Filter, facets: dict[str, list[str]]) -> Filter:
-    if not facets:
-        return filter
+def within(query: Query, filter: Filter) -> Query:
+    """Return a question that was read without a filter, within one."""
+    typed = query.filter
+    kinds, paths = (*filter.kinds, *typed.kinds), (*filter.paths, *typed.paths)
+    return replace(
+        query, filter=replace(filter, kinds=kinds, paths=paths, metadata={**filter.metadata, **typed.metadata})
+    )
+
+
+def _limits(facets: dict[str, list[str]]) -> Filter:
+    """Return the facets of a question as a filter."""
     metadata = {
         name: [each for value in values for each in _readings(value)]
         for name, values in facets.items()
         if name not in ("kind", "path")
     }
-    return replace(
-        filter,
-        kinds=(*filter.kinds, *facets.get("kind", ())),
-        paths=(*filter.paths, *facets.get("path", ())),
-        metadata={**filter.metadata, **metadata},
-    )
+    return Filter(kinds=tuple(facets.get("kind", ())), paths=tuple(facets.get("path", ())), metadata=metadata)
 
 
 def _readings(value: str) -> Iterator[str | int | float]:

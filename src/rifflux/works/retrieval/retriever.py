@@ -275,7 +275,7 @@ class _Ranking:
                 SCORED: {"values": {name: float(column[row]) for name, column in values.items()}},
                 SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
             }
-            why = tuple(replace(each, detail={**each.detail, **details.get(each.stage, {})}) for each in hit.why)
+            why = tuple(each.adding(details.get(each.stage, {})) for each in hit.why)
             hits.append(hit.retold(hit.score, why, hit.relevance, hit.quality))
         return self._profile.visible.hits(hits)
 

@@ -9,16 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rifflux.index.index import Index
-from rifflux.retrieve.fuse import ReciprocalRank
-from rifflux.retrieve.steps.diversity import Diversity
-from rifflux.retrieve.table import LEXICAL, SEMANTIC
-from rifflux.types import Hit, Results, Why
-
-if TYPE_CHECKING:
-    from rifflux.retrieve.explain.verdict import Verdict
+from rifflux import Hit, Index, ReciprocalRank, Results, Verdict, Why
 
 __all__ = ["SearchService", "contract_results", "score_breakdown"]
 
@@ -38,7 +31,7 @@ class SearchService:
             anchors=False,
             shortcut=False,
             expand=False,
-            diversity=Diversity(),
+            diversity=index.profile.diversity.but(group="chunk", diversify=0.0, collapse=False),
             relevance=False,
             exact=True,
         )
@@ -77,10 +70,10 @@ def score_breakdown(hit: Hit, mode: str) -> dict[str, float | int | None]:
 
     Asked for `hybrid` where only words could answer, a hit has the score of its lexical rank alone.
     """
-    lexical, semantic = hit.because(LEXICAL), hit.because(SEMANTIC)
-    if mode == LEXICAL:
+    lexical, semantic = hit.because("lexical"), hit.because("semantic")
+    if mode == "lexical":
         return {"bm25": -(_score(lexical) or 0.0)}
-    if mode == SEMANTIC:
+    if mode == "semantic":
         return {"cosine": _score(semantic)}
     return {
         "rrf": _reciprocal(hit, (lexical, semantic)),
