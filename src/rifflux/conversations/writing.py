@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from operator import attrgetter
 
 from rifflux.conversations.model import Conversation, Message, as_given, message_row, retitled, was_added
-from rifflux.ingest.chunking import Chunker, chunk_id
-from rifflux.ingest.prepare import hash_of, identity_of
+from rifflux.ingest.chunking import Chunker, chunk_id, hash_of, identity_of
 from rifflux.ingest.read.plain import plain_blocks
 from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Store
 from rifflux.text.analyzer import Analyzer
@@ -42,9 +42,9 @@ class MessageWriter:
     store: Store
     turns: MessagePreparer
 
-    def put(self, conversation: Conversation, messages: Iterable[Message], merge: Merge = as_given) -> Stored:
+    def put(self, conversation: Conversation, messages: Sequence[Message], merge: Merge = as_given) -> Stored:
         """Add messages, or bring those that are there up to date, each as `merge` makes it of both."""
-        given = {message.id: message for message in messages}
+        given = dict(zip(map(attrgetter("id"), messages), messages, strict=True))
         known, fresh, changed = self._known(conversation.id, list(given)), dict[str, Document](), list[str]()
         for key, message in given.items():
             row = merge(message_row(message, conversation), known.get(key))
@@ -114,8 +114,8 @@ class MessageWriter:
 
     def _known(self, conversation_id: str, keys: Sequence[str]) -> Mapping[str, Document]:
         if len(keys) <= FEW:
-            found = map(partial(self.store.catalog.document, conversation_id), keys)
-            return {row.key: row for row in found if row}
+            found = list(filter(None, map(partial(self.store.catalog.document, conversation_id), keys)))
+            return dict(zip(map(attrgetter("key"), found), found, strict=True))
         wanted = set(keys)
         return {row.key: row for row in self.store.catalog.in_order(conversation_id) if row.key in wanted}
 

@@ -146,7 +146,7 @@ def _check(file: File, kind: str) -> None:
     head, suffix = file.data[:8192], PurePosixPath(file.path).suffix
     if not head.strip() and kind not in _MAY_BE_EMPTY:
         raise Unreadable("is empty")
-    if is_encrypted_office(file.data):
+    if file.data.startswith(OLE) and is_encrypted_office(file.data):
         raise Unreadable("is encrypted: save a copy without the password")
     if kind == "pdf":
         fits = b"%PDF-" in head[:1024]  # readers accept some bytes before it

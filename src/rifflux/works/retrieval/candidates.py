@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -254,9 +254,21 @@ def neighborhood(store: Store, question: Question, limits: Query, works: Candida
         notes = ()
     else:
         ranking = allowed(store, limits, neighbors(store, works.ids[: intent.seeds], intent.follow))
-    hits = store.catalog.hydrate(ranking) if len(ranking) else ()
     asked = about.hit.place if about else None
-    return Neighborhood([hit for hit in hits if intent.keeps(hit) and hit.place != asked], notes)
+    return Neighborhood(
+        [hit for hit in _read(store, ranking, works) if intent.keeps(hit) and hit.place != asked], notes
+    )
+
+
+def _read(store: Store, ranking: Ranking, works: Candidates) -> Iterator[Hit]:
+    """Yield the passages of a ranking that are there; those of candidates are read already."""
+    known = dict(zip(works.ids.tolist(), works.passages, strict=True))
+    if len(missing := ranking.ids[~np.isin(ranking.ids, works.ids)]):
+        found = store.catalog.hydrate(Ranking(missing, np.zeros(len(missing))))
+        known |= {int(hit.chunk_id, 16): hit for hit in found}
+    for id, score in zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True):
+        if id in known:
+            yield known[id].retold(score, ())
 
 
 def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Ranking:
