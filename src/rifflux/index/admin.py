@@ -68,7 +68,7 @@ class Admin:
 
     @property
     def registry(self) -> Registry:
-        """The settings, events, tokens and spendings that the index keeps."""
+        """Return the settings, events, tokens and spendings that the index keeps."""
         return self.view.store.registry
 
     @property
@@ -78,7 +78,7 @@ class Admin:
 
     @property
     def embedding_model(self) -> str:
-        """The name of the model whose vectors the index holds, or will hold."""
+        """Return the name of the model whose vectors the index holds, or will hold."""
         known = self.view.store.semantic.model()
         return known.name if known else self.view.embedder.name
 
