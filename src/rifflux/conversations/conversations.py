@@ -58,7 +58,6 @@ class Conversations:
     def __init__(self, view: IndexView, policies: Policies) -> None:
         self._view = view
         self._store = view.store
-        self._searcher = Searcher(view)
         self._writer = Writer(view)
         self._policies = policies
 
@@ -317,7 +316,7 @@ class Conversations:
             collections=() if conversation_id is None else (conversation_id,),
         )
         mode = HYBRID if self.hybrid else LEXICAL
-        found = self._searcher.search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
+        found = Searcher(self._view).search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
         hits = (self._hit(hit, neighbours) for hit in found)
         return MessageResults(query, tuple(hit for hit in hits if hit), found.trace)
 
