@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -103,7 +103,7 @@ class Index:
         scope where the index is scoped already.
         """
         view = self._view.of(scope)
-        return self._scoped(view.user, lambda: Index(view))
+        return self._scoped(view.user, partial(Index, view))
 
     # Adding, searching, reading
 
