@@ -38,8 +38,7 @@ from rifflux.conversations.model import conversation_row, message_row
 from rifflux.conversations.profile import CONVERSATIONS
 from rifflux.conversations.writing import MessagePreparer
 from rifflux.index import Index, open_index
-from rifflux.ingest.chunking import chunk_id
-from rifflux.ingest.prepare import identity_of
+from rifflux.ingest.chunking import chunk_id, identity_of
 from rifflux.service.accounts import Accounts
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.session.session import info_of

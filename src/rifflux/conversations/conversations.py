@@ -58,7 +58,6 @@ class Conversations:
     def __init__(self, view: IndexView, policies: Policies) -> None:
         self._view = view
         self._store = view.store
-        self._searcher = Searcher(view)
         self._writer = Writer(view)
         self._policies = policies
 
@@ -205,7 +204,7 @@ class Conversations:
         stored, new = self._bring(thread, as_given)
         embedded = self._embed(stored.changes, embed)
         counts = (new, stored.added, stored.changed, stored.unchanged, stored.removed)
-        return ImportReport(*counts, embedded, (), _since(start))
+        return ImportReport(*counts, embedded, (), round(time.perf_counter() - start, 3))
 
     def import_files(
         self,
@@ -234,8 +233,8 @@ class Conversations:
             report = self._imported(item, report)
             if progress:
                 progress("read", number, None)
-        embedded = self._writer.embed(progress) if self._wanted(embed) else 0
-        return replace(report, embedded=embedded, seconds=_since(start))
+        embedded = self._writer.embed(progress) if (self.hybrid if embed is None else embed) else 0
+        return replace(report, embedded=embedded, seconds=round(time.perf_counter() - start, 3))
 
     def _imported(self, item: Thread | Failure, report: ImportReport) -> ImportReport:
         """Return the report with what became of one more thread."""
@@ -284,11 +283,8 @@ class Conversations:
         )
         return MessageWriter(self._store, turns)
 
-    def _wanted(self, embed: bool | None) -> bool:
-        return self.hybrid if embed is None else embed
-
     def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> int:
-        return self._writer.embed_changes(changes) if changes and self._wanted(embed) else 0
+        return self._writer.embed_changes(changes) if changes and (self.hybrid if embed is None else embed) else 0
 
     # Searching
 
@@ -320,7 +316,7 @@ class Conversations:
             collections=() if conversation_id is None else (conversation_id,),
         )
         mode = HYBRID if self.hybrid else LEXICAL
-        found = self._searcher.search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
+        found = Searcher(self._view).search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
         hits = (self._hit(hit, neighbours) for hit in found)
         return MessageResults(query, tuple(hit for hit in hits if hit), found.trace)
 
@@ -355,7 +351,3 @@ def _day(value: str | date | None) -> str | None:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _since(start: float) -> float:
-    return round(time.perf_counter() - start, 3)

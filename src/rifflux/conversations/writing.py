@@ -8,8 +8,7 @@ from functools import lru_cache, partial
 from operator import attrgetter
 
 from rifflux.conversations.model import Conversation, Message, as_given, message_row, retitled, was_added
-from rifflux.ingest.chunking import Chunker, chunk_id
-from rifflux.ingest.prepare import hash_of, identity_of
+from rifflux.ingest.chunking import Chunker, chunk_id, hash_of, identity_of
 from rifflux.ingest.read.plain import plain_blocks
 from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Store
 from rifflux.text.analyzer import Analyzer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -103,7 +103,7 @@ class Index:
         scope where the index is scoped already.
         """
         view = self._view.of(scope)
-        return self._scoped(view.user, lambda: Index(view))
+        return self._scoped(view.user, partial(Index, view))
 
     # Adding, searching, reading
 
@@ -242,7 +242,7 @@ def open_index(
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
     `rifflux.works.retrieval.intent`).
-    `neighbours="hnsw"` searches very many vectors along a graph (see `store/sqlite/hnsw.py`).
+    `neighbours="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)

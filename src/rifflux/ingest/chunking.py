@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections import Counter
@@ -16,20 +17,8 @@ from operator import attrgetter
 from rifflux.types import Block, Chunk, Document, Span
 
 __all__ = [
-    "CODE",
-    "PROSE",
-    "TABLE",
-    "Chunker",
-    "Count",
-    "Cut",
-    "Pack",
-    "blocks_of",
-    "chunk_id",
-    "cut_evenly",
-    "embedding_text",
-    "pieces",
-    "sentence_ends",
-    "trimmed",
+    *("CODE", "Chunker", "Count", "blocks_of", "chunk_id", "cut_evenly"),
+    *("embedding_text", "hash_of", "identity_of", "pieces", "sentence_ends"),
 ]
 
 #: How many tokens of the embedder a text has; additive over words.
@@ -41,6 +30,18 @@ def embedding_text(title: str, headings: Sequence[str], text: str) -> str:
     if headings and title == headings[0]:
         title = ""
     return "\n".join(filter(None, (title, " > ".join(headings), text)))
+
+
+def identity_of(owner: str, collection: str, key: str) -> str:
+    """Return the name of a document among those of all owners, so that no two chunks get the same id."""
+    # JSON has no raw line break: no owner's name makes this what it is without an owner.
+    return json.dumps([owner, collection, key]) if owner else f"{collection}\n{key}"
+
+
+def hash_of(text: str) -> int:
+    """Return a positive 63-bit number that depends on a text."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1
 
 
 def chunk_id(identity: str, headings: Sequence[str], text: str, occurrence: int) -> int:

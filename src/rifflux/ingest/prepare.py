@@ -6,20 +6,13 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
-from rifflux.ingest.chunking import Chunker, chunk_id, embedding_text
+from rifflux.ingest.chunking import Chunker, chunk_id, embedding_text, hash_of, identity_of
 from rifflux.store import NAMING, Analysis, AnalyzedChunk, DocumentChange, StoredChunk
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Block, Chunk, Document
 
-__all__ = ["CODE", "MESSAGE", "Preparer", "analysis_of", "guess_kind", "identity_of", "is_same"]
-
-
-def identity_of(owner: str, collection: str, key: str) -> str:
-    """Return the name of a document among those of all owners, so that no two chunks get the same id."""
-    # JSON has no raw line break: no owner's name makes this what it is without an owner.
-    return json.dumps([owner, collection, key]) if owner else f"{collection}\n{key}"
+__all__ = ["CODE", "MESSAGE", "Preparer", "analysis_of", "guess_kind", "is_same"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +68,6 @@ def _terms(analyzer: Analyzer, stored: StoredChunk) -> tuple[str, str]:
 
 def _hash_of(stored: StoredChunk) -> int:
     return hash_of(embedding_text(stored.title, stored.headings, stored.text))
-
-
-def hash_of(text: str) -> int:
-    """Return a positive 63-bit number that depends on a text."""
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest) >> 1
 
 
 # Whether a document that a program gives is stored as it is

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,7 +140,7 @@ class Writer:
 
         self._use_model()
         turns = Turns(self.view.store)
-        return self.view.again_if_switched(lambda: self._embed_stored((), turns, progress, wait=wait))
+        return self.view.again_if_switched(partial(self._embed_stored, (), turns, progress, wait=wait))
 
     def embed_changes(self, changes: Iterable[DocumentChange]) -> int:
         """Give vectors to what was just stored, without waiting for anybody; returns how many chunks got one."""

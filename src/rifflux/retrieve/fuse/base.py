@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Protocol
 
 import numpy as np
@@ -114,7 +115,10 @@ def frequencies_of(store: Store, query: Query, clauses: Iterable[Clause]) -> Map
     missing = [term for clause in clauses for term in clause if term not in known]
     if missing:
         known |= store.lexical.document_frequencies(missing)
-    return {clause: min((known.get(term, 0) for term in clause), default=0) for clause in clauses}
+    found = {}
+    for clause in clauses:
+        found[clause] = min(map(known.get, clause, repeat(0)), default=0)
+    return found
 
 
 def chunks_of(store: Store, query: Query) -> int:

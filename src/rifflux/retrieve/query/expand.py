@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, permutations, product
+from itertools import chain, permutations, product
 from pathlib import Path
 
 import rifflux.text
@@ -105,26 +105,30 @@ def _notes(variants: Iterable[Variant]) -> Iterator[str]:
 
 def spellings(query: Query, analyzer: Analyzer, frequencies: Frequencies, vocabulary: Vocabulary) -> Iterator[Variant]:
     """Near terms for each plain word that no chunk holds, the most frequent of the nearest first."""
-    words = dict(_words(query, analyzer))
+    words = _words(query, analyzer)
     if not words:
         return
-    held = frequencies(list(words))
-    for term, word in islice(((term, word) for term, word in words.items() if not held.get(term)), MOST_MENDED):
-        for near in _near(term, vocabulary):
-            yield Variant((near,), near, word, (term,), unknown=True)
+    held, mended = frequencies(list(words)), 0
+    for term, word in words.items():
+        if not held.get(term) and mended < MOST_MENDED:
+            mended += 1
+            for near in _near(term, vocabulary):
+                yield Variant((near,), near, word, (term,), unknown=True)
 
 
-def _words(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, str]]:
-    """Yield the terms that may be misspelt with the words they come from: what holds a digit or humps is a name."""
-    asked = set(query.clauses)
-    for word in (part for token in tokens(query.semantic_text) for part in token.split("-")):
-        terms = analyzer.of_word(word)
-        if len(terms) == 1 and (term := terms[0]).isalpha() and len(term) >= SHORTEST and (term,) in asked:
-            yield term, word
+def _words(query: Query, analyzer: Analyzer) -> Mapping[str, str]:
+    """Return the terms that may be misspelt with the words they come from: what holds a digit or humps is a name."""
+    asked, found = set(query.clauses), {}
+    for token in tokens(query.semantic_text):
+        for word in token.split("-"):
+            terms = analyzer.of_word(word)
+            if terms in asked and len(terms) == 1 and terms[0].isalpha() and len(terms[0]) >= SHORTEST:
+                found[terms[0]] = word
+    return found
 
 
 def _near(term: str, vocabulary: Vocabulary) -> list[str]:
-    """The nearest terms with the same first letter, which is seldom mistyped; the most frequent of those first."""
+    """Return the nearest terms with the same first letter, which is seldom mistyped; the most frequent first."""
     most = 2 if len(term) >= SHORTEST_FOR_TWO else 1
     known = vocabulary(term[0], len(term) - most, len(term) + most)
     # Where one letter explains it, two are no explanation.
@@ -255,7 +259,7 @@ _NAMES = frozenset(
 
 
 def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Clause]]]:
-    """Each formula of a question as its tokens, with the phrases to search it by: whole first, then its pieces."""
+    """Yield each formula of a question as its tokens, with the phrases to search it by: whole, then its pieces."""
     if analyzer.mathematics != "notation":
         return
     for run in _runs(query.semantic_text, analyzer):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from rifflux.retrieve.query.expand import Synonyms, expand
 from rifflux.store import Store
@@ -43,11 +44,11 @@ class QueryReader:
         """Return a question as it is searched for; a part of another may have the `understanding` of that."""
         query = understand(text, self.analyzer, self.facets, filter)
         clauses = (*query.clauses, *query.required)
-        frequencies = _Frequencies(self.store, [term for clause in clauses for term in clause])
+        frequencies = _Frequencies(self.store, list(chain.from_iterable(clauses)))
         counts = self.store.counts()
         sort = understanding or classify(text, self.analyzer, frequencies, counts["chunks"])
         anchors = tuple(anchor for name in sort.identifiers if (anchor := self.analyzer.of_word(name)))
-        frequencies([term for anchor in anchors for term in anchor])
+        frequencies(list(chain.from_iterable(anchors)))
         query = replace(
             query,
             anchors=anchors,
@@ -150,7 +151,7 @@ def _comparable(text: str) -> str:
 
 def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clause, ...]:
     """Return every word by itself, those of the phrases too, and the phrases whole; each once."""
-    singles = [(word,) for word in (*words, *(word for phrase in phrases for word in phrase))]
+    singles = zip(chain(words, *phrases), strict=True)
     return tuple(dict.fromkeys([*singles, *phrases]))
 
 
@@ -180,8 +181,7 @@ def _read(text: str, facets: Collection[str]) -> _Reading:
 
 
 def _clauses(phrases: list[str], analyzer: Analyzer) -> tuple[Clause, ...]:
-    found = (tuple(analyzer.terms(phrase)) for phrase in phrases)
-    return tuple(dict.fromkeys(clause for clause in found if clause))
+    return tuple(dict.fromkeys(filter(None, map(tuple, map(analyzer.terms, phrases)))))
 
 
 def _prefixes(prefixes: list[str], analyzer: Analyzer) -> Iterator[str]:
@@ -269,8 +269,8 @@ def _codes(text: str, analyzer: Analyzer) -> tuple[list[str], str]:
 
 
 def _words(text: str) -> list[str]:
-    words = (word.strip(".,;:!?()[]{}'") for word in text.split())
-    return [word for word in words if word and word.lower() not in _ASKING]
+    written = text.split()
+    return [word for each in written if (word := each.strip(".,;:!?()[]{}'")) and word.lower() not in _ASKING]
 
 
 def _names(

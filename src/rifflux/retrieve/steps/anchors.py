@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Anchors:
 
     def __call__(self, query: Query, table: Candidates) -> Candidates:
         """Lift the scores of candidates that hold an anchor; a column for each of its factors."""
-        asked = frozenset(term for clause in (*query.clauses, *query.required) for term in clause)
+        asked = frozenset(chain(*query.clauses, *query.required))
         by_title = bool(asked) and len(asked) <= LONGEST_NAME
         if not len(table) or not (query.anchors or by_title):
             return table

@@ -24,6 +24,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,7 +127,7 @@ class Relevance:
             f" {title} \n {joined(hit.heading_path)} \n {joined(hit.content)} "
             for title, hit in zip(titles, table.passages, strict=True)
         ]
-        asked = frozenset(term for clause in weights for term in clause)
+        asked = frozenset(chain.from_iterable(weights))
         return {
             "cosine": self._cosines(query, table),
             "coverage": _shares(weights, texts, _stand_ins(query)),

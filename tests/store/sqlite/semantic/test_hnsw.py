@@ -5,6 +5,7 @@ That searches with it are as good as without, whatever changes, is in `test_neig
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -217,3 +218,9 @@ def test_an_unknown_way_and_a_missing_package_are_told(path: Path, monkeypatch: 
     monkeypatch.setitem(sys.modules, "usearch.index", None)
     with pytest.raises(MissingExtra, match=r"rifflux\[hnsw\]"):
         SqliteStore.open(str(path), neighbours="hnsw")
+
+
+def test_a_model_that_is_loaded_by_a_thread_afterwards_does_not_crash_the_process(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("Otters swim.")
+    script = "import rifflux; rifflux.open('index.db', neighbours='hnsw').add('note.md')"
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=120)

@@ -15,7 +15,9 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -62,6 +64,9 @@ Mask = NDArray[np.bool_]
 
 def needed() -> None:
     """Raise `MissingExtra` unless graphs can be used here."""
+    # Loaded first: a thread that loads it after usearch crashes the process (onnxruntime 1.32, numkong 7.8).
+    with suppress(ImportError):
+        import_module("onnxruntime")
     try:
         import usearch.index  # noqa: F401
     except ImportError:
