@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rifflux.errors import InvalidArgument
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
-from rifflux.retrieve.pipeline import Channel, channels, reaching
+from rifflux.retrieve.pipeline import RERANK, Channel, Step, channels, reaching
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
@@ -67,6 +67,12 @@ def wide_pool(top_k: int) -> int:
     return max(100, 2 * top_k)
 
 
+def reading_steps(store: Store, reranker: Step | None, diversity: Diversity | None) -> Sequence[tuple[str, Step]]:
+    """Return the steps that read passages, by name and in their order: the reranker, then those of diversity."""
+    first: list[tuple[str, Step]] = [(RERANK, reranker)] if reranker else []
+    return [*first, *diversity.steps(store)] if diversity else first
+
+
 # The window of the bundled embedder. A passage up to a quarter longer stays whole: most abstracts do then, which ranks
 # them better by words, and what the vector misses of them is their end.
 _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
@@ -76,18 +82,19 @@ _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 class Profile:
     """How a kind of content is cut, ranked and asked.
 
-    `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is needed.
-    `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
-    with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those of a store;
-    `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them. With
-    `anchors`, what a question names to the letter lifts the hits that hold it; with `shortcut`, a question that is one
-    identifier is searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too,
-    and the user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
+    `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is
+    needed. `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it
+    was built with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those
+    of a store; `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them,
+    `steps` those that follow the fusion, with the reranker and the diversity of a search. With `anchors`, what a
+    question names to the letter lifts the hits that hold it; with `shortcut`, a question that is one identifier is
+    searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too, and the
+    user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
     page gets its own. With `exact`, scores by words are SQLite's own to the last digit, however large the index is.
     `features` are weights of the reranker of that name by component, `intents` what is changed of how works are
     retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default. `visible` closes what
-    licenses withhold, `packer` packs evidence of what was found, for content that is cited. `command` is what brings
-    such content in on the command line, vectors and all.
+    licenses withhold, `packer` packs evidence of what was found, for content that is cited. `command` is what
+    brings such content in on the command line, vectors and all.
     """
 
     name: str
@@ -101,6 +108,7 @@ class Profile:
     pool: Callable[[int], int] = wide_pool
     reach: Callable[[Query, Fuse | None, int], Query] = reaching
     fusion: Fuse = field(default_factory=Adaptive)
+    steps: Callable[[Store, Step | None, Diversity | None], Sequence[tuple[str, Step]]] = reading_steps
     anchors: bool = True
     shortcut: bool = True
     expand: bool = True

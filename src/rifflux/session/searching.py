@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rifflux.errors import ModelError, ModelMismatch
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
-from rifflux.retrieve.pipeline import RERANK, Pipeline, Plan, Step, Stopwatch
+from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
 from rifflux.retrieve.query.reading import QueryReader, classify
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Relevance, at_least
@@ -26,7 +26,6 @@ from rifflux.session.arguments import (
 )
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.store import Store
 from rifflux.types import (
     Filter,
     Query,
@@ -51,11 +50,6 @@ class Way:
     fuse: Fuse | None
     reranker: Rerank | None = None
     diversity: Diversity | None = None
-
-    def steps(self, store: Store) -> list[tuple[str, Step]]:
-        """Return the steps that read passages, in their order."""
-        first: list[tuple[str, Step]] = [(RERANK, self.reranker)] if self.reranker else []
-        return [*first, *self.diversity.steps(store)] if self.diversity else first
 
 
 class Searcher:
@@ -152,7 +146,7 @@ class Searcher:
             pool,
             StoreEvidence(self.store, query),
             Anchors(self.store, self.analyzer) if profile.anchors and way.fuse and way.fuse.anchored else None,
-            way.steps(self.store),
+            profile.steps(self.store, way.reranker, way.diversity),
             self._relevance(query) if rated else None,
         )
         freshness = self.view.sampler.latest()

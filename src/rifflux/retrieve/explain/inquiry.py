@@ -128,7 +128,7 @@ class Inquiry:
 
     @property
     def _read(self) -> int:
-        """How many passages the steps are shown: all of a page as long as the pool, so that the ranks below agree."""
+        """Return how many passages the steps see: all of a page as long as the pool, so that the ranks below agree."""
         return max(self.plan.pipeline.pool, self.top_k)
 
     @property

@@ -128,7 +128,7 @@ def _words(query: Query, analyzer: Analyzer) -> Mapping[str, str]:
 
 
 def _near(term: str, vocabulary: Vocabulary) -> list[str]:
-    """The nearest terms with the same first letter, which is seldom mistyped; the most frequent of those first."""
+    """Return the nearest terms with the same first letter, which is seldom mistyped; the most frequent first."""
     most = 2 if len(term) >= SHORTEST_FOR_TWO else 1
     known = vocabulary(term[0], len(term) - most, len(term) + most)
     # Where one letter explains it, two are no explanation.
@@ -259,7 +259,7 @@ _NAMES = frozenset(
 
 
 def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Clause]]]:
-    """Each formula of a question as its tokens, with the phrases to search it by: whole first, then its pieces."""
+    """Yield each formula of a question as its tokens, with the phrases to search it by: whole, then its pieces."""
     if analyzer.mathematics != "notation":
         return
     for run in _runs(query.semantic_text, analyzer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,7 @@ class SqliteStore:
     def views(self) -> list[SqliteStore]:
         """Return this view and all that it leads to: every owner's and part's, or a named owner's own parts."""
         found = self.view.rows(OWNERS, {"name": self.owner, "part": self.owner + PART})
-        return [self, *(self.of(name) for (name,) in found)]
+        return [self, *starmap(self.of, found)]
 
     @property
     def schema_version(self) -> int:

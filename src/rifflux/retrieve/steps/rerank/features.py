@@ -246,7 +246,7 @@ def reranker(resources: Resources) -> Rerank:
 
 
 def trust(scores: Scores, best: int) -> Scores:
-    """How much the first `best` candidates count, in proportion to their scores: (at most `best`), summing to 1."""
+    """Return the weights of the first `best` candidates by their scores: (at most `best`), summing to 1."""
     head = np.maximum(scores[:best], 0.0)
     total = head.sum()
     return np.asarray(head / total if total > 0 else np.full(len(head), 1 / max(1, len(head))))

@@ -37,17 +37,15 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
     Unchanged chunks keep row and vector.
     """
     wanted = {(each.collection, each.change.document.key): each for each in documents}
-    files = {
-        file: connection.execute(sql.FILE_ID, {"owner": owner, "root": file[0], "path": file[1]}).get
-        for file in {each.file for each in wanted.values()}
-        if file
-    }
+    files: dict[tuple[str, str] | None, int | None] = {None: None}
     ids, rows = count(connection.execute(sql.LAST_DOCUMENT).get + 1), _Rows(owner)
     chunk_ids = count(connection.execute(sql.LAST_CHUNK).get + 1)
     for name, each in wanted.items():
         document = each.change.document
-        file = files[each.file] if each.file else None
-        row = (file, each.change.path, _title_terms(each.change.chunks), *_document_row(document))
+        if each.file and each.file not in files:
+            root, path = each.file
+            files[each.file] = connection.execute(sql.FILE_ID, {"owner": owner, "root": root, "path": path}).get
+        row = (files[each.file], each.change.path, _title_terms(each.change.chunks), *_document_row(document))
         id = connection.execute(sql.DOCUMENT_ID, (owner, *name)).get
         if id is None:
             id = next(ids)

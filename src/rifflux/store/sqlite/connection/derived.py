@@ -32,7 +32,7 @@ from typing import Any
 
 import apsw
 
-from rifflux.store.sqlite.connection.engine import Current, current, transaction, unmoved
+from rifflux.store.sqlite.connection.engine import Current, current, location_of, transaction, unmoved
 from rifflux.store.sqlite.connection.locks import held
 
 __all__ = [
@@ -108,12 +108,6 @@ class Stamp:
 
 def _checksum(text: bytes) -> bytes:
     return blake2b(text, digest_size=_DIGEST_BYTES).digest()
-
-
-def location_of(database: str | Path, name: str) -> Path:
-    """Return where the derived file or folder of a name lies."""
-    path = Path(database).expanduser()
-    return path.with_name(f"{path.name}.{name}")
 
 
 def touched(connection: apsw.Connection, name: str, after: int) -> list[int]:

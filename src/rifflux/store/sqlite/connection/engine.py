@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import apsw
@@ -20,7 +21,17 @@ from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
 from rifflux.store.sqlite.connection.locks import ASIDE, LONG
 from rifflux.store.sqlite.connection.readers import Readers
 
-__all__ = ["Current", "DerivedFiles", "Engine", "GenerationCache", "View", "current", "transaction", "unmoved"]
+__all__ = [
+    "Current",
+    "DerivedFiles",
+    "Engine",
+    "GenerationCache",
+    "View",
+    "current",
+    "location_of",
+    "transaction",
+    "unmoved",
+]
 
 #: Owners of whom something small is kept in memory.
 MOST_OWNERS = 4096
@@ -318,6 +329,12 @@ class View:
         if content:
             self.engine.touched.add(number)
         return number
+
+
+def location_of(database: str | Path, name: str) -> Path:
+    """Return where the derived file or folder of a name lies."""
+    path = Path(database).expanduser()
+    return path.with_name(f"{path.name}.{name}")
 
 
 def current(connection: apsw.Connection, name: str) -> Current | None:
