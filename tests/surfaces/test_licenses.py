@@ -15,7 +15,7 @@ from rifflux import SearchService
 from rifflux.errors import NotFound
 from rifflux.evidence.pack import digest
 from rifflux.index import Index, open_index
-from rifflux.session.profile import WITHHELD
+from rifflux.session.licenses import WITHHELD
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.titles import title_keys
 from rifflux.types import Filter, Identifier, Link, Scope, Tag

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,10 @@ from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.pipeline import RERANK, Channel, Step, channels, reaching
 from rifflux.retrieve.steps.diversity import Diversity
+from rifflux.session.licenses import Visibility
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
-from rifflux.types import Document, Hit, Query, is_withheld
+from rifflux.types import Query
 
 if TYPE_CHECKING:
     from rifflux.evidence.pack import Packer
@@ -23,43 +24,10 @@ if TYPE_CHECKING:
 __all__ = [
     "FILES",
     "PROFILES",
-    "WITHHELD",
     "Profile",
-    "Visibility",
-    "closed_document",
-    "closed_hit",
     "profile",
     "wide_pool",
 ]
-
-#: Stands for the text that is not shown.
-WITHHELD = "[no license is recorded for this work: only its title and its identifiers are told]"
-
-
-def closed_hit(hit: Hit) -> Hit:
-    """Return a hit as it may be shown: if withheld, its title, and where and why it was found."""
-    if not is_withheld(hit.collection, hit.license):
-        return hit
-    return replace(hit, content=WITHHELD, heading_path="", kind="", created_at=None, updated_at=None, metadata={})
-
-
-def closed_document(collection: str, document: Document) -> Document:
-    """Return a document as it may be shown: if withheld, its title and identifiers."""
-    if not is_withheld(collection, document.license):
-        return document
-    return Document(document.key, WITHHELD, document.title, identifiers=document.identifiers)
-
-
-@dataclass(frozen=True, slots=True)
-class Visibility:
-    """How a profile shows hits and documents; by default, licenses fail closed."""
-
-    hit: Callable[[Hit], Hit] = closed_hit
-    document: Callable[[str, Document], Document] = closed_document
-
-    def hits(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
-        """Return hits as they may be shown."""
-        return tuple(map(self.hit, hits))
 
 
 def wide_pool(top_k: int) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from rifflux.errors import ModelError
 from rifflux.ingest.sync import folders, sources
 from rifflux.ingest.walk.find import Finder
-from rifflux.ingest.walk.watch import Watcher, is_worth_a_look, targets_of
+from rifflux.ingest.watch import Watcher, is_worth_a_look, targets_of
 from rifflux.session.session import note_synced
 from rifflux.session.writing import Writer
 from rifflux.types import Failure, IndexReport

@@ -10,7 +10,7 @@ from typing import Any
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import Citing, EvidencePack, Reference
 from rifflux.evidence.verify import verify as verify_pack
-from rifflux.session.profile import closed_document
+from rifflux.session.licenses import closed_document
 from rifflux.store import Store
 from rifflux.text.titles import plain
 from rifflux.types import Document

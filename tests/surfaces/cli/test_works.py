@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from rifflux.index import open_index
-from rifflux.session.profile import WITHHELD
+from rifflux.session.licenses import WITHHELD
 from rifflux.surfaces.cli.retrieve import print_retrieval
 from rifflux.surfaces.cli.verify import verify
 from rifflux.surfaces.shared.packs import pack_json

@@ -18,7 +18,8 @@ from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
-from rifflux.session.profile import Profile, Visibility
+from rifflux.session.licenses import Visibility
+from rifflux.session.profile import Profile
 from rifflux.session.searching import Searcher
 from rifflux.store import Store
 from rifflux.text.titles import person
