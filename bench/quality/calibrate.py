@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rifflux
-from rifflux.evaluate import Collection, Question, read_beir
+from rifflux.evaluate import Collection, JudgedQuestion, read_beir
 from rifflux.index import Index
 from rifflux.models.embedder import BUNDLED
 from rifflux.models.onnx import OnnxEmbedder
@@ -141,11 +141,11 @@ def _sampled(name: str, collections: Mapping[str, Collection], arguments: argpar
             _ask(index, recorder, collection, question, OWN, sample)
         for origin, text in _unanswerable(name, collections, choice):
             scope = choice.choice(own)
-            _ask(index, recorder, collection, Question("", text, {}, scope.metadata), origin, sample)
+            _ask(index, recorder, collection, JudgedQuestion("", text, {}, scope.metadata), origin, sample)
     return sample
 
 
-def _some(questions: Sequence[Question], most: int, choice: random.Random) -> list[Question]:
+def _some(questions: Sequence[JudgedQuestion], most: int, choice: random.Random) -> list[JudgedQuestion]:
     return choice.sample(list(questions), min(most, len(questions)))
 
 
@@ -163,7 +163,7 @@ def _unanswerable(name: str, collections: Mapping[str, Collection], choice: rand
 
 
 def _ask(
-    index: Index, recorder: Recorder, collection: Collection, question: Question, origin: str, sample: Sample
+    index: Index, recorder: Recorder, collection: Collection, question: JudgedQuestion, origin: str, sample: Sample
 ) -> None:
     filter = collection.filter(question)
     hits = index.search(question.text, top_k=PAGE, filter=filter, rerank=Rerank(recorder, top=PAGE)).hits

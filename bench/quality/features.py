@@ -25,7 +25,7 @@ import numpy as np
 
 from bench.shared import NAMES, SCOPES
 from rifflux.evaluate import Cache, parse_run, read_beir
-from rifflux.evaluate.collection import Collection, Question
+from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.evaluate.tune import ORDER, Judged, column, judged
 from rifflux.index import Index
 from rifflux.retrieve.fuse.base import Weights
@@ -91,7 +91,7 @@ def _cases(arguments: argparse.Namespace, name: str, cache: Cache) -> list[Judge
     return [_case(index, collection, question, maxsim=arguments.maxsim) for question in collection.questions]
 
 
-def _case(index: Index, collection: Collection, question: Question, *, maxsim: bool) -> Judged:
+def _case(index: Index, collection: Collection, question: JudgedQuestion, *, maxsim: bool) -> Judged:
     """A question's candidates, with late interaction as one more component."""
     case, query, table = judged(index, collection, question)
     near = spread(MaxSim(index.admin.view.resources).likeness(query, table)) if maxsim else np.zeros(len(table))

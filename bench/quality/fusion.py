@@ -21,7 +21,7 @@ import numpy as np
 
 from bench.shared import NAMES, SCOPES
 from rifflux.evaluate import Cache, parse_run, read_beir
-from rifflux.evaluate.collection import Collection, Question
+from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Balanced, ReciprocalRank
 from rifflux.retrieve.fuse.base import StoreEvidence
@@ -97,7 +97,7 @@ def _cases(data: Path, name: str, cache: Cache) -> list[Case]:
     return [_case(index, collection, question) for question in collection.questions]
 
 
-def _case(index: Index, collection: Collection, question: Question) -> Case:
+def _case(index: Index, collection: Collection, question: JudgedQuestion) -> Case:
     query = understand(question.text, index.profile.analyzer, (), collection.filter(question) or Filter())
     query = replace(query, vector=index.admin.embedder.embed_query(query.semantic_text), limit=DEPTH)
     lexical = index.admin.store.lexical.match(query, DEPTH, index.profile.weights)

@@ -24,7 +24,7 @@ import numpy as np
 
 import rifflux
 from rifflux.evaluate import read_beir
-from rifflux.evaluate.collection import Question
+from rifflux.evaluate.collection import JudgedQuestion
 from rifflux.evaluate.measures import measured
 
 HERE = Path(__file__).parents[1] / "peers"
@@ -79,13 +79,13 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _questions(data: Path, each: int) -> list[tuple[str, Question]]:
+def _questions(data: Path, each: int) -> list[tuple[str, JudgedQuestion]]:
     return [
         (name, question) for name in COLLECTIONS for question in read_beir(data / name, "test").head(each).questions
     ]
 
 
-def _prepare(arguments: argparse.Namespace, questions: Sequence[tuple[str, Question]]) -> list[str]:
+def _prepare(arguments: argparse.Namespace, questions: Sequence[tuple[str, JudgedQuestion]]) -> list[str]:
     """Write what every engine gets; returns the document of each text."""
     work = arguments.work
     rows = _rows(arguments)
@@ -144,13 +144,13 @@ def _python(engine: str, work: Path) -> Path:
 
 def _row(
     report: Mapping[str, Any],
-    questions: Sequence[tuple[str, Question]],
+    questions: Sequence[tuple[str, JudgedQuestion]],
     documents: Sequence[str],
     exact: _Exact,
 ) -> str:
     p50, p95, p99 = np.percentile(report["hybrid_ms"], [50, 95, 99])
     recall = exact.recall(report["near"])
-    judged = [Question(f"{name}/{q.id}", q.text, q.grades) for name, q in questions]
+    judged = [JudgedQuestion(f"{name}/{q.id}", q.text, q.grades) for name, q in questions]
     rankings = {
         question.id: _keys(name, found, documents)
         for (name, _), question, found in zip(questions, judged, report["found"], strict=True)

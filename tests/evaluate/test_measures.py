@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import MissingExtra
-from rifflux.evaluate import Bootstrap, Question
+from rifflux.evaluate import Bootstrap, JudgedQuestion
 from rifflux.evaluate.measures import measured
 from tests.support.exploring import examples
 
 QUESTIONS = [
-    Question("q1", "first", {"a": 2, "b": 1, "c": 0}),
-    Question("q2", "second", {"d": 1}),
-    Question("q3", "third", {"e": 1, "f": 1}),
+    JudgedQuestion("q1", "first", {"a": 2, "b": 1, "c": 0}),
+    JudgedQuestion("q2", "second", {"d": 1}),
+    JudgedQuestion("q3", "third", {"e": 1, "f": 1}),
 ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from rifflux.evaluate import Outcome, Question, page, rows, table
+from rifflux.evaluate import JudgedQuestion, Outcome, page, rows, table
 from rifflux.evaluate.report import means
 
 HOSTILE = '<script>alert("x")</script> & \x1b[31m \ud800 ]]>'
@@ -18,7 +18,7 @@ HOSTILE = '<script>alert("x")</script> & \x1b[31m \ud800 ]]>'
 
 def _outcome(run: str, *values: float, collection: str = "small", p: float | None = None) -> Outcome:
     scores = np.array(values)
-    questions = tuple(Question(f"q{n}", f"question {n} {HOSTILE}", {"a": 1}) for n in range(len(values)))
+    questions = tuple(JudgedQuestion(f"q{n}", f"question {n} {HOSTILE}", {"a": 1}) for n in range(len(values)))
     return Outcome(
         collection, "test", run, questions, dict.fromkeys(("ndcg@10", "recall@20", "mrr@10", "p@5"), scores),
         milliseconds=np.full(len(values), 2.0), interval=(scores.min(), scores.max()),

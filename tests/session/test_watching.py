@@ -19,8 +19,7 @@ import watchfiles
 
 import rifflux
 from rifflux import Index, IndexReport
-from rifflux.ingest import embed
-from rifflux.ingest.walk import watch
+from rifflux.ingest import embed, watch
 from rifflux.types import Vectors
 from tests.support.embedder import Counting
 

@@ -9,7 +9,7 @@ Measures are those of trec_eval, through ir-measures: `pip install 'rifflux[eval
 """
 
 from rifflux.evaluate.build import Cache
-from rifflux.evaluate.collection import Collection, Question, read_beir, read_feedback
+from rifflux.evaluate.collection import Collection, JudgedQuestion, read_beir, read_feedback
 from rifflux.evaluate.compare import Outcome, compare
 from rifflux.evaluate.measures import MEASURES, Bootstrap
 from rifflux.evaluate.page import page
@@ -22,8 +22,8 @@ __all__ = [
     "Bootstrap",
     "Cache",
     "Collection",
+    "JudgedQuestion",
     "Outcome",
-    "Question",
     "Run",
     "ablation",
     "compare",

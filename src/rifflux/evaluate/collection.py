@@ -17,7 +17,7 @@ from rifflux.index import Index
 from rifflux.store import JUDGEMENT
 from rifflux.types import Filter, Hit
 
-__all__ = ["Collection", "Question", "by_key", "read_beir", "read_feedback"]
+__all__ = ["Collection", "JudgedQuestion", "by_key", "read_beir", "read_feedback"]
 
 #: Of more unknown ids than this, only the number is given.
 MOST_NAMED = 5
@@ -28,7 +28,7 @@ Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgedQuestion:
     """A judged question. `grades` holds every judged document: 0 for irrelevant, growing with relevance."""
 
     id: str
@@ -53,7 +53,7 @@ class Collection:
 
     name: str
     qrels: str
-    questions: tuple[Question, ...]
+    questions: tuple[JudgedQuestion, ...]
     corpus: Path | None = None
     scope: str | None = None
     identify: Callable[[Hit], str] = by_key
@@ -62,7 +62,7 @@ class Collection:
         """Return the collection with its first `limit` questions, or all for None."""
         return replace(self, questions=self.questions[:limit])
 
-    def filter(self, question: Question) -> Filter | None:
+    def filter(self, question: JudgedQuestion) -> Filter | None:
         """Return the filter that narrows a question to its scope."""
         return Filter(metadata={self.scope: question.metadata[self.scope]}) if self.scope else None
 
@@ -83,7 +83,7 @@ def read_beir(folder: str | Path, qrels: str = "test", *, scope: str | None = No
     judged = dict.fromkeys(document for graded in grades.values() for document in graded)
     _refuse_unknown(judgements, "documents", judged, documents)
     questions = tuple(
-        Question(id, record["text"], grades[id], record.get("metadata") or {})
+        JudgedQuestion(id, record["text"], grades[id], record.get("metadata") or {})
         for id, record in asked.items()
         if any(grade > 0 for grade in grades.get(id, {}).values())
     )
@@ -172,7 +172,7 @@ def _refuse_unknown(path: Path, what: str, judged: Mapping[str, object], known: 
         )
 
 
-def _check_scope(folder: Path, scope: str, questions: Sequence[Question], documents: Sequence[Record]) -> None:
+def _check_scope(folder: Path, scope: str, questions: Sequence[JudgedQuestion], documents: Sequence[Record]) -> None:
     """Refuse a misspelt scope: it would find nothing, and count as bad ranking."""
     known = {each for metadata in documents for each in _values(metadata.get(scope))}
     for question in questions:
@@ -211,7 +211,9 @@ def read_feedback(index: Index) -> Collection:
         if index.admin.store.catalog.find_documents(document)
     }
     questions = tuple(
-        Question(f"q{number}", query, {document: grade for document, grade in graded.items() if document in present})
+        JudgedQuestion(
+            f"q{number}", query, {document: grade for document, grade in graded.items() if document in present}
+        )
         for number, (query, graded) in enumerate(grades.items(), 1)
         if any(grade > 0 and document in present for document, grade in graded.items())
     )

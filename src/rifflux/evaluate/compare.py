@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.evaluate.collection import Collection, Question
+from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.evaluate.measures import MEASURES, PRIMARY, Bootstrap, measured
 from rifflux.evaluate.runs import Run, answers
 from rifflux.index import Index
@@ -30,7 +30,7 @@ class Outcome:
     collection: str
     qrels: str
     run: str
-    questions: tuple[Question, ...]
+    questions: tuple[JudgedQuestion, ...]
     values: Mapping[str, Scores]
     milliseconds: Scores
     interval: tuple[float, float]

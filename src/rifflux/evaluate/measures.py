@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import MissingExtra
-from rifflux.evaluate.collection import Question
+from rifflux.evaluate.collection import JudgedQuestion
 from rifflux.types import Scores
 
 __all__ = ["MEASURES", "PRIMARY", "Bootstrap", "measured"]
@@ -25,7 +25,7 @@ PRIMARY = "ndcg@10"
 Rankings = Mapping[str, Sequence[str]]
 
 
-def measured(questions: Sequence[Question], rankings: Rankings) -> Mapping[str, Scores]:
+def measured(questions: Sequence[JudgedQuestion], rankings: Rankings) -> Mapping[str, Scores]:
     """Return every measure of `MEASURES`, as an array of one value a question, in their order.
 
     A question without a ranking counts zero. Raises `MissingExtra` where ir-measures is not installed.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.evaluate.collection import Collection, Question
+from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.index import Index
 from rifflux.retrieve.fuse import FUSIONS, fusion_of
 from rifflux.retrieve.steps.rerank import RERANKERS
@@ -179,7 +179,7 @@ class _Asker:
     run: Run
     ignore_identical: bool
 
-    def __call__(self, question: Question) -> tuple[list[str], float, tuple[str, ...]]:
+    def __call__(self, question: JudgedQuestion) -> tuple[list[str], float, tuple[str, ...]]:
         """Return the best documents, the seconds of the first search, and what degraded in it."""
         start = time.perf_counter()
         results = self.search(question, DEPTHS[0])
@@ -193,12 +193,12 @@ class _Asker:
             documents = self._documents(question, results)
         return documents[:DOCUMENTS], elapsed, degraded
 
-    def search(self, question: Question, top_k: int) -> Results:
+    def search(self, question: JudgedQuestion, top_k: int) -> Results:
         """Ask the index."""
         narrow = self.collection.filter(question)
         return self.index.search(question.text, top_k=top_k, filter=narrow, **self.run.options)
 
-    def _documents(self, question: Question, hits: Sequence[Hit]) -> list[str]:
+    def _documents(self, question: JudgedQuestion, hits: Sequence[Hit]) -> list[str]:
         own = question.id if self.ignore_identical else None
         return [document for document in _distinct(map(self.collection.identify, hits)) if document != own]
 

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.evaluate.collection import Collection, Question
+from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.evaluate.measures import PRIMARY, Bootstrap, measured
 from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Fuse
@@ -140,7 +140,7 @@ def reset(registry: Registry) -> bool:
     return bool(tuned)
 
 
-def _answerable(index: Index, collection: Collection) -> list[Question]:
+def _answerable(index: Index, collection: Collection) -> list[JudgedQuestion]:
     """Return the questions of which the index holds a relevant document."""
     known = index.admin.store.catalog.find_documents
     kept = [
@@ -160,7 +160,11 @@ def _answerable(index: Index, collection: Collection) -> list[Question]:
 
 
 def _fusion(
-    index: Index, collection: Collection, questions: Sequence[Question], bootstrap: Bootstrap, progress: Progress | None
+    index: Index,
+    collection: Collection,
+    questions: Sequence[JudgedQuestion],
+    bootstrap: Bootstrap,
+    progress: Progress | None,
 ) -> FittedChoice[Fuse]:
     choices = (index.profile.fusion, *GRID)
     values = _values(index, collection, questions, choices, progress)
@@ -171,7 +175,7 @@ def _fusion(
 def _values(
     index: Index,
     collection: Collection,
-    questions: Sequence[Question],
+    questions: Sequence[JudgedQuestion],
     choices: Sequence[Fuse],
     progress: Progress | None,
 ) -> Scores:
@@ -185,7 +189,9 @@ def _values(
     return np.stack([measured(questions, ranking)[PRIMARY] for ranking in rankings])
 
 
-def _ranked(index: Index, collection: Collection, question: Question, choices: Sequence[Fuse]) -> Iterator[list[str]]:
+def _ranked(
+    index: Index, collection: Collection, question: JudgedQuestion, choices: Sequence[Fuse]
+) -> Iterator[list[str]]:
     """Yield the documents that each choice finds, best first; the channels are asked once."""
     plan = index.admin.searcher.plan(question.text, filter=collection.filter(question))
     found = gather(plan.query, plan.pipeline.channels, Stopwatch())
@@ -203,7 +209,11 @@ def _ranked(index: Index, collection: Collection, question: Question, choices: S
 
 
 def _features(
-    index: Index, collection: Collection, questions: Sequence[Question], bootstrap: Bootstrap, progress: Progress | None
+    index: Index,
+    collection: Collection,
+    questions: Sequence[JudgedQuestion],
+    bootstrap: Bootstrap,
+    progress: Progress | None,
 ) -> FittedChoice[Weights]:
     cases = []
     for number, question in enumerate(questions, 1):
@@ -298,7 +308,7 @@ class Judged:
         return np.asarray(np.tensordot(_DISCOUNTS[: len(first)], self.gains[first], 1) / self.ideal)
 
 
-def judged(index: Index, collection: Collection, question: Question) -> tuple[Judged, Query, Candidates]:
+def judged(index: Index, collection: Collection, question: JudgedQuestion) -> tuple[Judged, Query, Candidates]:
     """Return a question's candidates with their judgements, the question as it was understood, and their table."""
     plan = index.admin.searcher.plan(question.text, top_k=DEPTH, filter=collection.filter(question))
     table = plan.pipeline.read(plan.pipeline.candidates(plan.query, Stopwatch()).head(DEPTH))

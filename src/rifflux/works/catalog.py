@@ -238,7 +238,9 @@ class WorksCatalog:
         written = style_of(format)
         works = [self.get(identifier).work for identifier in identifiers]
         entries = [written(work, key) for work, key in zip(works, cite_keys(works), strict=True)]
-        return "\n\n".join(entries) if format == "bibtex" else json.dumps(entries, ensure_ascii=False, indent=2)
+        return (
+            "\n\n".join(map(str, entries)) if format == "bibtex" else json.dumps(entries, ensure_ascii=False, indent=2)
+        )
 
     def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
         unique = list(dict.fromkeys(ids))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import Citing, EvidencePack, Reference
@@ -72,7 +71,7 @@ def bibtex(work: Work, key: str) -> str:
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])
 
 
-def csl(work: Work, key: str) -> dict[str, Any]:
+def csl(work: Work, key: str) -> dict[str, object]:
     """Return the work as an item of CSL-JSON."""
     date = (work.date or f"{work.year:04}" if work.year else "")[:10]
     names = {each.scheme: each.value for each in reversed(work.identifiers)}
@@ -95,10 +94,10 @@ def csl(work: Work, key: str) -> dict[str, Any]:
 
 
 #: What a bibliography may be in: how a work is written under its key.
-STYLES: Mapping[str, Callable[[Work, str], Any]] = {"bibtex": bibtex, "csl": csl}
+STYLES: Mapping[str, Callable[[Work, str], object]] = {"bibtex": bibtex, "csl": csl}
 
 
-def style_of(name: str) -> Callable[[Work, str], Any]:
+def style_of(name: str) -> Callable[[Work, str], object]:
     """Return how a work is written in `bibtex` (a text) or `csl` (an item of CSL-JSON). Raises `InvalidArgument`."""
     if name not in STYLES:
         raise InvalidArgument(f"no format {name!r} of a bibliography: choose {' or '.join(STYLES)}")
@@ -148,7 +147,7 @@ def _reference(document: Document) -> Reference:
     return Reference(work.title, tuple(map(str, work.authors)), work.year, work.venue, names)
 
 
-def _entry(document: Document, key: str, style: str) -> Any:
+def _entry(document: Document, key: str, style: str) -> object:
     """Return a work in a style, without its abstract: what is quoted of that is evidence, and counted."""
     return style_of(style)(replace(work_of(document), abstract=""), key)
 

@@ -34,7 +34,7 @@ _MILLISECONDS = 1e11
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
 
 
-def load_json(path: Path) -> Any:
+def load_json(path: Path) -> object:
     """Return the content of a JSON file. Raises `Unreadable` with the place of the fault."""
     try:
         return json.loads(path.read_bytes())
@@ -62,18 +62,18 @@ def date_of(value: Any) -> str | None:
         raise Unreadable(f"{value!r} is no date: write 2024-05-01T12:00:00Z, or seconds since 1970") from None
 
 
-def role_of(value: Any) -> str:
+def role_of(value: object) -> str:
     """Return a role by the name that all formats share."""
     name = string_of(value).strip().lower()
     return _ROLES.get(name, name) or "user"
 
 
-def string_of(value: Any) -> str:
+def string_of(value: object) -> str:
     """Return a string or number as text; nothing of anything else."""
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
-def text_of(content: Any) -> str:
+def text_of(content: object) -> str:
     """Return the words of a message: a string, or the text parts of a list; pictures and the like have none."""
     if isinstance(content, Mapping):
         content = content.get("parts", content.get("text", content.get("content", "")))
@@ -91,7 +91,7 @@ _IDS = ("id", "_id", "uuid", "message_id")
 _DATES = ("created_at", "timestamp", "date", "create_time", "time", "ts")
 
 
-def first_of(record: Mapping[str, Any], names: Sequence[str]) -> Any:
+def first_of(record: Mapping[str, object], names: Sequence[str]) -> object:
     """Return the first of some fields that a record has, or None."""
     for name in names:
         if record.get(name) not in (None, ""):
@@ -153,7 +153,7 @@ def message_of_record(record: Any, conversation_id: str, default_id: str) -> Mes
     )
 
 
-def _messages(record: Mapping[str, Any]) -> list[Any] | None:
+def _messages(record: Mapping[str, object]) -> list[object] | None:
     found = first_of(record, ("messages", "chat_messages", "turns"))
     return found if isinstance(found, list) else None
 
@@ -188,7 +188,7 @@ def read_jsonl(path: Path) -> Iterator[Thread | Failure]:
         yield Thread(conversation, tuple(each.messages))
 
 
-def _read(record: Any, stem: str, number: int, gathered: dict[str, _Gathered]) -> Thread | None:
+def _read(record: object, stem: str, number: int, gathered: dict[str, _Gathered]) -> Thread | None:
     """Return a line that is a conversation; one that is a message is gathered."""
     if not isinstance(record, Mapping):
         raise Unreadable("it is no object")
@@ -204,6 +204,6 @@ def _read(record: Any, stem: str, number: int, gathered: dict[str, _Gathered]) -
     return None
 
 
-def _conversation(fields: Mapping[str, Any], id: str) -> Conversation:
+def _conversation(fields: Mapping[str, object], id: str) -> Conversation:
     title = string_of(first_of(fields, ("conversation_title",)))
     return Conversation(id, title, string_of(fields.get("project")), fields.get("archived") is True)

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 from rifflux.conversations.importers.base import date_of, load_json, string_of
 from rifflux.conversations.model import Conversation, Message, Thread
@@ -48,7 +47,7 @@ def read_slack(folder: Path) -> Iterator[Thread | Failure]:
     export = _lists(folder)
     yield from export.failed
     for channel in sorted(each for each in folder.iterdir() if each.is_dir()):
-        records: list[Mapping[str, Any]] = []
+        records: list[Mapping[str, object]] = []
         for day in sorted(channel.glob("*.json")):
             try:
                 records += _records(day)
@@ -75,14 +74,14 @@ def _lists(folder: Path) -> _Export:
     return export
 
 
-def _records(path: Path) -> list[Mapping[str, Any]]:
+def _records(path: Path) -> list[Mapping[str, object]]:
     data = load_json(path)
     if not isinstance(data, list):
         raise Unreadable("holds no list")
     return [each for each in data if isinstance(each, Mapping)]
 
 
-def _user_name(user: Mapping[str, Any]) -> str:
+def _user_name(user: Mapping[str, object]) -> str:
     profile = user.get("profile")
     names = profile if isinstance(profile, Mapping) else {}
     return string_of(
@@ -94,7 +93,7 @@ def _user_name(user: Mapping[str, Any]) -> str:
     )
 
 
-def _threads(export: _Export, channel: str, records: list[Mapping[str, Any]]) -> Iterator[Thread | Failure]:
+def _threads(export: _Export, channel: str, records: list[Mapping[str, object]]) -> Iterator[Thread | Failure]:
     """Yield a channel without its threads, and the threads."""
     id = export.channels.get(channel) or channel
     title = f"#{channel}" if channel in export.channels and channel != id else _direct(export, channel, records)
@@ -116,20 +115,20 @@ def _threads(export: _Export, channel: str, records: list[Mapping[str, Any]]) ->
         yield Thread(Conversation(conversation_id, named, created_at=turns[0].created_at), turns)
 
 
-def _direct(export: _Export, channel: str, records: list[Mapping[str, Any]]) -> str:
+def _direct(export: _Export, channel: str, records: list[Mapping[str, object]]) -> str:
     """Return a title for direct messages: the names of those who took part."""
     names = dict.fromkeys(export.users.get(string_of(each.get("user")), "") for each in records)
     return ", ".join(filter(None, names)) or channel
 
 
-def _thread_of(record: Mapping[str, Any]) -> str:
+def _thread_of(record: Mapping[str, object]) -> str:
     """Return the thread that a message stands in: also one that begins it, but not one that nobody answered."""
     thread = string_of(record.get("thread_ts"))
     answered = thread != string_of(record.get("ts")) or record.get("reply_count") or record.get("replies")
     return thread if answered else ""
 
 
-def _message(export: _Export, record: Mapping[str, Any], channel: str) -> Message | None:
+def _message(export: _Export, record: Mapping[str, object], channel: str) -> Message | None:
     text = _text(export, record)
     if record.get("type", "message") != "message" or _NOTICES.match(string_of(record.get("subtype"))) or not text:
         return None
@@ -144,7 +143,7 @@ def _message(export: _Export, record: Mapping[str, Any], channel: str) -> Messag
     return Message(ts, channel, text, role, speaker, date_of(ts), _SOURCE)
 
 
-def _text(export: _Export, record: Mapping[str, Any]) -> str:
+def _text(export: _Export, record: Mapping[str, object]) -> str:
     """Return the words of a message, and the names of its files; references become what people see."""
     words = _REFERENCE.sub(lambda found: _shown(export, found[1], found[2]), string_of(record.get("text")))
     files = record.get("files")
