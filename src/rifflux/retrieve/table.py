@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import repeat
+from operator import attrgetter, getitem
 from typing import Any
 
 import numpy as np
@@ -123,8 +125,8 @@ class Candidates:
     @classmethod
     def of_hits(cls, hits: Sequence[Hit], scores: Scores | None = None) -> Candidates:
         """Return stored chunks as candidates in their order, by the given scores or their own."""
-        ids = np.fromiter((int(hit.chunk_id, 16) for hit in hits), np.int64, len(hits))
-        own = np.fromiter((hit.score for hit in hits), np.float64, len(hits)) if scores is None else scores
+        ids = np.fromiter(map(int, map(attrgetter("chunk_id"), hits), repeat(16)), np.int64, len(hits))
+        own = np.fromiter(map(attrgetter("score"), hits), np.float64, len(hits)) if scores is None else scores
         return cls(ids, {SCORE: own}, passages=tuple(hits))
 
     def __len__(self) -> int:
@@ -161,14 +163,16 @@ class Candidates:
 
     def parts(self, stage: str) -> Mapping[str, Scores]:
         """Return the columns of a stage by part, but for `score` and `rank`."""
-        own = {name[len(stage) + 1 :]: values for name, values in self.columns.items() if name.startswith(f"{stage}/")}
-        return {part: values for part, values in own.items() if part not in ("score", RANK)}
+        own = dict(stages(self).get(stage, {}))
+        own.pop(SCORE, None)
+        own.pop(RANK, None)
+        return own
 
     def take(self, places: Ids | Sequence[int]) -> Candidates:
         """Return the rows at some places, in that order."""
         places = np.asarray(places, np.int64)
-        columns = {name: values[places] for name, values in self.columns.items()}
-        passages = tuple(self.passages[place] for place in places.tolist()) if self.passages else ()
+        columns = dict(zip(self.columns, map(getitem, self.columns.values(), repeat(places)), strict=False))
+        passages = tuple(map(self.passages.__getitem__, places.tolist())) if self.passages else ()
         return Candidates(self.ids[places], columns, self.rankings, passages)
 
     def head(self, limit: int) -> Candidates:
@@ -215,12 +219,11 @@ def alone(name: str, ranking: Ranking) -> Candidates:
 
 def stacked(first: Candidates, second: Candidates) -> Candidates:
     """Return the rows of two tables, the first's above, with the columns of either; what one lacks is NaN."""
-    names = dict.fromkeys((*first.columns, *second.columns))
-    return Candidates(
-        np.concatenate([first.ids, second.ids]),
-        {name: np.concatenate([first[name], second[name]]) for name in names},
-        passages=(*first.passages, *second.passages),
-    )
+    columns = {}
+    for name in dict.fromkeys((*first.columns, *second.columns)):
+        columns[name] = np.concatenate([first[name], second[name]])
+    ids = np.concatenate([first.ids, second.ids])
+    return Candidates(ids, columns, passages=(*first.passages, *second.passages))
 
 
 def placed(ids: Ids, rankings: Mapping[str, Ranking]) -> Candidates:
@@ -235,7 +238,7 @@ def pool_of(rankings: Mapping[str, Ranking], pool: int | None = None) -> Ids:
     """Return the ids among the first `pool` of any ranking, each once, ascending."""
     if not rankings:
         return np.empty(0, np.int64)
-    ids = np.sort(np.concatenate([ranking.ids[:pool] for ranking in rankings.values()]))
+    ids = np.sort(np.concatenate([*map(getitem, map(attrgetter("ids"), rankings.values()), repeat(slice(pool)))]))
     first = np.ones(len(ids), bool)
     np.not_equal(ids[1:], ids[:-1], out=first[1:])
     return ids[first]
@@ -304,11 +307,11 @@ def _write(ranks: Scores, place: Ids, rank: Ids, known: NDArray[np.bool_]) -> No
 
 def page(table: Candidates, always: Collection[str] = ()) -> list[Hit]:
     """Return the rows of a table, whose passages were read, as hits with their scores and explanations."""
-    columns = table[SCORE].tolist(), trails(table, always), table[RELEVANCE].tolist()
-    return [
-        hit.retold(score, why) if relevance != relevance else hit.retold(score, why, relevance, quality(relevance))
-        for hit, score, why, relevance in zip(table.passages, *columns, strict=True)
-    ]
+    columns, hits = (table[SCORE].tolist(), trails(table, always), table[RELEVANCE].tolist()), []
+    for hit, score, why, relevance in zip(table.passages, *columns, strict=True):
+        known = relevance == relevance
+        hits.append(hit.retold(score, why, relevance, quality(relevance)) if known else hit.retold(score, why))
+    return hits
 
 
 def trails(table: Candidates, always: Collection[str] = ()) -> list[tuple[Why, ...]]:
@@ -316,7 +319,7 @@ def trails(table: Candidates, always: Collection[str] = ()) -> list[tuple[Why, .
 
     A stage without a value in a row is left out of that row's explanation, but for channels and those of `always`.
     """
-    every, rows = {*table.rankings, *always}, [list[Why]() for _ in table.ids]
+    every, rows = {*table.rankings, *always}, [*map(list[Why], repeat((), len(table.ids)))]
     for stage, parts in stages(table).items():
         _explain(rows, stage, parts, stage in every)
     return list(map(tuple, rows))

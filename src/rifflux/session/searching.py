@@ -141,7 +141,7 @@ class Searcher:
         query, names, degraded, notes = self._channels(profile.reach(query, way.fuse, pool), way.mode, clock)
         available = profile.channels(self.store, profile.weights)
         pipeline = Pipeline(
-            {name: available[name] for name in names},
+            dict(zip(names, map(available.__getitem__, names), strict=True)),
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
             way.fuse,
             self.store,

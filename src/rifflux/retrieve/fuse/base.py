@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, filterfalse, repeat
+from operator import mul, truediv
 from typing import Protocol
 
 import numpy as np
@@ -101,7 +102,7 @@ class Fuse(Protocol):
 
 def fused(table: Candidates, name: str, scores: Scores, addends: Mapping[str, Scores]) -> Candidates:
     """Return the candidates by a fused score; equal ones by their best rank in any channel, then by id."""
-    best = np.fmin.reduce([table[f"{channel}/rank"] for channel in table.rankings])
+    best = np.fmin.reduce([*map(table.__getitem__, map("{}/rank".format, table.rankings))])
     table = table.with_stage(name, {SCORE: scores, **addends}).scored(scores, best)
     return table.with_column(f"{name}/rank", table.ranks())
 
@@ -112,7 +113,7 @@ def frequencies_of(store: Store, query: Query, clauses: Iterable[Clause]) -> Map
     The store is asked only about terms that the query does not tell of.
     """
     clauses, known = dict.fromkeys(clauses), dict(query.statistics.frequencies) if query.statistics else {}
-    missing = [term for clause in clauses for term in clause if term not in known]
+    missing = [*filterfalse(known.__contains__, chain.from_iterable(clauses))]
     if missing:
         known |= store.lexical.document_frequencies(missing)
     found = {}
@@ -130,7 +131,7 @@ def weights_of(store: Store, query: Query) -> Mapping[Clause, float]:
     """Return the idf of each clause of the query."""
     chunks = chunks_of(store, query)
     found = frequencies_of(store, query, (*query.clauses, *query.required))
-    return {clause: idf(chunks, count) for clause, count in found.items()}
+    return dict(zip(found, map(idf, repeat(chunks), found.values()), strict=True))
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class StoreEvidence:
     def kinds(self, ids: Ids) -> Sequence[str]:
         """Return the kind of each chunk's document; empty for a chunk that is gone."""
         known = self.store.catalog.kinds(ids)
-        return [known.get(id, "") for id in ids.tolist()]
+        return [*map(known.get, ids.tolist(), repeat(""))]
 
     @property
     def specificity(self) -> float:
@@ -188,11 +189,11 @@ class Weights(Mapping[str, float]):
 
     def shares(self) -> dict[str, float]:
         """Return the weights divided by their sum."""
-        total = sum(self.by_name.values())
-        return {name: weight / total for name, weight in self.by_name.items()}
+        weights = self.by_name.values()
+        return dict(zip(self.by_name, map(truediv, weights, repeat(sum(weights))), strict=True))
 
 
 def weighed(components: Mapping[str, Scores], weights: Mapping[str, float]) -> tuple[Scores, dict[str, Scores]]:
     """Return the sum of the components times their weights, and the addend of each; in the order of the weights."""
-    addends = {name: weight * components[name] for name, weight in weights.items()}
+    addends = dict(zip(weights, map(mul, weights.values(), map(components.__getitem__, weights)), strict=True))
     return np.sum(list(addends.values()), axis=0), addends

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import repeat
 from typing import Any, cast
 
 import numpy as np
@@ -242,7 +243,7 @@ class Adaptive(_Weighted):
 
     def _prior(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
         kinds = evidence.kinds(pool_of(rankings, self.looked_at))
-        return sum(self.priors.get(kind, self.prior) for kind in kinds) / len(kinds) if kinds else self.prior
+        return sum(map(self.priors.get, kinds, repeat(self.prior))) / len(kinds) if kinds else self.prior
 
 
 def _min_max(table: Candidates, channel: str) -> Scores:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, permutations, product
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import rifflux.text
@@ -81,14 +82,17 @@ def expand(
     found = [*spellings(query, analyzer, frequencies, vocabulary), *(synonyms(query, known) if known else ())]
     asked = {*query.clauses, *query.required, *query.excluded}
     # A dictionary, because two words may lead to the same variant.
-    fresh = {variant.clause: variant for variant in found if variant.clause not in asked}
+    fresh: dict[Clause, Variant] = {}
+    for variant in found:
+        if variant.clause not in asked:
+            fresh[variant.clause] = variant
     whole = dict(formulas(query, analyzer))
-    variants = dict.fromkeys([*fresh, *(phrase for phrases in whole.values() for phrase in phrases)])
-    notes = [*_notes(fresh.values()), *(f"{formula!r} is a formula: also searched as a whole" for formula in whole)]
+    variants: dict[Clause, Clause] = dict.fromkeys(chain(fresh, *whole.values()), ())
     if not variants:
         return query
-    beside = tuple(fresh[each].beside if each in fresh else () for each in variants)
-    return replace(query, variants=tuple(variants), beside=beside, notes=(*query.notes, *notes))
+    variants.update(zip(fresh, map(attrgetter("beside"), fresh.values()), strict=True))
+    notes = [*_notes(fresh.values()), *map("{!r} is a formula: also searched as a whole".format, whole)]
+    return replace(query, variants=tuple(variants), beside=tuple(variants.values()), notes=(*query.notes, *notes))
 
 
 def _notes(variants: Iterable[Variant]) -> Iterator[str]:
@@ -132,19 +136,26 @@ def _near(term: str, vocabulary: Vocabulary) -> list[str]:
     most = 2 if len(term) >= SHORTEST_FOR_TWO else 1
     known = vocabulary(term[0], len(term) - most, len(term) + most)
     # Where one letter explains it, two are no explanation.
-    near = next(filter(None, (_within(term, known, letters) for letters in range(1, most + 1))), [])
-    counts = {each: known[each] for each in near}
+    near: list[str] = []
+    for letters in range(1, most + 1):
+        near = near or _within(term, known, letters)
+    counts = dict(zip(near, map(known.__getitem__, near), strict=True))
     return sorted(filter(counts.get, near), key=lambda each: (-counts[each], each))[:MOST_SPELLINGS]
 
 
 def _within(term: str, known: Iterable[str], most: int) -> list[str]:
     """Return the terms that are nearest, if that is at most so many letters."""
-    letters = set(term)
-    # A letter that is changed makes a difference of two between the sets of letters, which are compared much sooner.
-    alike = (each for each in known if len(letters.symmetric_difference(each)) <= 2 * most and each.isalpha())
-    distances = {each: distance(term, each, most) for each in alike}
-    least = min(distances.values(), default=most + 1)
-    return [each for each, value in distances.items() if value == least <= most]
+    letters, differing, least = set(term), 2 * most, most
+    nearest: list[str] = []
+    for each in known:
+        # A changed letter makes a difference of two between the sets of letters, which are compared much sooner.
+        if len(letters.symmetric_difference(each)) <= differing and each.isalpha():
+            value = distance(term, each, most)
+            if value < least:
+                least, nearest = value, []
+            if value == least:
+                nearest.append(each)
+    return nearest
 
 
 def distance(one: str, other: str, most: int) -> int:
@@ -188,13 +199,14 @@ def _differing(one: str, other: str) -> tuple[str, str]:
 def synonyms(query: Query, known: Synonyms) -> Iterator[Variant]:
     """Yield the synonyms of what stands in the question, except those that stand in it too."""
     terms = query.terms
-    windows = {
-        terms[start : start + width]: None
-        for width in range(known.longest, 0, -1)
-        for start in range(len(terms) - width + 1)
-    }
+    windows: dict[Clause, None] = {}
+    for width in range(known.longest, 0, -1):
+        for start in range(len(terms) - width + 1):
+            windows[terms[start : start + width]] = None
     for window in windows:
-        yield from (variant for variant in known.rules.get(window, ()) if variant.clause not in windows)
+        for variant in known.rules.get(window, ()):
+            if variant.clause not in windows:
+                yield variant
 
 
 def known_synonyms(path: str | Path | None, analyzer: Analyzer) -> Synonyms | None:
@@ -263,7 +275,7 @@ def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Claus
     if analyzer.mathematics != "notation":
         return
     for run in _runs(query.semantic_text, analyzer):
-        terms = [clause for _, clause in run if clause]
+        terms = [*filter(None, map(itemgetter(1), run))]
         if len(terms) > 1 and any(_is_symbol(token) for token, _ in run):
             pieces = [_joined(terms[start : start + WIDTH]) for start in range(len(terms) - WIDTH + 1)]
             phrases = dict.fromkeys([_joined(terms), *pieces[:MOST_PIECES]])

@@ -14,7 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, filterfalse
+from operator import itemgetter
 
 from rifflux.retrieve.query.expand import Synonyms, expand
 from rifflux.store import Store
@@ -72,10 +74,10 @@ class _Frequencies:
 
     def __call__(self, terms: Sequence[str]) -> Mapping[str, int]:
         """Return the frequencies of those terms that occur."""
-        missing = [term for term in dict.fromkeys((*self.first, *terms)) if term not in self.known]
+        missing = [*filterfalse(self.known.__contains__, dict.fromkeys((*self.first, *terms)))]
         if missing:
             self.known |= dict.fromkeys(missing, 0) | dict(self.store.lexical.document_frequencies(missing))
-        return {term: count for term in terms if (count := self.known[term])}
+        return dict(filter(itemgetter(1), zip(terms, map(self.known.__getitem__, terms), strict=True)))
 
 
 _PIECE = re.compile(
@@ -122,7 +124,7 @@ def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filt
         clauses=_alternatives(words, phrases if mentioned else ()),
         required=() if mentioned else phrases,
         excluded=_clauses(reading.excluded, analyzer),
-        prefixes=tuple(dict.fromkeys(_prefixes(reading.prefixes, analyzer))),
+        prefixes=tuple(dict.fromkeys(_prefixes(reading.prefixes, analyzer))) if reading.prefixes else (),
         semantic_text=meaning,
         terms=tuple(words if reading.words == reading.meaning else analyzer.terms(meaning)),
         asked=asked,
@@ -244,17 +246,16 @@ def classify(text: str, analyzer: Analyzer, frequencies: Frequencies, documents:
     # Anchors too, and yet words like others: a theorem is also described without its name.
     results = named_results(rest) if analyzer.mathematics == "notation" else []
     codes, rest = _codes(rest, analyzer)
-    words = [word for word in _words(rest) if analyzer.of_word(word)]
-    named = [f"{name!r} is a named result or object" for name in results]
+    words = [*filter(analyzer.of_word, _words(rest))]
     names = _names(words, analyzer, frequencies, documents, alone=not codes and not quoted)
     specific = len(codes) + len(quoted) + len(names)
     share = specific / max(1, len(codes) + len(quoted) + len(words))
     return Understanding(
         kind="identifier" if share > IDENTIFIER_SHARE else "mixed" if share > MIXED_SHARE else "conceptual",
         specificity=share,
-        identifiers=(*codes, *quoted, *(_DASH.sub(" ", name) for name in results)),
+        identifiers=(*codes, *quoted, *map(partial(_DASH.sub, " "), results)),
         names=tuple(names),
-        reasons=(*named, *_reasons(codes, quoted, names, words)),
+        reasons=_reasons(results, codes, quoted, names, len(words)),
     )
 
 
@@ -269,8 +270,12 @@ def _codes(text: str, analyzer: Analyzer) -> tuple[list[str], str]:
 
 
 def _words(text: str) -> list[str]:
-    written = text.split()
-    return [word for each in written if (word := each.strip(".,;:!?()[]{}'")) and word.lower() not in _ASKING]
+    words = []
+    for written in text.split():
+        word = written.strip(".,;:!?()[]{}'")
+        if word and word.lower() not in _ASKING:
+            words.append(word)
+    return words
 
 
 def _names(
@@ -286,12 +291,17 @@ def _names(
     return [word for word in candidates if 0 < max(known.get(term, 0) for term in analyzer.of_word(word)) <= most]
 
 
-def _reasons(codes: Sequence[str], quoted: Sequence[str], names: Sequence[str], words: Sequence[str]) -> list[str]:
-    found = [f"{code!r} looks like an identifier" for code in codes]
-    found += [f"{phrase!r} is quoted" for phrase in quoted]
-    found += [f"{name!r} is rare in this index" for name in names]
-    others = len(words) - len(names)
-    return [*found, f"{others} other meaningful {'word' if others == 1 else 'words'}"]
+def _reasons(
+    results: Sequence[str], codes: Sequence[str], quoted: Sequence[str], names: Sequence[str], words: int
+) -> tuple[str, ...]:
+    others = words - len(names)
+    return (
+        *map("{!r} is a named result or object".format, results),
+        *map("{!r} looks like an identifier".format, codes),
+        *map("{!r} is quoted".format, quoted),
+        *map("{!r} is rare in this index".format, names),
+        f"{others} other meaningful {'word' if others == 1 else 'words'}",
+    )
 
 
 def as_typed(text: str, analyzer: Analyzer) -> Mapping[str, str]:

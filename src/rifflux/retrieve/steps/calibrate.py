@@ -24,7 +24,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, repeat
+from operator import contains
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,10 @@ def calibration_of(embedder: Embedder) -> Calibration | None:
         return None
     try:
         content = json.loads(path.read_text("utf-8"))
-        found = Calibration(float(content["intercept"]), {name: float(w) for name, w in content["weights"].items()})
+        found = Calibration(
+            float(content["intercept"]),
+            dict(zip(content["weights"], map(float, content["weights"].values()), strict=True)),
+        )
         return found if content["fingerprint"] == embedder.fingerprint else None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{path} is no calibration ({error!r}): remove it, or fetch the model again") from None
@@ -116,24 +120,23 @@ class Relevance:
         relevance = self.meaning(features) if self.meaning else self.words(features)
         if self.meaning and unseen.any():
             relevance = np.where(unseen, self.words(features), relevance)
-        return table.with_column(RELEVANCE, np.array([round(value, 4) for value in relevance.tolist()]))
+        return table.with_column(RELEVANCE, np.array([*map(round, relevance.tolist(), repeat(4))]))
 
     def features(self, query: Query, table: Candidates) -> Mapping[str, Scores]:
         """Return what each candidate has in common with the question; the cosine is NaN where there is no vector."""
         joined, weights = partial(_joined, self.analyzer), weights_of(self.store, query)
-        titles = [joined(hit.title) for hit in table.passages]
-        # Spaces around every term, and gaps between the fields: a clause is held where its terms stand side by side.
-        texts = [
-            f" {title} \n {joined(hit.heading_path)} \n {joined(hit.content)} "
-            for title, hit in zip(titles, table.passages, strict=True)
-        ]
-        asked = frozenset(chain.from_iterable(weights))
+        asked, texts, titled = frozenset(chain.from_iterable(weights)), list[str](), list[bool]()
+        for hit in table.passages:
+            title = joined(hit.title)
+            titled.append(bool(asked) and asked == frozenset(title.split()))
+            # Spaces around every term, gaps between the fields: a clause is held where its terms stand side by side.
+            texts.append(f" {title} \n {joined(hit.heading_path)} \n {joined(hit.content)} ")
         return {
             "cosine": self._cosines(query, table),
             "coverage": _shares(weights, texts, _stand_ins(query)),
             "length": np.full(len(table), math.log1p(len(weights))),
             "named": query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
-            "title": np.array([float(bool(asked) and asked == frozenset(title.split())) for title in titles]),
+            "title": np.array(titled, np.float64),
         }
 
     def _cosines(self, query: Query, table: Candidates) -> Scores:
@@ -178,8 +181,9 @@ def _shares(
     total = sum(weights.values())
     if not total:
         return np.zeros(len(texts))
-    wanted = [(_held(clause), weight) for clause, weight in weights.items()]
-    found = np.array([sum([weight for clause, weight in wanted if clause in text]) for text in texts], np.float64)
+    found = np.zeros(len(texts))
+    for clause, weight in weights.items():
+        found += weight * np.array([*map(contains, texts, repeat(_held(clause)))], np.float64)
     for clause, others in (stand_ins or {}).items():
         weight = VARIANT * weights.get(clause, 0.0)
         missing = [_held(clause) not in text and any(other in text for other in others) for text in texts]

@@ -75,8 +75,8 @@ class Terms:
 
     def ranked(self, query: Query) -> list[str]:
         """Return the alternatives of a query, each as an expression."""
-        clauses = self._phrases((*query.clauses, *query.variants))
-        return clauses + [self.phrase((prefix,)) + " *" for prefix in query.prefixes[:MOST_CLAUSES]]
+        prefixes = map(self.phrase, zip(query.prefixes[:MOST_CLAUSES], strict=True))
+        return [*self._phrases((*query.clauses, *query.variants)), *map("{} *".format, prefixes)]
 
     def all_of(self, query: Query) -> str:
         """Return an expression for the clauses that must match; empty when there are none."""

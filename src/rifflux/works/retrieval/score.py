@@ -23,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import repeat
 
 import numpy as np
 
@@ -81,8 +82,9 @@ class WorkScore:
     def components(self, table: Candidates) -> dict[str, Scores]:
         """Return the six components of each work, in [0, 1]."""
         hits = table.passages
-        named = np.array([hit.place == self.named for hit in hits])
-        open = np.array([not hit.withheld for hit in hits])
+        named, open = np.zeros(len(hits), bool), np.zeros(len(hits), bool)
+        for row, hit in enumerate(hits):
+            named[row], open[row] = hit.place == self.named, not hit.withheld
         lift = np.where(np.isnan(table[LIFT]), 1.0, table[LIFT])
         return {
             "lexical": np.maximum(share(np.nan_to_num(table[f"{LEXICAL}/score"]) * lift), named),
@@ -95,14 +97,17 @@ class WorkScore:
         }
 
     def _field_match(self, ids: Ids) -> Scores:
-        tags = [self.tags.get(id, ()) for id in ids.tolist()]
+        tags = [*map(self.tags.get, ids.tolist(), repeat(()))]
         if self.subjects:
             wanted = {_plain(each): 1.0 for each in self.subjects}
-            return share(np.array([_overlap(each, wanted) for each in tags]))
-        named = np.array(
-            [max((self._likeness(tag) for tag in each if tag.scheme in WORDED), default=0.0) for each in tags]
-        )
-        codes = [[tag for tag in each if tag.scheme not in WORDED] for each in tags]
+            return share(np.array([*map(_overlap, tags, repeat(wanted))]))
+        named, codes = np.zeros(len(tags)), [*map(list[Tag], repeat((), len(tags)))]
+        for row, each in enumerate(tags):
+            for tag in each:
+                if tag.scheme in WORDED:
+                    named[row] = max(named[row], self._likeness(tag))
+                else:
+                    codes[row].append(tag)
         return np.asarray(np.maximum(named, CODED * share(self._shared(codes))))
 
     def _likeness(self, tag: Tag) -> float:
@@ -113,20 +118,23 @@ class WorkScore:
     def _shared(self, codes: Sequence[Sequence[Tag]]) -> Scores:
         """Return how much each work has of the codes of the work that is asked about, else of the best candidates."""
         wanted: dict[str, float] = defaultdict(float)
-        like = [tag for tag in self.like if tag.scheme not in WORDED]
+        like = [tag for tag in self.like if tag.scheme not in WORDED] if self.like else []
         for rank, tags in enumerate([like] if like else codes[: self.leaders], 1):
             for tag in tags:
                 wanted[_plain(tag.value)] += 1.0 / (rank + 1)
-        return np.array([_overlap(tags, wanted) for tags in codes])
+        return np.array([*map(_overlap, codes, repeat(wanted))])
 
     def _freshness(self, hits: Sequence[Hit]) -> Scores:
-        years = [hit.metadata.get("year") for hit in hits]
-        ages = [max(0, self.year - year) if isinstance(year, int) else np.inf for year in years]
-        return np.asarray(np.exp2(-np.array(ages, np.float64) / self.half_life_years))
+        ages = np.full(len(hits), np.inf)
+        for row, hit in enumerate(hits):
+            year = hit.metadata.get("year")
+            if isinstance(year, int):
+                ages[row] = max(0, self.year - year)
+        return np.asarray(np.exp2(-ages / self.half_life_years))
 
     def _authority(self, ids: Ids) -> Scores:
         cited = self.store.catalog.citations(ids)
-        counts = np.array([cited.get(id, 0) for id in ids.tolist()], np.float64)
+        counts = np.array([*map(cited.get, ids.tolist(), repeat(0))], np.float64)
         return np.asarray(np.minimum(1.0, np.log1p(counts) / np.log1p(self.most_citations)))
 
 
@@ -136,9 +144,10 @@ def _terms(analyzer: Analyzer, subject: str) -> frozenset[str]:
 
 
 def _overlap(tags: Sequence[Tag], wanted: Mapping[str, float]) -> float:
-    return sum(
-        wanted.get(_plain(tag.value), 0.0) or wanted.get(_plain(f"{tag.scheme}:{tag.value}"), 0.0) for tag in tags
-    )
+    total = 0.0
+    for tag in tags:
+        total += wanted.get(_plain(tag.value), 0.0) or wanted.get(_plain(f"{tag.scheme}:{tag.value}"), 0.0)
+    return total
 
 
 def _plain(subject: str) -> str:

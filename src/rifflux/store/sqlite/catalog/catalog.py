@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import starmap
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -91,9 +92,12 @@ class SqliteCatalog:
         """Read the rows of a ranking, in its order, with its scores and trails; ids that are gone are left out."""
         ids = ranking.ids.tolist()
         which = "chunk.uid in (select value from json_each(:ids))"
-        rows = {row[0]: row for row in self.view.rows(sql.HYDRATE.format(which=which), {"ids": json.dumps(ids)})}
-        found = zip(ids, ranking.scores.tolist(), trails or [()] * len(ids), strict=True)
-        return [_hit(rows[id], score, why) for id, score, why in found if id in rows]
+        found = self.view.rows(sql.HYDRATE.format(which=which), {"ids": json.dumps(ids)})
+        rows, hits = dict(zip(map(itemgetter(0), found), found, strict=True)), []
+        for id, score, why in zip(ids, ranking.scores.tolist(), trails or [()] * len(ids), strict=True):
+            if id in rows:
+                hits.append(_hit(rows[id], score, why))
+        return hits
 
     def chunk(self, chunk_id: str) -> Hit | None:
         """Return one chunk by its public id."""
@@ -180,7 +184,10 @@ class SqliteCatalog:
         ((total,),) = self.view.rows(sql.FILE_COUNT)
         some = sql.SOME_OWN_FILES if self.view.owner else sql.SOME_FILES
         statement = sql.ALL_FILES if total <= number else some
-        return total, [(root, FileState(*state)) for root, *state in self.view.rows(statement, {"number": number})]
+        found = []
+        for root, *state in self.view.rows(statement, {"number": number}):
+            found.append((root, FileState(*state)))
+        return total, found
 
     def roots(self) -> list[str]:
         """Return the folders that were synced."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
+from operator import itemgetter
 from typing import Any
 
 import apsw
@@ -93,10 +95,10 @@ class SqliteLexical:
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
         """Score some chunks by BM25, by the tables."""
-        rows = self.view.rows(ROWS_OF, {"ids": json.dumps(ids.tolist())})
-        found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [row for (row,) in rows])
+        rows = map(itemgetter(0), self.view.rows(ROWS_OF, {"ids": json.dumps(ids.tolist())}))
+        found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [*rows])
         scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
-        return np.array([scores.get(id, 0.0) for id in ids.tolist()])
+        return np.array([*map(scores.get, ids.tolist(), repeat(0.0))], np.float64)
 
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
         """Rank by the word index, and by the tables what it does not cover yet; None if it cannot answer."""
@@ -178,7 +180,7 @@ class SqliteLexical:
                 if found is None:
                     found = self._counted(DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})
                 known.update({**dict.fromkeys(unknown, 0), **found})
-            counts = {term: known[term] for term in terms if known[term]}
+            counts = dict(filter(itemgetter(1), zip(terms, map(known.__getitem__, terms), strict=True)))
             if len(known) > MOST_TERMS:
                 known.clear()
             return counts
