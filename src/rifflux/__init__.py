@@ -45,13 +45,13 @@ if _typing.TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import QueryTerm, Verdict
     from rifflux.retrieve.fuse import ReciprocalRank
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RerankSettings
-    from rifflux.session.licenses import WITHHELD
     from rifflux.session.maintenance import Copied, Repaired, Switched
     from rifflux.session.policies import HYBRID_SEARCH, POLICIES
     from rifflux.store import Erased, Event, Generation, Problem, Store, Token
     from rifflux.surfaces.shared.contract import SearchService, contract_results, score_breakdown
     from rifflux.text.analyzer import Analyzer
     from rifflux.types import (
+        WITHHELD,
         Document,
         Failure,
         Filter,
@@ -183,7 +183,6 @@ _ELSEWHERE = {
     "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
     "session.maintenance": "Copied Repaired Switched",
     "session.policies": "HYBRID_SEARCH POLICIES",
-    "session.licenses": "WITHHELD",
     "store": "Erased Event Generation Problem Store Token",
     "surfaces.shared.contract": "SearchService contract_results score_breakdown",
     "text.analyzer": "Analyzer",

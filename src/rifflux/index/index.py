@@ -200,7 +200,10 @@ class Index:
 
         view = self._view
         # Its words were analyzed so, whatever suits works best.
-        profile = replace(RETRIEVAL, language=view.profile.language, mathematics=view.profile.mathematics)
+        language, mathematics = view.profile.language, view.profile.mathematics
+        profile = RETRIEVAL
+        if (language, mathematics) != (profile.language, profile.mathematics):
+            profile = replace(profile, language=language, mathematics=mathematics)
         searcher = Searcher(replace(view, profile=profile))
         return WorksRetriever(searcher, intents=adjusted(view.profile.intents), workers=view.session.workers)
 

@@ -11,8 +11,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
-import numpy as np
-
 from rifflux.errors import ModelError
 from rifflux.types import Vectors
 
@@ -23,7 +21,6 @@ __all__ = [
     "fingerprint_of",
     "known_models",
     "load_embedder",
-    "unit",
     "well_formed",
 ]
 
@@ -69,14 +66,6 @@ class Embedder(Protocol):
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text, without truncation and without the special ones."""
-
-
-def unit(vectors: Vectors) -> Vectors:
-    """Scale vectors, along the last axis, to unit length; a zero vector stays zero."""
-    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    scaled = np.zeros_like(vectors, dtype=np.float32)
-    np.divide(vectors, norms, out=scaled, where=norms > 0)
-    return scaled
 
 
 def fingerprint_of(*parts: object) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.embedder import fingerprint_of, unit, well_formed
+from rifflux.models.embedder import fingerprint_of, well_formed
+from rifflux.models.onnx import unit
 from rifflux.types import Vectors
 
 __all__ = ["HashEmbedder"]

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.embedder import Embedder, fingerprint_of, unit, well_formed
+from rifflux.models.embedder import Embedder, fingerprint_of, well_formed
+from rifflux.models.onnx import unit
 from rifflux.types import Vectors
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 
 from rifflux.errors import ModelError
 from rifflux.models.cores import available_cores
-from rifflux.models.embedder import fingerprint_of, unit
+from rifflux.models.embedder import fingerprint_of
 from rifflux.models.folder import ModelSettings, read_folder
 from rifflux.models.tokenizer import Encoding, Tokenizer, load_tokenizer
 from rifflux.types import Vectors
@@ -23,9 +23,18 @@ from rifflux.types import Vectors
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-__all__ = ["OnnxEmbedder"]
+__all__ = ["OnnxEmbedder", "unit"]
 
 T = TypeVar("T")
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Scale vectors, along the last axis, to unit length; a zero vector stays zero."""
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    scaled = np.zeros_like(vectors, dtype=np.float32)
+    np.divide(vectors, norms, out=scaled, where=norms > 0)
+    return scaled
+
 
 #: From a hidden state, (tokens, dimension), to one vector. No row is padding.
 POOL: dict[str, Callable[[Vectors], Vectors]] = {

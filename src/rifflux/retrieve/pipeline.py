@@ -25,6 +25,8 @@ __all__ = [
     "counted",
     "gather",
     "reaching",
+    "reading",
+    "wide_pool",
 ]
 
 #: Ranks chunk ids for a query, and fetches nothing.
@@ -217,3 +219,13 @@ def reaching(query: Query, fuse: Fuse | None, pool: int) -> Query:
     if fuse is None:
         return replace(query, limit=pool, enough=pool)
     return replace(query, limit=fuse.depth(pool), enough=fuse.enough(pool))
+
+
+def wide_pool(top_k: int) -> int:
+    """Candidates per channel: enough that what one channel ranks low can be lifted by the other."""
+    return max(100, 2 * top_k)
+
+
+def reading(reranker: Step | None, further: Sequence[tuple[str, Step]]) -> Sequence[tuple[str, Step]]:
+    """Return the steps that read passages, by name and in their order: the reranker, then those of diversity."""
+    return [(RERANK, reranker), *further] if reranker else further

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from rifflux.errors import InvalidArgument
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
-from rifflux.retrieve.pipeline import RERANK, Channel, Step, channels, reaching
-from rifflux.retrieve.steps.diversity import Diversity
-from rifflux.session.licenses import Visibility
+from rifflux.retrieve.pipeline import Channel, Step, channels, reaching, reading, wide_pool
+from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
-from rifflux.types import Query
+from rifflux.types import Document, Hit, Query, closed_document, closed_hit
 
 if TYPE_CHECKING:
     from rifflux.evidence.pack import Packer
@@ -25,20 +24,17 @@ __all__ = [
     "FILES",
     "PROFILES",
     "Profile",
+    "Visibility",
     "profile",
-    "wide_pool",
 ]
 
 
-def wide_pool(top_k: int) -> int:
-    """Candidates per channel: enough that what one channel ranks low can be lifted by the other."""
-    return max(100, 2 * top_k)
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """How a profile shows hits and documents; by default, licenses fail closed."""
 
-
-def reading_steps(store: Store, reranker: Step | None, diversity: Diversity | None) -> Sequence[tuple[str, Step]]:
-    """Return the steps that read passages, by name and in their order: the reranker, then those of diversity."""
-    first: list[tuple[str, Step]] = [(RERANK, reranker)] if reranker else []
-    return [*first, *diversity.steps(store)] if diversity else first
+    hit: Callable[[Hit], Hit] = closed_hit
+    document: Callable[[str, Document], Document] = closed_document
 
 
 # The window of the bundled embedder. A passage up to a quarter longer stays whole: most abstracts do then, which ranks
@@ -54,7 +50,7 @@ class Profile:
     needed. `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it
     was built with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those
     of a store; `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them,
-    `steps` those that follow the fusion, with the reranker and the diversity of a search. With `anchors`, what a
+    `steps` those that follow the fusion, of the reranker and the diversity of a search. With `anchors`, what a
     question names to the letter lifts the hits that hold it; with `shortcut`, a question that is one identifier is
     searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too, and the
     user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
@@ -76,11 +72,11 @@ class Profile:
     pool: Callable[[int], int] = wide_pool
     reach: Callable[[Query, Fuse | None, int], Query] = reaching
     fusion: Fuse = field(default_factory=Adaptive)
-    steps: Callable[[Store, Step | None, Diversity | None], Sequence[tuple[str, Step]]] = reading_steps
+    steps: Callable[[Step | None, Sequence[tuple[str, Step]]], Sequence[tuple[str, Step]]] = reading
     anchors: bool = True
     shortcut: bool = True
     expand: bool = True
-    diversity: Diversity = field(default_factory=Diversity)
+    diversity: Diversity = REPEATING
     relevance: bool = True
     exact: bool = False
     features: Mapping[str, float] = field(default_factory=dict)

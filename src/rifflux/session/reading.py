@@ -38,7 +38,7 @@ class Reader:
 
     def chunks(self, key: str) -> list[Hit]:
         """Return the chunks of a document in reading order. Raises `NotFound`."""
-        return list(self.view.profile.visible.hits(self.view.store.catalog.chunks_of(*self.place_of(key))))
+        return [*map(self.view.profile.visible.hit, self.view.store.catalog.chunks_of(*self.place_of(key)))]
 
     def place_of(self, key: str) -> tuple[str, str]:
         """Return the collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""

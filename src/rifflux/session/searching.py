@@ -14,7 +14,7 @@ from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
 from rifflux.retrieve.query.reading import QueryReader, classify
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Relevance, at_least
-from rifflux.retrieve.steps.diversity import Diversity
+from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
     HYBRID,
@@ -49,7 +49,7 @@ class Way:
     mode: str
     fuse: Fuse | None
     reranker: Rerank | None = None
-    diversity: Diversity | None = None
+    diversity: Diversity = REPEATING
 
 
 class Searcher:
@@ -89,7 +89,9 @@ class Searcher:
         Raises `InvalidArgument` for an argument that cannot be meant.
         """
         checked_search(query, top_k, min_score)
-        diversity = self.profile.diversity.but(group=group, diversify=diversify, collapse=collapse)
+        diversity = self.profile.diversity
+        if (group, diversify, collapse) != (None, None, None):
+            diversity = diversity.but(group=group, diversify=diversify, collapse=collapse)
         way = self.way(mode, fusion, rerank, diversity)
         clock, deadline = Stopwatch(), checked_deadline(deadline_ms)
         with self.store.memoized():
@@ -104,7 +106,7 @@ class Searcher:
         )
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
-        return Results(query.text, self.profile.visible.hits(page(table)), trace), table
+        return Results(query.text, tuple(map(self.profile.visible.hit, page(table))), trace), table
 
     def way(self, mode: str, fusion: str | Fuse | None, rerank: str | Rerank | None, diversity: Diversity) -> Way:
         """Return how to search. Raises `InvalidArgument` for an argument that cannot be meant."""
@@ -146,7 +148,7 @@ class Searcher:
             pool,
             StoreEvidence(self.store, query),
             Anchors(self.store, self.analyzer) if profile.anchors and way.fuse and way.fuse.anchored else None,
-            profile.steps(self.store, way.reranker, way.diversity),
+            profile.steps(way.reranker, [] if way.diversity == REPEATING else way.diversity.steps(self.store)),
             self._relevance(query) if rated else None,
         )
         freshness = self.view.sampler.latest()

@@ -9,6 +9,7 @@ spaces become bigrams.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.memo import Memo
 from rifflux.text.stopwords import stop_words
 
-__all__ = ["CJK", "MATHEMATICS", "REVISIONS", "Analyzer", "analyzer", "plain_math"]
+__all__ = ["CJK", "MATHEMATICS", "REVISIONS", "Analyzer", "analyzer", "idf", "okapi_idf", "plain_math"]
 
 #: The characters of scripts without spaces, for use inside [] of an expression.
 CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
@@ -250,6 +251,25 @@ def _bigrams(run: str) -> tuple[str, ...]:
 def analyzer(language: str = "english", mathematics: str = "latex") -> Analyzer:
     """Return the analyzer of a language, shared so that its memory of tokens is too."""
     return Analyzer(language, mathematics)
+
+
+# How much a term says, by how few chunks hold it
+
+
+#: What FTS5 gives a term that half of all chunks or more hold.
+LEAST = 1e-6
+
+
+def idf(chunks: int, frequency: int) -> float:
+    """Return Lucene's idf, which is never negative (Robertson and Zaragoza 2009, with 1 added)."""
+    return math.log(1 + (chunks - frequency + 0.5) / (frequency + 0.5))
+
+
+def okapi_idf(chunks: int, frequency: int) -> float:
+    """Return the idf of FTS5's bm25(): Robertson's own, and next to nothing for what half of all chunks hold."""
+    if 2 * frequency >= chunks:
+        return LEAST
+    return math.log((chunks - frequency + 0.5) / (frequency + 0.5))
 
 
 # LaTeX and Unicode mathematics brought to the plain spelling that the analyzer can read

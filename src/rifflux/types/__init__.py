@@ -16,6 +16,7 @@ from rifflux.types.document import (
 )
 from rifflux.types.search import (
     LICENSED,
+    WITHHELD,
     Bound,
     Clause,
     Filter,
@@ -32,11 +33,14 @@ from rifflux.types.search import (
     Understanding,
     Vectors,
     Why,
+    closed_document,
+    closed_hit,
     is_withheld,
 )
 
 __all__ = [
     "LICENSED",
+    "WITHHELD",
     "Block",
     "Bound",
     "Chunk",
@@ -65,5 +69,7 @@ __all__ = [
     "Understanding",
     "Vectors",
     "Why",
+    "closed_document",
+    "closed_hit",
     "is_withheld",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, overload
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import Span
+from rifflux.types.document import Document, Span
 
 __all__ = [
     "LICENSED",
+    "WITHHELD",
     "Bound",
     "Clause",
     "Filter",
@@ -31,6 +32,8 @@ __all__ = [
     "Understanding",
     "Vectors",
     "Why",
+    "closed_document",
+    "closed_hit",
     "is_withheld",
 ]
 
@@ -44,6 +47,8 @@ LONGEST_USER = 256
 Clause = tuple[str, ...]
 #: Collections whose names begin so hold works, which without a license record are shown by title and identifiers only.
 LICENSED = "works/"
+#: Stands for the text that is not shown.
+WITHHELD = "[no license is recorded for this work: only its title and its identifiers are told]"
 
 
 def is_withheld(collection: str, license: str | None) -> bool:
@@ -266,6 +271,20 @@ class Hit:
     def because(self, stage: str) -> Why | None:
         """Return the last word of `stage` on this hit, or None."""
         return next((why for why in reversed(self.why) if why.stage == stage), None)
+
+
+def closed_hit(hit: Hit) -> Hit:
+    """Return a hit as it may be shown: if withheld, its title, and where and why it was found."""
+    if not is_withheld(hit.collection, hit.license):
+        return hit
+    return replace(hit, content=WITHHELD, heading_path="", kind="", created_at=None, updated_at=None, metadata={})
+
+
+def closed_document(collection: str, document: Document) -> Document:
+    """Return a document as it may be shown: if withheld, its title and identifiers."""
+    if not is_withheld(collection, document.license):
+        return document
+    return Document(document.key, WITHHELD, document.title, identifiers=document.identifiers)
 
 
 @dataclass(frozen=True, slots=True)

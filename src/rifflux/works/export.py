@@ -9,10 +9,9 @@ from dataclasses import replace
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import Citing, EvidencePack, Reference
 from rifflux.evidence.verify import verify as verify_pack
-from rifflux.session.licenses import closed_document
 from rifflux.store import Store
 from rifflux.text.titles import plain
-from rifflux.types import Document
+from rifflux.types import Document, closed_document
 from rifflux.works.model import Work, work_of
 
 __all__ = ["CITING", "bibtex", "cite_keys", "csl", "style_of", "verify"]

@@ -11,11 +11,10 @@ import pytest
 import typer
 
 from rifflux.index import open_index
-from rifflux.session.licenses import WITHHELD
 from rifflux.surfaces.cli.retrieve import print_retrieval
 from rifflux.surfaces.cli.verify import verify
 from rifflux.surfaces.shared.packs import pack_json
-from rifflux.types import Identifier, Scope
+from rifflux.types import WITHHELD, Identifier, Scope
 from rifflux.works import Work
 
 #: They start processes.

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import rifflux
 from rifflux import Index
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.session.licenses import WITHHELD
-from rifflux.types import Identifier, Link, Scope, Tag
+from rifflux.types import WITHHELD, Identifier, Link, Scope, Tag
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.names import people
 from rifflux.works.merging.merge import merged

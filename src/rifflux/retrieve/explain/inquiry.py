@@ -22,8 +22,8 @@ from rifflux.retrieve.query.reading import shown
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
 from rifflux.retrieve.table import RANK, SCORE, SEMANTIC, Candidates, page, placed, stages
 from rifflux.store import Store
+from rifflux.text.analyzer import idf
 from rifflux.text.numbers import ordinal
-from rifflux.text.rarity import idf
 from rifflux.types import Clause, Hit, Ids, Query, Ranking, Trace
 
 __all__ = ["Inquiry", "Place", "Whole", "deep"]

@@ -13,7 +13,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.table import SCORE, Candidates
 from rifflux.store import Store
-from rifflux.text.rarity import idf
+from rifflux.text.analyzer import idf
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
 __all__ = [

@@ -19,7 +19,7 @@ from rifflux.retrieve.table import OTHERS, RANK, SCORE, Candidates, declare
 from rifflux.store import Store
 from rifflux.types import Hit, Query, Scores, Vectors
 
-__all__ = ["CHUNK", "DOCUMENT", "Diversity", "Mmr", "NearDuplicates", "one_per_document", "resemblance"]
+__all__ = ["CHUNK", "DOCUMENT", "REPEATING", "Diversity", "Mmr", "NearDuplicates", "one_per_document", "resemblance"]
 
 #: What a page may be grouped by: every chunk for itself, or the best chunk of each document.
 CHUNK, DOCUMENT = "chunk", "document"
@@ -207,3 +207,7 @@ class Diversity:
         if self.diversify:
             steps.append(("mmr", Mmr(store, 1 - self.diversify)))
         return steps
+
+
+#: A page may repeat itself: it has no steps against that.
+REPEATING = Diversity()

@@ -9,13 +9,13 @@ from time import perf_counter
 
 import numpy as np
 
-from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.fuse import Fuse, ReciprocalRank
 from rifflux.retrieve.fuse.base import Weights
-from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.pipeline import Channel, Stopwatch, channels, reaching
 from rifflux.retrieve.table import LEXICAL, LIFT, RANK, RELEVANCE, SCORE, SEMANTIC, Candidates, declare, joined, stacked
 from rifflux.session.searching import Searcher
-from rifflux.store import Store
-from rifflux.text.rarity import idf
+from rifflux.store import FieldWeights, Store
+from rifflux.text.analyzer import idf
 from rifflux.types import Clause, Filter, Hit, Ids, Query, Ranking, Scores, Tag, Trace
 from rifflux.works.retrieval.intent import IN
 from rifflux.works.retrieval.question import NamedWork, Question
@@ -30,7 +30,9 @@ __all__ = [
     "CandidateGenerator",
     "Gathered",
     "Neighborhood",
+    "exact_channels",
     "neighborhood",
+    "sufficient_reach",
     "unmatched",
 ]
 
@@ -342,3 +344,45 @@ def _ranks(scores: Scores, ids: Ids) -> Scores:
     ranks = np.empty(len(order))
     ranks[order] = np.arange(1, len(order) + 1)
     return ranks
+
+
+# Channels of retrieval's own, so that equal indexes name equal candidates: derived indexes round lengths to a byte and
+# vectors to sixteen bits, and what was added since they were made would change the last digits
+
+
+#: No channel is read deeper.
+DEEPEST = 200
+#: Name so many more candidates than are kept, so that rounding of the last of them does not matter.
+MORE = 1.5
+#: So few terms give very many passages nearly one score: the tables name them.
+FEW_TERMS = 2
+
+
+@dataclass(frozen=True)
+class ExactLexical:
+    """Rank by words with the scores of the tables: `channel` names more candidates than are wanted, and may round."""
+
+    channel: Channel
+    store: Store
+    fields: FieldWeights
+
+    def __call__(self, query: Query) -> Ranking:
+        """Return the best chunks for a query by the tables' scores, ties by chunk id."""
+        if len({term for clause in query.clauses for term in clause}) <= FEW_TERMS:
+            return self.channel(replace(query, exact=True))
+        found = self.channel(replace(query, limit=int(MORE * query.limit), enough=0)).ids
+        scores = self.store.lexical.bm25_of(query, found, self.fields)
+        order = np.lexsort((found, -scores))[: query.limit]
+        return Ranking(found[order], scores[order])
+
+
+def sufficient_reach(query: Query, fuse: Fuse | None, pool: int) -> Query:
+    """Return the query with its channels read as deep as suffices, no deeper even where that costs nothing."""
+    query = reaching(query, fuse, pool)
+    return replace(query, limit=min(query.sufficient(query.limit), DEEPEST))
+
+
+def exact_channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
+    """Return the channels of a store, that of words with the scores of the tables."""
+    found = channels(store, weights)
+    return {**found, LEXICAL: ExactLexical(found[LEXICAL], store, weights)}

@@ -274,6 +274,8 @@ _SORTS = frozenset(
 )
 _ARTICLES = frozenset(("a", "an", "the"))
 _TITLES = re.compile(r'"([^"]+)"|“([^”]+)”|``(.+?)\'\'')
+#: What every identifier holds: a number, or a scheme before its value.
+_CODED = re.compile(r"[:\d]")
 #: The number of a section; that of a theorem stands behind what it is.
 _NUMBER = re.compile(r"^(?:\d+ )+")
 #: Shorter values of identifiers are words as well.
@@ -328,7 +330,7 @@ class Naming:
 def naming(question: str) -> Naming:
     """Read what can be a name in a question."""
     words = [word.casefold() for each in question.split() if (word := each.strip("\"'“”?!.,;()[]"))]
-    spelled = [str(each).casefold() for word in words if (each := parse_identifier(word))]
+    spelled = [str(each).casefold() for word in filter(_CODED.search, words) if (each := parse_identifier(word))]
     pairs = [f"{one}:{other}" for one, other in pairwise(words)]
     quoted = ["".join(parts) for parts in _TITLES.findall(question)]
     whole = plain(question)

@@ -18,8 +18,7 @@ from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
-from rifflux.session.licenses import Visibility
-from rifflux.session.profile import Profile
+from rifflux.session.profile import Profile, Visibility
 from rifflux.session.searching import Searcher
 from rifflux.store import Store
 from rifflux.text.titles import person
@@ -278,7 +277,7 @@ class _Ranking:
             }
             why = tuple(each.adding(details.get(each.stage, {})) for each in hit.why)
             hits.append(hit.retold(hit.score, why, hit.relevance, hit.quality))
-        return self._profile.visible.hits(hits)
+        return tuple(map(self._profile.visible.hit, hits))
 
     def _trace(self, dropped: int, counts: Mapping[str, int]) -> Trace:
         trace = self.found.trace

@@ -14,9 +14,9 @@ import pytest
 import rifflux
 from rifflux import Document, Index
 from rifflux.index.salvage import diagnose
-from rifflux.session.licenses import WITHHELD
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.semantic import vector_index
+from rifflux.types import WITHHELD
 from rifflux.works import Work
 from tests.support.places import word
 

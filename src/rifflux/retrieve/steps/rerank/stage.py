@@ -16,8 +16,7 @@ from rifflux.models.guarded import Guard
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.table import RANK, SCORE, Candidates, declare
-from rifflux.text.analyzer import Analyzer
-from rifflux.text.rarity import idf
+from rifflux.text.analyzer import Analyzer, idf
 from rifflux.types import Ids, Query, Scores, Vectors
 
 __all__ = ["DEFAULT_RERANKER", "RERANKERS", "Rerank", "RerankSettings", "Resources", "Scored", "Scorer", "reranker_of"]

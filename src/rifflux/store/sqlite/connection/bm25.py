@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from rifflux.text.rarity import okapi_idf
+from rifflux.text.analyzer import okapi_idf
 
 __all__ = ["Bm25Scoring", "Statistics", "bm25"]
 

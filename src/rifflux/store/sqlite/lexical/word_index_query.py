@@ -18,8 +18,8 @@ import tantivy
 from rifflux.store.lexical import VARIANT
 from rifflux.store.sqlite.lexical.word_index_schema import FACET, ROW, TERMS, TIME, encoded, own
 from rifflux.store.sqlite.query import MOST_CLAUSES, Terms
+from rifflux.text.analyzer import idf, okapi_idf
 from rifflux.text.dates import parse_time, whole_day_end
-from rifflux.text.rarity import idf, okapi_idf
 from rifflux.types import Clause, Filter, Query
 
 __all__ = ["MOST_EXPANSIONS", "NotHere", "Parser"]
