@@ -175,7 +175,9 @@ class _Table:
 def _runs(text: str) -> set[tuple[str, ...]]:
     """Return the runs of three words of a text, unanalyzed: a symbol changes a statement."""
     words = text.casefold().split()
-    return {tuple(words[start : start + 3]) for start in range(max(1, len(words) - 2))} if words else set()
+    if len(words) < 3:
+        return {tuple(words)} if words else set()
+    return set(zip(words, words[1:], words[2:], strict=False))
 
 
 def _spread(within: Sequence[Citable], below: Sequence[Citable], most: int) -> list[Citable]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
+from itertools import repeat
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -126,10 +127,10 @@ def checked_works(date_range: Any, subjects: Any, sources: Any) -> Filter:
 
 def _named(what: str, value: Any) -> tuple[str, ...]:
     """Return names without what surrounds them, each once; a lone string is one."""
-    names = () if value is None else _strings(what, value)
-    if not all(name.strip() for name in names):
+    names = dict.fromkeys(map(str.strip, () if value is None else _strings(what, value)))
+    if not all(names):
         raise InvalidArgument(f"filter {what!r} holds an empty name: leave it out")
-    return tuple(dict.fromkeys(name.strip() for name in names))
+    return tuple(names)
 
 
 def checked_budget(tokens: int) -> None:
@@ -154,7 +155,7 @@ def _strings(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     items = tuple(value) if isinstance(value, Iterable) else (value,)
-    if not all(isinstance(item, str) for item in items):
+    if not all(map(isinstance, items, repeat(str))):
         raise InvalidArgument(f"filter {name!r} must be a string or a sequence of strings, not {value!r}")
     return items
 

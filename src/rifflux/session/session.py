@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -178,7 +179,7 @@ def _look(store: Store, number: int) -> Freshness:
         changed_files=round(changed / len(sampled) * total) if changed else 0,
         changed_folders=_touched(folders, last),
         synced_at=None if oldest is None else datetime.fromtimestamp(oldest, UTC).isoformat(timespec="seconds"),
-        missing_roots=tuple(sorted(root for root, exists in there.items() if not exists)),
+        missing_roots=tuple(sorted(filterfalse(there.__getitem__, there))),
     )
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import filterfalse, product
+from operator import itemgetter
 
 from rifflux.text.analyzer import fold
 from rifflux.text.notation import one_notation
@@ -43,7 +45,7 @@ def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
     """Return keys that likely duplicates share: a title's beginning, and with an author's name beginning and end."""
     letters = "".join(_telling(plain(title)))
     names = families(authors[:_MOST_AUTHORS])
-    edges = {f"{name}/{edge}" for name in names for edge in (letters[:_EDGE_LENGTH], letters[-_EDGE_LENGTH:])}
+    edges = set(map("/".join, product(names, (letters[:_EDGE_LENGTH], letters[-_EDGE_LENGTH:]))))
     return frozenset(
         ({letters[:_KEY_LENGTH]} if len(letters) >= _SHORTEST_KEY else set()) | (edges if letters else set())
     )
@@ -51,7 +53,7 @@ def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
 
 def _telling(title: str) -> list[str]:
     words = title.split()
-    return [word for word in words if word not in _ARTICLES] or words
+    return [*filterfalse(_ARTICLES.__contains__, words)] or words
 
 
 def alike(one: str, other: str) -> bool:
@@ -96,6 +98,6 @@ def person(name: str) -> str:
     family, comma, given = name.partition(",")
     last, first = plain(family).split(), plain(given).split()
     if not comma:
-        last = [word for word in last if word not in _SUFFIXES] or last
+        last = [*filterfalse(_SUFFIXES.__contains__, last)] or last
         last, first = last[-1:], last[:-1]
-    return " ".join([*last[-1:], *(word[0] for word in first[:1])])
+    return " ".join([*last[-1:], *map(itemgetter(0), first[:1])])

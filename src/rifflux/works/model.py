@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 from rifflux.text.titles import TITLE, title_keys
@@ -101,7 +102,7 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
 
 def work_of(document: Document) -> Work:
     """Return the work that is stored as a document."""
-    passages = [_passage(document.text, part) for part in document.parts]
+    passages = [*map(_passage, repeat(document.text), document.parts)]
     abstract = next((each.text for each in passages if each.kind == ABSTRACT), "")
     facts = document.metadata
     year = facts.get("year")

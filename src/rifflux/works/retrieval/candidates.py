@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
+from operator import attrgetter
 from time import perf_counter
 
 import numpy as np
@@ -208,6 +210,7 @@ def unmatched(filter: Filter, works: Candidates, tags: Mapping[int, Sequence[Tag
 # The works around the best candidates in the graph of citations, one step away
 
 
+_PLACE = attrgetter("place")
 #: The stage of explanations with the nearness of a work.
 CITED = "cited"
 NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
@@ -229,11 +232,11 @@ class Neighborhood:
     @property
     def near(self) -> Mapping[tuple[str, str], float]:
         """Return how near each work is, by collection and key."""
-        return {hit.place: hit.score for hit in self.hits}
+        return dict(map(attrgetter("place", "score"), self.hits))
 
     def new(self, table: Candidates, most: int) -> Candidates:
         """Return at most so many neighbors that are no candidates yet."""
-        known = {hit.place for hit in table.passages}
+        known = set(map(_PLACE, table.passages))
         ranked = [(rank, hit) for rank, hit in enumerate(self.hits, 1) if hit.place not in known][:most]
         found = Candidates.of_hits([hit for _, hit in ranked])
         return found.with_stage(CITED, {RANK: np.array([rank for rank, _ in ranked], np.float64), SCORE: found[SCORE]})
@@ -241,7 +244,9 @@ class Neighborhood:
     def joined(self, table: Candidates, more: Candidates) -> Candidates:
         """Return candidates and new neighbors in one table, all with how near their works are."""
         table, near = stacked(table, more), self.near
-        return table.with_column(NEAR, np.array([near.get(hit.place, np.nan) for hit in table.passages], np.float64))
+        return table.with_column(
+            NEAR, np.array([*map(near.get, map(_PLACE, table.passages), repeat(np.nan))], np.float64)
+        )
 
 
 def neighborhood(store: Store, question: Question, limits: Query, works: Candidates) -> Neighborhood:
@@ -283,7 +288,7 @@ def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Ranking:
     if not len(seeds) or not follow:
         return Ranking.empty()
     scores: dict[int, float] = defaultdict(float)
-    rank = {id: place for place, id in enumerate(seeds.tolist(), 1)}
+    rank = dict(zip(seeds.tolist(), range(1, len(seeds) + 1), strict=True))
     for direction in follow:
         edges = store.catalog.linked(seeds, incoming=direction == IN)
         fan: dict[int, int] = defaultdict(int)
@@ -368,7 +373,7 @@ class ExactLexical:
 
     def __call__(self, query: Query) -> Ranking:
         """Return the best chunks for a query by the tables' scores, ties by chunk id."""
-        if len({term for clause in query.clauses for term in clause}) <= FEW_TERMS:
+        if len(set(chain.from_iterable(query.clauses))) <= FEW_TERMS:
             return self.channel(replace(query, exact=True))
         found = self.channel(replace(query, limit=int(MORE * query.limit), enough=0)).ids
         scores = self.store.lexical.bm25_of(query, found, self.fields)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import repeat
+from operator import attrgetter
 from time import perf_counter
 from typing import TypeVar
 
@@ -22,7 +24,7 @@ from rifflux.session.profile import Profile, Visibility
 from rifflux.session.searching import Searcher
 from rifflux.store import Store
 from rifflux.text.titles import person
-from rifflux.types import Document, Hit, Identifier, Tag, Trace
+from rifflux.types import Document, Hit, Identifier, Tag, Trace, Why
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import PRIMARY, names_of, primary_of
 from rifflux.works.retrieval.candidates import (
@@ -244,7 +246,7 @@ class _Ranking:
         passages: dict[Place, list[Hit]] = {}
         for hit in candidates.passages:
             passages.setdefault(hit.place, []).append(hit)
-        read = _Documents(self._store, [hit.place for hit in ranked.passages], self._profile.visible)
+        read = _Documents(self._store, [*map(attrgetter("place"), ranked.passages)], self._profile.visible)
         meant, parts, found = naming(self.question.text), ranked.parts(SCORED), []
         for row, hit in enumerate(ranked.passages):
             id, components = int(hit.chunk_id, 16), {name: float(values[row]) for name, values in parts.items()}
@@ -269,14 +271,15 @@ class _Ranking:
     def _explained(self, table: Candidates) -> tuple[Hit, ...]:
         """Return works as they may be shown, with their components before weighing and the side that they answer."""
         values = {name.removeprefix(VALUE): column for name, column in table.columns.items() if name.startswith(VALUE)}
+        rows = np.array([*values.values()]).T.tolist() or [()] * len(table)
         side, sides, hits = table[SIDE], self.question.asked.sides, []
         for row, hit in enumerate(page(table)):
             details: Mapping[str, Mapping[str, object]] = {
-                SCORED: {"values": {name: float(column[row]) for name, column in values.items()}},
+                SCORED: {"values": dict(zip(values, rows[row], strict=False))},
                 SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
             }
-            why = tuple(each.adding(details.get(each.stage, {})) for each in hit.why)
-            hits.append(hit.retold(hit.score, why, hit.relevance, hit.quality))
+            more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
+            hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
         return tuple(map(self._profile.visible.hit, hits))
 
     def _trace(self, dropped: int, counts: Mapping[str, int]) -> Trace:
@@ -307,10 +310,12 @@ def _alternating(table: Candidates) -> Candidates:
     The side of the best comes first.
     """
     side = table[SIDE]
+    if not np.isfinite(side).any():
+        return table
     rows = {value: np.flatnonzero(side == value).tolist() for value in dict.fromkeys(side[np.isfinite(side)].tolist())}
     turns = max(map(len, rows.values()), default=0)
     inturn = [group[turn] for turn in range(turns) for group in rows.values() if turn < len(group)]
-    return table.take([*inturn, *np.flatnonzero(~np.isfinite(side)).tolist()]) if rows else table
+    return table.take([*inturn, *np.flatnonzero(~np.isfinite(side)).tolist()])
 
 
 def with_nearness(table: Candidates) -> Candidates:

@@ -135,10 +135,13 @@ def is_bare(text: str, analyzer: Analyzer) -> bool:
     return bool(words) and all(map(analyzer.of_word, words))
 
 
+#: What may stand between plain words.
+_MARKS = str.maketrans("", "", " -?.'’")
+
+
 def is_broad(text: str, analyzer: Analyzer) -> bool:
     """Return True if a question is one or two plain words."""
-    plain = all(char.isalpha() or char in " -?.'’" for char in text.strip())
-    return plain and 0 < len(_content(text, analyzer)) <= _BROAD
+    return text.strip().translate(_MARKS).isalpha() and 0 < len(_content(text, analyzer)) <= _BROAD
 
 
 def foundational(text: str) -> str:
@@ -158,7 +161,7 @@ def _first(rule: re.Pattern[str], text: str) -> str:
 
 def _content(text: str, analyzer: Analyzer) -> list[str]:
     """Return the words that mean something."""
-    return [word for word in _WORD.findall(text) if analyzer.of_word(word)]
+    return [*filter(analyzer.of_word, _WORD.findall(text))]
 
 
 # The two things that a question compares
