@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.session.licenses import license_of
 from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, Document, Failure, Hit, Progress, Ranking, closed_document, closed_hit, is_withheld
 from rifflux.works import Work, work_of
+from rifflux.works.licenses import license_of
 from rifflux.works.profile import WORKS
 from rifflux.works.report import Doubt, WorksReport
 

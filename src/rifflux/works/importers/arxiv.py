@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
-from rifflux.session.licenses import license_of
 from rifflux.types import Failure, Identifier, Tag
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record, codes
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import readable
+from rifflux.works.licenses import license_of
 
 __all__ = ["entry", "shows"]
 

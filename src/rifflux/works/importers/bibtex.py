@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from rifflux.session.licenses import license_of
 from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier
 from rifflux.works import Work, parse_identifier
@@ -13,6 +12,7 @@ from rifflux.works.importers.base import Entry, Problems, WorkSource, codes, loc
 from rifflux.works.importers.bib import BibEntry, entries
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import readable
+from rifflux.works.licenses import license_of
 
 __all__ = ["read"]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rifflux.session.licenses import license_of
 from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import unmarked
+from rifflux.works.licenses import license_of
 from rifflux.works.model import WORK
 
 __all__ = ["entry", "shows"]

@@ -25,12 +25,12 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from rifflux.session.licenses import license_of
 from rifflux.text.schemes import STRONG
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Passage, Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record, WorkSource, codes, local_link, month_of
 from rifflux.works.importers.names import listed, people
+from rifflux.works.licenses import license_of
 from rifflux.works.model import WORK
 
 __all__ = ["work_entry"]

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read.plain import plain_blocks
-from rifflux.session.licenses import license_of
 from rifflux.store import Store
 from rifflux.types import LICENSED, Block, Document, Failure, Identifier, Tag
 from rifflux.works import Work, document_of
 from rifflux.works.importers.base import Entry
 from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
+from rifflux.works.licenses import license_of
 from rifflux.works.merging.citations import Citations
 from rifflux.works.merging.matching import Doubts, Matcher, Place, records_of
 from rifflux.works.merging.merge import dump, merged

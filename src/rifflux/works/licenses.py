@@ -1,4 +1,8 @@
-"""Licenses: the names that sources have for them brought to one."""
+"""Licenses by one name: SPDX identifiers where there is one.
+
+What is shown of a work without any is decided in `rifflux.types` (`is_withheld`, `closed_document`, `closed_hit`), for
+every profile.
+"""
 
 from __future__ import annotations
 
