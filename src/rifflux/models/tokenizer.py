@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -193,19 +193,21 @@ class Vocabulary:
     lowercase: bool
     strip_accents: bool
 
-    def pieces(self, word: str) -> Iterator[int]:
-        """Yield the ids of a word, always the longest piece that fits; the unknown token if none does."""
-        found = []
-        start = 0
-        while start < len(word) <= self.longest_word:
-            prefix = self.prefix if start else ""
-            ends = range(len(word), start, -1)
-            end = next((end for end in ends if prefix + word[start:end] in self.ids), None)
-            if end is None:
-                break
-            found.append(self.ids[prefix + word[start:end]])
-            start = end
-        yield from found if start == len(word) else [self.ids[self.unknown]]
+    def pieces(self, word: str) -> list[int]:
+        """Return the ids of a word, always the longest piece that fits; the unknown token if none does."""
+        if len(word) > self.longest_word:
+            return [self.ids[self.unknown]]
+        ids, found, rest, shortest = self.ids, list[int](), word, 0
+        while rest:
+            end = len(rest)
+            while end > shortest and rest[:end] not in ids:
+                end -= 1
+            if end == shortest:
+                return [ids[self.unknown]]
+            found.append(ids[rest[:end]])
+            rest = self.prefix + rest[end:] if end < len(rest) else ""
+            shortest = len(self.prefix)
+        return found
 
 
 class WordPiece:
@@ -216,6 +218,7 @@ class WordPiece:
         self.max_tokens = max_tokens
         self._normal = Memo(self._normalize_character)
         self._known = Memo(self._ids, lambda word: len(word) <= REMEMBERED_LENGTH)
+        self._pieces = Memo(vocabulary.pieces, lambda word: len(word) <= REMEMBERED_LENGTH)
         longest_first = sorted(vocabulary.special, key=len, reverse=True)
         self._special = re.compile(f"({'|'.join(map(re.escape, longest_first))})")
 
@@ -259,7 +262,7 @@ class WordPiece:
             if part in vocabulary.special:
                 found.append(vocabulary.special[part])
             else:
-                found.extend(chain.from_iterable(map(vocabulary.pieces, self._normalize(part).split())))
+                found.extend(chain.from_iterable(map(self._pieces.__getitem__, self._normalize(part).split())))
         return tuple(found)
 
     def _normalize(self, text: str) -> str:
