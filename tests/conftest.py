@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import onnxruntime  # noqa: F401 - ends the process where usearch, which a test may import, was loaded before it
 import pytest
 
 import rifflux
