@@ -106,7 +106,7 @@ class SqliteLexical:
             return None
         with self.view.reading() as (connection, owner):
             words = self.indexes.of(owner)
-            log = words.log(connection) if words else None
+            log = words.log(connection, self.view.engine.known) if words else None
         if words is None or log is None or weights != words.weights:
             return None
         found = words.ask(log, lambda snapshot: snapshot.find(query, limit + _TIE_MARGIN, log.fresh))
@@ -176,7 +176,7 @@ class SqliteLexical:
             known = self.frequencies.get(owner, self.view.generation(connection), dict)
             if unknown := sorted(set(terms) - known.keys()):
                 words = self.indexes.of(owner)
-                found = words.frequencies(connection, unknown) if words else None
+                found = words.frequencies(connection, unknown, self.view.engine.known) if words else None
                 if found is None:
                     found = self._counted(DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})
                 known.update({**dict.fromkeys(unknown, 0), **found})

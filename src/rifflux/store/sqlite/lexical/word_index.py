@@ -44,12 +44,21 @@ select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), co
 )
 from derived where name = :name"""
 
-_HIGHEST = "select coalesce(max(id), 0) from chunk where owner = ?"
+_HIGHEST = "select coalesce(max(id), 0) from chunk where owner = :owner"
 _COUNT = "select count(*) from chunk where owner = ?"
 _FRESH = "select title, headings, body from fresh_terms where chunk in (select value from json_each(?))"
 _SAME = """
 select id from chunk where id in (select value from json_each(?)) and id not in (select chunk from fresh_terms)"""
 _BEHIND = "select 1 from touched where what = ? limit 1"
+
+
+#: Reads the first row of a statement, or gives what it read before.
+Known = Callable[..., Any]
+
+
+def _read(connection: apsw.Connection, statement: str, **bound: object) -> Any:
+    """Read the first row of a statement."""
+    return connection.execute(statement, bound).fetchone()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +95,15 @@ class WordIndex:
         upkeep = Upkeep(connection, self.place, self._terms)
         return upkeep.build() if damaged else upkeep.keep()
 
-    def log(self, connection: apsw.Connection) -> Log | None:
-        """Return what the database says of its word index; None if there is none, or it covers far too little."""
-        row: Any = connection.execute(_LOG, {"name": self.name, "most": MOST_FRESH + 1}).fetchone()
+    def log(self, connection: apsw.Connection, known: Known | None = None) -> Log | None:
+        """Return what the database says of its word index; None if there is none, or it covers far too little.
+
+        `known` reads a row that may have been read before in the same search.
+        """
+        read = known or _read
+        row = read(connection, _LOG, name=self.name, most=MOST_FRESH + 1)
         if row is None or not row[2]:
-            if self._builder and self._is_worth_it(connection):
+            if self._builder and self._is_worth_it(connection, read):
                 self._builder.suggest()
             return None
         latest, covered, token, listed = row
@@ -136,9 +149,11 @@ class WordIndex:
             self._refuse(log, error)
             return None
 
-    def frequencies(self, connection: apsw.Connection, terms: Sequence[str]) -> Mapping[str, int] | None:
+    def frequencies(
+        self, connection: apsw.Connection, terms: Sequence[str], known: Known | None = None
+    ) -> Mapping[str, int] | None:
         """Count the chunks in which each term occurs; None where the word index does not cover most of them."""
-        log = self.log(connection)
+        log = self.log(connection, known)
         if log is None or len(log.fresh) > FEW_FRESH:
             return None
         listed = json.dumps(log.fresh)
@@ -191,11 +206,11 @@ class WordIndex:
         """Return whether there is one, or shall be when it is asked for: always of owner 0, of others if it pays."""
         return not self._terms.owner or current(connection, self.name) is not None or self._is_worth_it(connection)
 
-    def _is_worth_it(self, connection: apsw.Connection) -> bool:
+    def _is_worth_it(self, connection: apsw.Connection, known: Known | None = None) -> bool:
         """Return whether there are so many chunks that it pays; counted only when there may be."""
-        owner = (self._terms.owner,)
-        if not self._enough and (highest := connection.execute(_HIGHEST, owner).get) > self._too_few:
-            missing = LEAST_CHUNKS - connection.execute(_COUNT, owner).get
+        owner = self._terms.owner
+        if not self._enough and (highest := (known or _read)(connection, _HIGHEST, owner=owner)[0]) > self._too_few:
+            missing = LEAST_CHUNKS - connection.execute(_COUNT, (owner,)).get
             self._enough, self._too_few = missing <= 0, highest + missing - 1
         return self._enough
 
