@@ -192,7 +192,7 @@ class SqliteLexical:
         """
         with self.view.reading() as (connection, owner):
             words = self.indexes.of(owner)
-            terms = words.terms(connection, start, shortest, longest) if words else None
+            terms = words.terms(connection, start, shortest, longest, self.view.engine.known) if words else None
         if terms is not None:
             from rifflux.store.sqlite.lexical.word_index_terms import Counted
 

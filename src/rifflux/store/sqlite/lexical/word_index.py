@@ -168,22 +168,24 @@ class WordIndex:
         found = {term: counts[term] + new[self._terms.prefix + term] for term in terms}
         return {term: count for term, count in found.items() if count}
 
-    def terms(self, connection: apsw.Connection, start: str, shortest: int, longest: int) -> frozenset[str] | None:
+    def terms(
+        self, connection: apsw.Connection, start: str, shortest: int, longest: int, known: Known | None = None
+    ) -> frozenset[str] | None:
         """Return the terms of so many characters that begin with `start`, perhaps more; None where it is unknown."""
         from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary
 
-        log = self.log(connection)
+        log = self.log(connection, known)
         if log is None or self.at(log) is None:
             return None
         try:
             self._vocabulary = self._vocabulary or TermDictionary(self.place)
-            known = self._vocabulary.beginning(start, shortest, longest)
+            listed = self._vocabulary.beginning(start, shortest, longest)
         except (OSError, UnicodeDecodeError):
             return None
         rows = connection.execute(_FRESH, (json.dumps(log.fresh),)) if log.fresh else ()
         fresh = {term.removeprefix(self._terms.prefix) for fields in rows for each in fields for term in each.split()}
         new = (each for each in fresh if each.startswith(start) and shortest <= len(each) <= longest)
-        return frozenset([*known, *new])
+        return frozenset([*listed, *new])
 
     def _refuse(self, log: Log, error: Unfit) -> None:
         """Do not use this state any more, and have it rebuilt."""
