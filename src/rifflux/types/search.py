@@ -143,7 +143,8 @@ class Query:
     what is embedded, and `terms` are its terms in order. `understanding` is the sort of question, `notes` say what is
     searched for besides, `statistics` how common its terms were when it was read.
     `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
-    phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
+    phrase); what the question says of a word more than once counts more by its `worths`, all others 1.
+    `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
     `variants` are further alternatives that were not asked for: other spellings and synonyms. `beside` are for each of
     them the terms of the question that it may stand for.
     `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
@@ -155,6 +156,7 @@ class Query:
 
     text: str
     clauses: tuple[Clause, ...] = ()
+    worths: Mapping[Clause, float] = field(default_factory=dict)
     required: tuple[Clause, ...] = ()
     excluded: tuple[Clause, ...] = ()
     prefixes: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ Everything that is not clearly one of these is plain words. No input is an error
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -93,6 +94,8 @@ _PIECE = re.compile(
 
 #: A facet's value that is a number may be stored as one.
 _WHOLE, _DECIMAL = re.compile(r"-?\d{1,18}\Z"), re.compile(r"-?\d{1,15}\.\d{1,15}\Z")
+#: How soon a word stops counting more for being said again, and how long a word is for that.
+K3, SHORTEST_WORD = 8.0, 3
 #: A question without these is plain words.
 _SYNTAX = frozenset('"-:*')
 
@@ -122,6 +125,7 @@ def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filt
     query = Query(
         text=text,
         clauses=_alternatives(words, phrases if mentioned else ()),
+        worths=_worths(words),
         required=() if mentioned else phrases,
         excluded=_clauses(reading.excluded, analyzer),
         prefixes=tuple(dict.fromkeys(_prefixes(reading.prefixes, analyzer))) if reading.prefixes else (),
@@ -155,6 +159,15 @@ def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clau
     """Return every word by itself, those of the phrases too, and the phrases whole; each once."""
     singles = zip(chain(words, *phrases), strict=True)
     return tuple(dict.fromkeys([*singles, *phrases]))
+
+
+def _worths(words: Sequence[str]) -> Mapping[Clause, float]:
+    """Return what each word counts that the question says more than once: (k3 + 1) n / (k3 + n), as Okapi's BM25 has it.
+
+    Robertson et al., "Okapi at TREC-3", 1994. Letters and numbers are repeated without meaning more.
+    """
+    counts = Counter(word for word in words if word.isalpha() and len(word) >= SHORTEST_WORD)
+    return {(word,): (K3 + 1) * count / (K3 + count) for word, count in counts.items() if count > 1}
 
 
 def _read(text: str, facets: Collection[str]) -> _Reading:

@@ -17,7 +17,7 @@ from rifflux.store.lexical import VARIANT
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Bound, Clause, Filter, Ids, Query, Ranking, Scores
 
-__all__ = ["Terms", "best", "where"]
+__all__ = ["Terms", "best", "where", "worths_of"]
 
 Condition = tuple[str, dict[str, Any]]
 
@@ -67,11 +67,10 @@ class Terms:
 
     def worths(self, query: Query) -> list[float]:
         """Return what each of those phrases counts."""
-        asked = len(self._phrases(query.clauses))
-        guessed = len(self._phrases((*query.clauses, *query.variants))) - asked
+        ranked = worths_of(query)
         fixed = len(self._phrases(query.required))
-        rest = len(self.phrases(query)) - 2 * fixed - asked - guessed
-        return [*[1.0] * (2 * fixed + asked), *[VARIANT] * guessed, *[1.0] * rest]
+        rest = len(self.phrases(query)) - 2 * fixed - len(ranked)
+        return [*[1.0] * (2 * fixed), *ranked, *[1.0] * rest]
 
     def ranked(self, query: Query) -> list[str]:
         """Return the alternatives of a query, each as an expression."""
@@ -92,6 +91,12 @@ class Terms:
     def phrase(self, clause: Clause) -> str:
         """Return a clause, quoted."""
         return '"' + " ".join(map(self.stored, clause) if self.owner else clause).replace('"', '""') + '"'
+
+
+def worths_of(query: Query) -> list[float]:
+    """Return what each clause that is asked for counts, and each variant after them, as far as they are searched."""
+    asked = [query.worths.get(clause, 1.0) for clause in query.clauses]
+    return [*asked, *[VARIANT] * len(query.variants)][:MOST_CLAUSES]
 
 
 def where(filter: Filter) -> Condition:

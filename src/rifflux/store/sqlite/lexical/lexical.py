@@ -12,11 +12,11 @@ from typing import Any
 import apsw
 import numpy as np
 
-from rifflux.store.lexical import VARIANT, FieldWeights
+from rifflux.store.lexical import FieldWeights
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring, Statistics
 from rifflux.store.sqlite.connection.engine import GenerationCache, View
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
-from rifflux.store.sqlite.query import Terms, best, where
+from rifflux.store.sqlite.query import Terms, best, where, worths_of
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
 
 __all__ = ["SqliteLexical"]
@@ -119,11 +119,17 @@ class SqliteLexical:
         self, query: Query, limit: int, weights: FieldWeights, among: Sequence[int] | None = None
     ) -> Ranking:
         """Rank by the full-text tables, `among` some rows or all."""
-        if not query.variants or self.view.owner:
+        levels = sorted({1.0, *worths_of(query)})
+        if self.view.owner or len(levels) == 1:
             return self._by_bm25(query, limit, weights, among)
-        # SQLite's bm25() weighs all phrases alike.
-        asked = replace(query, variants=())
-        return _blended(*(self._by_bm25(each, None, weights, among) for each in (query, asked))).head(limit)
+        # SQLite's bm25() weighs all phrases alike: each level adds what it is above the one before.
+        found = self._by_bm25(query, None, weights, among)
+        scores = levels[0] * found.scores
+        for level, below in zip(levels[1:], levels, strict=False):
+            known = self._by_bm25(_worth(query, level), None, weights, among)
+            added = dict(zip(known.ids.tolist(), known.scores.tolist(), strict=True))
+            scores = scores + (level - below) * np.array([*map(added.get, found.ids.tolist(), repeat(0.0))])
+        return best(found.ids, scores, limit)
 
     def _by_bm25(self, query: Query, limit: int | None, weights: FieldWeights, among: Sequence[int] | None) -> Ranking:
         """Rank by the tables alone; without a limit, all that matches."""
@@ -211,10 +217,9 @@ class SqliteLexical:
             return dict(rows)
 
 
-def _blended(found: Ranking, asked: Ranking) -> Ranking:
-    """Rank what was found with variants, where they count as they should, given what is found without them."""
-    known = dict(zip(asked.ids.tolist(), asked.scores.tolist(), strict=True))
-    alone = np.array([known.get(id, 0.0) for id in found.ids.tolist()], np.float64)
-    scores = VARIANT * found.scores + (1 - VARIANT) * alone
-    order = np.lexsort((found.ids, -scores))
-    return Ranking(found.ids[order], scores[order])
+def _worth(query: Query, least: float) -> Query:
+    """Return the query with what counts so much; what is required and begins so counts 1."""
+    if least > 1:
+        query = replace(query, required=(), excluded=(), prefixes=())
+    clauses = tuple(each for each in query.clauses if query.worths.get(each, 1.0) >= least)
+    return replace(query, clauses=clauses, variants=())

@@ -15,9 +15,8 @@ from typing import Any
 
 import tantivy
 
-from rifflux.store.lexical import VARIANT
 from rifflux.store.sqlite.lexical.word_index_schema import FACET, ROW, TERMS, TIME, encoded, own
-from rifflux.store.sqlite.query import MOST_CLAUSES, Terms
+from rifflux.store.sqlite.query import MOST_CLAUSES, Terms, worths_of
 from rifflux.text.analyzer import idf, okapi_idf
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Clause, Filter, Query
@@ -48,8 +47,9 @@ class Parser:
     def __call__(self, query: Query) -> tantivy.Query | None:
         """Return the query with its filter; None if it has no term to rank by. Raises `NotHere`."""
         required = [boosted(each, 2.0) for each in self._phrases(query.required)]
-        guessed = (boosted(each, VARIANT) for each in self._phrases(query.variants))
-        optional = [*self._phrases(query.clauses), *guessed, *self._prefixes(query.prefixes)]
+        ranked = zip(self._phrases((*query.clauses, *query.variants)), worths_of(query), strict=True)
+        optional = [each if worth == 1 else boosted(each, worth) for each, worth in ranked]
+        optional += self._prefixes(query.prefixes)
         if not required and not optional:
             return None
         parts = [(MUST, each) for each in required]
