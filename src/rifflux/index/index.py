@@ -195,7 +195,7 @@ class Index:
 
     def _retriever(self) -> WorksRetriever:
         from rifflux.works.profile import RETRIEVAL
-        from rifflux.works.retrieval.intent import adjusted
+        from rifflux.works.retrieval.intent import INTENTS, adjusted
         from rifflux.works.retrieval.retriever import WorksRetriever
 
         view = self._view
@@ -205,7 +205,8 @@ class Index:
         if (language, mathematics) != (profile.language, profile.mathematics):
             profile = replace(profile, language=language, mathematics=mathematics)
         searcher = Searcher(replace(view, profile=profile))
-        return WorksRetriever(searcher, intents=adjusted(view.profile.intents), workers=view.session.workers)
+        intents = adjusted(view.profile.intents) if view.profile.intents else INTENTS
+        return WorksRetriever(searcher, intents=intents, workers=view.session.workers)
 
     def _everything(self) -> Everything:
         from rifflux.conversations.profile import CONVERSATIONS
