@@ -25,7 +25,7 @@ from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.identifiers import labelled, named_results, numbered_results
 from rifflux.types import Clause, Filter, Query, TermStatistics, Understanding
 
-__all__ = ["QueryReader", "as_typed", "classify", "parted", "shown", "understand", "within"]
+__all__ = ["QueryReader", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
 
 
 @dataclass(frozen=True, slots=True)
