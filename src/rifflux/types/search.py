@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ __all__ = [
     "Freshness",
     "Hit",
     "Ids",
+    "Page",
     "Query",
     "Ranking",
     "Results",
@@ -37,6 +38,7 @@ __all__ = [
     "is_withheld",
 ]
 
+Found = TypeVar("Found")
 Ids = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -340,19 +342,24 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Results(Sequence[Hit]):
-    """The hits of a search, best first, with the trace of how they were found."""
+class Page(Sequence[Found]):
+    """What a search found, best first, with the trace of how."""
 
     query: str
-    hits: tuple[Hit, ...]
+    hits: tuple[Found, ...]
     trace: Trace
 
     @overload
-    def __getitem__(self, index: int) -> Hit: ...
+    def __getitem__(self, index: int) -> Found: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Hit]: ...
-    def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
+    def __getitem__(self, index: slice) -> Sequence[Found]: ...
+    def __getitem__(self, index: int | slice) -> Found | Sequence[Found]:
         return self.hits[index]
 
     def __len__(self) -> int:
         return len(self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class Results(Page[Hit]):
+    """The hits of a search, best first, with the trace of how they were found."""
