@@ -107,7 +107,7 @@ class WorksRetriever:
         """Return the question, read and understood."""
         searcher, start = self.searcher, perf_counter()
         query = searcher.read(text, filter)
-        question = meant(text, query, mode, self.intents, searcher.store, searcher.analyzer)
+        question = meant(text, query, mode, self.intents, searcher.store)
         clock.add("understand", start)
         return question
 

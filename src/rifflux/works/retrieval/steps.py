@@ -317,7 +317,7 @@ class WorkScore:
             wanted = {_plain(each): 1.0 for each in self.subjects}
             return share(np.array([*map(_overlap, tags, repeat(wanted))]))
         about = self.question.about
-        words = frozenset(self.analyzer.terms(about.hit.title if about else self.question.query.asked))
+        words = frozenset(self.analyzer.terms(about.hit.title) if about else self.question.query.terms)
         named, codes = np.zeros(len(tags)), [*map(list[Tag], repeat((), len(tags)))]
         for row, each in enumerate(tags):
             for tag in each:
