@@ -103,8 +103,7 @@ class CandidateGenerator:
 
     def _of_sides(self, sides: Sequence[str]) -> Gathered:
         """Return the candidates for either side of a comparison, merged."""
-        query, analyzer = self.question.query, self.searcher.analyzer
-        first, second = (self._gathered(side_of(query, side, analyzer)) for side in sides)
+        first, second = (self._gathered(side_of(self.question.query, side)) for side in sides)
         queries = [first.query, second.query]
         return Gathered(_merged(first.table, second.table), _joined(queries), queries, _both(first.trace, second.trace))
 

@@ -118,7 +118,7 @@ class WorksRetriever:
             start = perf_counter()
             asked = self.searcher.read(query, filter)
             clock.add("understand", start)
-            question = meant(query, asked, mode, self.intents, self.searcher.store, self.searcher.analyzer)
+            question = meant(query, asked, mode, self.intents, self.searcher.store)
             generator = CandidateGenerator(self.searcher, question, filter, clock)
             found = generator()
             clock.add("search", start)
@@ -214,7 +214,7 @@ class _Ranking:
             self.generator.filter.tags,
             named=self.question.first.hit.place if self.question.first else None,
             like=about.tags if about else (),
-            words=frozenset(searcher.analyzer.terms(about.hit.title if about else self.question.query.asked)),
+            words=frozenset(searcher.analyzer.terms(about.hit.title) if about else self.question.query.terms),
             analyzer=searcher.analyzer,
         )
         otherwise = "the merged order was kept, without scores"
