@@ -142,8 +142,9 @@ class Query:
     """A question that was read: what every step after it works with, so that nobody looks at the text again.
 
     `asked` is the text without its exclusions and facets, which `limits` holds as they were typed. `semantic_text` is
-    what is embedded, and `terms` are its terms in order. `understanding` is the sort of question, `notes` say what is
-    searched for besides, `statistics` how common its terms were when it was read.
+    what is embedded, `tokens` are its tokens in order, each with its terms, and `terms` are all of these. `words` has
+    the terms of each word that was typed, and of any part of the question that is looked up. `understanding` is the
+    sort of question, `notes` say what is searched for besides, `statistics` how common its terms were when it was read.
     `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
     phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
     `variants` are further alternatives that were not asked for: other spellings and synonyms. `beside` are for each of
@@ -175,6 +176,8 @@ class Query:
     asked: str = ""
     limits: str = ""
     terms: tuple[str, ...] = ()
+    tokens: tuple[tuple[str, Clause], ...] = ()
+    words: Mapping[str, Clause] = field(default_factory=dict, repr=False, compare=False)
     understanding: Understanding | None = None
     notes: tuple[str, ...] = ()
     statistics: TermStatistics | None = None
