@@ -128,9 +128,10 @@ class Analyzer:
         """Return the terms of `text` in order of appearance, duplicates kept."""
         return self._terms_of(self._plain(text))
 
-    def tokens(self, text: str) -> list[str]:
-        """Return the tokens of `text` in its plain spelling, not folded."""
-        return _tokens_of(self._plain(text))
+    def words(self, text: str) -> list[tuple[str, list[str]]]:
+        """Return what stands between blanks in the plain spelling of `text`, each with its tokens, not folded."""
+        words = self._plain(text).split()
+        return list(zip(words, map(_tokens_of, words), strict=True))
 
     def terms_of(self, token: str) -> tuple[str, ...]:
         """Return the terms of one token."""
