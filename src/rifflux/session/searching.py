@@ -282,7 +282,7 @@ class Searcher:
 
 def _is_one_identifier(query: Query) -> bool:
     """Return True if the question is nothing but one identifier that this index holds."""
-    if len(query.anchors) != 1 or query.specificity < 1 or query.statistics is None:
+    if len(query.anchors) != 1 or query.asking or query.specificity < 1 or query.statistics is None:
         return False
     (anchor,) = query.anchors
     return all(query.statistics.frequencies.get(term) for term in anchor)

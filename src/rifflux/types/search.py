@@ -141,7 +141,8 @@ class TermStatistics:
 class Query:
     """A question that was read: what every step after it works with, so that nobody looks at the text again.
 
-    `asked` is the text without its exclusions and facets, which `limits` holds as they were typed. `semantic_text` is
+    `asked` is the text without its exclusions and facets, which `limits` holds as they were typed; `asking` are
+    the words of it that ask, and are not searched for. `semantic_text` is
     what is embedded, `tokens` are its tokens in order, each with its terms, and `terms` are all of these. `words` has
     the terms of each word that was typed, and of any part of the question that is looked up. `understanding` is the
     sort of question, `notes` say what is searched for besides, `statistics` how common its terms were when it was read.
@@ -176,6 +177,7 @@ class Query:
     deadline: float | None = None
     exact: bool = False
     asked: str = ""
+    asking: str = ""
     limits: str = ""
     terms: tuple[str, ...] = ()
     tokens: tuple[tuple[str, Clause], ...] = ()

@@ -20,8 +20,9 @@ from itertools import chain, filterfalse
 from operator import itemgetter, methodcaller
 
 from rifflux.retrieve.query.expand import Synonyms, expand
-from rifflux.store import Store
+from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, fold
+from rifflux.text.asking import framed
 from rifflux.text.identifiers import labelled, named_results, numbered_results
 from rifflux.types import Clause, Filter, Query, TermStatistics, Understanding
 
@@ -45,7 +46,7 @@ class QueryReader:
 
     def __call__(self, text: str, filter: Filter | None = None, understanding: Understanding | None = None) -> Query:
         """Return a question as it is searched for; a part of another may have the `understanding` of that."""
-        query = understand(text, self.analyzer, self.facets, filter)
+        query = understand(text, self.analyzer, self.facets, filter, self._held)
         clauses = (*query.clauses, *query.required)
         frequencies = _Frequencies(self.store, list(chain.from_iterable(clauses)))
         counts = self.store.counts()
@@ -63,6 +64,10 @@ class QueryReader:
         if not self.expands:
             return query
         return expand(query, self.analyzer, frequencies, self.store.lexical.vocabulary, self.synonyms)
+
+
+    def _held(self, phrase: Clause) -> bool:
+        return len(self.store.lexical.match(Query("", required=(phrase,)), 1, FieldWeights())) > 0
 
 
 @dataclass(slots=True)
@@ -140,13 +145,10 @@ _PIECE = re.compile(
 
 #: A facet's value that is a number may be stored as one.
 _WHOLE, _DECIMAL = re.compile(r"-?\d{1,18}\Z"), re.compile(r"-?\d{1,15}\.\d{1,15}\Z")
-<<<<<<< HEAD
-#: How soon a word stops counting more for being said again, and how long a word is for that.
-K3, SHORTEST_WORD = 8.0, 3
-=======
 #: How a part of a question is searched: word by word, as adjacent words, as the beginning of a word.
 WORDS, PHRASE, PREFIX = "words", "phrase", "prefix"
->>>>>>> main
+#: How soon a word stops counting more for being said again, and how long a word is for that.
+K3, SHORTEST_WORD = 8.0, 3
 #: A question without these is plain words.
 _SYNTAX = frozenset('"-:*')
 
@@ -162,12 +164,22 @@ class _Reading:
     facets: dict[str, list[str]] = field(default_factory=dict)
 
 
-def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filter: Filter | None = None) -> Query:
-    """Analyze a question. `facets` are the metadata fields that `field:value` may name, besides kind and path."""
+def understand(
+    text: str,
+    analyzer: Analyzer,
+    facets: Collection[str] = (),
+    filter: Filter | None = None,
+    held: Callable[[Clause], bool] = lambda _: False,
+) -> Query:
+    """Analyze a question. `facets` are the metadata fields that `field:value` may name, besides kind and path.
+
+    `held` tells whether terms stand side by side in the index: words that close a question may belong to what is asked.
+    """
     text = _comparable(text)
     reading, words = _read(text, {*facets, "kind", "path"}), Words(analyzer)
+    asking, meaning = _subject(reading.meaning, words, analyzer.language, held)
     tokens, searched = list[tuple[str, Clause]](), defaultdict[str, list[Clause]](list)
-    for sort, part in reading.meaning:
+    for sort, part in meaning:
         read = words.read(part)
         tokens += read
         searched[sort].append(_joined(read) if sort != PREFIX else words.begin(part, _joined(read)))
@@ -176,16 +188,13 @@ def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filt
     asked, limits = _halves(text, reading)
     query = Query(
         text=text,
-<<<<<<< HEAD
-        clauses=_alternatives(words, phrases if mentioned else ()),
-        worths=_worths(words),
-=======
         clauses=_alternatives(plain, phrases if mentioned else ()),
->>>>>>> main
+        worths=_worths(plain),
+        asking=asking,
         required=() if mentioned else phrases,
         excluded=_each_once(map(_joined, map(words.read, reading.excluded))),
         prefixes=tuple(dict.fromkeys(chain.from_iterable(searched[PREFIX]))),
-        semantic_text=" ".join(" ".join(map(itemgetter(1), reading.meaning)).split()),
+        semantic_text=" ".join(" ".join(map(itemgetter(1), meaning)).split()),
         terms=_joined(tokens),
         tokens=tuple(tokens),
         words=words,
@@ -194,6 +203,20 @@ def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filt
         filter=_limits(reading.facets) if reading.facets else Filter(),
     )
     return within(query, filter) if filter else query
+
+
+def _subject(
+    meaning: Sequence[tuple[str, str]], words: Words, language: str, held: Callable[[Clause], bool]
+) -> tuple[str, Sequence[tuple[str, str]]]:
+    """Return the words that only ask, and the parts of a question without them."""
+    if len(meaning) != 1 or meaning[0][0] != WORDS:
+        return "", meaning
+    found = framed(meaning[0][1], language)
+    if found.after and not found.before and (subject := words[found.subject]):
+        closing = words[found.after]
+        if closing and held((subject[-1], closing[0])):
+            return "", meaning
+    return " ".join(filter(None, (found.before, found.after.strip()))), [(WORDS, found.subject)]
 
 
 def _each_once(clauses: Iterable[Clause]) -> tuple[Clause, ...]:
@@ -289,11 +312,6 @@ RARE_SHARE, RARE_COUNT = 0.002, 2
 _QUOTED = re.compile(r'"([^"]+)"')
 #: Hahn–Banach is found where Hahn Banach is written, too.
 _DASH = re.compile(r"(?<=[^\W\d_])\s?(?:--?|[‐‑–—−])\s?(?=[^\W\d_])")
-#: Words that ask, and say nothing of what is asked for; the analyzer's stop words do the rest.
-_ASKING = frozenset(
-    ["tell", "explain", "show", "give", "find", "list", "describe", "please", "want", "know", "look", "search"]
-)
-
 Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
 
 
@@ -305,10 +323,10 @@ def classify(query: Query, analyzer: Analyzer, frequencies: Frequencies, documen
     # Anchors too, and yet words like others: a theorem is also described without its name.
     results = named_results(rest) if analyzer.mathematics == "notation" else []
     codes, rest = _codes(rest, analyzer)
-    words = []
+    words, searched = [], {*chain.from_iterable((*query.clauses, *query.required))}
     for written in rest.split():
         word = written.strip(_EDGES)
-        if word and word.lower() not in _ASKING and terms[word]:
+        if word and not searched.isdisjoint(terms[word]):
             words.append(word)
     # A single word is a name, too, and so is one that is written as a name inside the question.
     single = len(words) == 1 and not codes and not quoted
