@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from collections import Counter
 from itertools import chain
 
 import numpy as np
 
-from rifflux.retrieve.table import LIFT, RANK, SCORE, Candidates, declare
+from rifflux.retrieve.query.naming import Atom, atoms, is_held, likeness
+from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, Candidates, declare
 from rifflux.store import LONGEST_NAME, Store
-from rifflux.text.analyzer import Analyzer
+from rifflux.text.analyzer import Analyzer, idf
 from rifflux.types import Clause, Ids, Query, Scores
 
 __all__ = ["STAGE", "Anchors"]
 
 STAGE = "anchors"
+LOOKED_AT, LOOKED_AT_FIRST = 100, 30
 declare("anchors/*", "factor", "the factor for an anchor that the candidate holds, bears as identifier or is titled by")
 
 #: What the factor of those is called that have an anchor as their identifier.
@@ -39,14 +42,18 @@ class Anchors:
     exact_title: float = 1.5
     cap: float = 4.0
     identified: float = 8.0
+    agreement: float = 0.8
 
     def __call__(self, query: Query, table: Candidates) -> Candidates:
         """Lift the scores of candidates that hold an anchor; a column for each of its factors."""
         asked = frozenset(chain(*query.clauses, *query.required))
         by_title = bool(asked) and len(asked) <= LONGEST_NAME
-        if not len(table) or not (query.anchors or by_title):
+        if not len(table):
             return table
         factors = self._factors(query.anchors, asked if by_title else frozenset(), table.ids)
+        named = self.named(query, table)
+        if named:
+            factors = {**factors, f"{IDENTIFIED}: title": _where(table.ids, named, self.identified)}
         if not factors:
             return table
         before = table.ranks()
@@ -55,6 +62,44 @@ class Anchors:
         lifted = np.isfinite(np.fmax.reduce([table[f"{STAGE}/{name}"] for name in factors]))
         scores, ranks = (np.where(lifted, values, np.nan) for values in (table[SCORE], table.ranks()))
         return table.with_stage(STAGE, {"score": scores, RANK: ranks})
+
+    def named(self, query: Query, table: Candidates) -> list[int]:
+        """Return the candidates whose title or last heading the question names."""
+        asked = atoms(query.semantic_text, self.analyzer)
+        if not asked:
+            return []
+        near = (table[f"{LEXICAL}/rank"] <= LOOKED_AT) if f"{LEXICAL}/rank" in table else np.zeros(len(table), bool)
+        near[:LOOKED_AT_FIRST] = True
+        titles: dict[str, list[int]] = {}
+        for id, (title, headings) in self.store.catalog.names(table.ids[near]).items():
+            for name in dict.fromkeys((title, *headings[-1:])):
+                titles.setdefault(name, []).append(id)
+        read = {name: atoms(name, self.analyzer) for name in titles if name}
+        held = {name: {_key(atom) for atom in found} for name, found in read.items()}
+        count, known = Counter(chain.from_iterable(held.values())), dict(query.statistics.frequencies) if query.statistics else {}
+        chunks = query.statistics.chunks if query.statistics else 0
+
+        def weight(atom: Atom) -> float:
+            local = idf(len(read), count.get(_key(atom), 0))
+            return min(local, idf(chunks, known[atom.term])) if atom.number is None and atom.term in known else local
+
+        titled = [atom for atom in asked if _key(atom) in count or atom.number is not None]
+        total = sum(map(weight, asked))
+        if not titled or not total:
+            return []
+        kept = {}
+        if sum(map(weight, titled)) >= 0.4 * total:
+            kept = {name for name, found in read.items() if likeness(titled, found, weight) >= self.agreement}
+        if kept:
+            rarest = min((_key(atom) for atom in titled if _key(atom) in count), key=count.__getitem__, default="")
+            owners = [name for name, keys in held.items() if rarest in keys]
+            if 2 * len(kept) < len(owners):
+                kept = set()
+        if not kept:
+            kept = {name for name, found in read.items() if is_held(found, asked)}
+            if len(kept) > 3:
+                kept = set()
+        return [id for name in kept for id in titles[name]]
 
     def _lift(self, factors: Mapping[str, Scores], rows: int) -> Scores:
         """Return the factor of each candidate's score."""
@@ -88,6 +133,10 @@ class Anchors:
         for id, names in self.store.catalog.identifiers_of(holders).items() if len(holders) else ():
             if any(self.analyzer.of_word(name.value) == anchor for name in names):
                 yield id
+
+
+def _key(atom: Atom) -> str:
+    return atom.term if atom.number is None else str(atom.number)
 
 
 def _where(ids: Ids, holders: Ids | Sequence[int], factor: float) -> Scores:
