@@ -10,7 +10,7 @@ from pathlib import Path
 from rifflux.evaluate import Cache, Collection, Run, build
 from rifflux.index import Index, open_index
 
-__all__ = ["Kept", "first_document", "markdown"]
+__all__ = ["PAGE", "Kept", "first_document", "markdown"]
 
 #: Hits of a page, as a user asks for them.
 PAGE = 10
