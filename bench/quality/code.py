@@ -1,4 +1,4 @@
-"""Measure how code is found: identifiers, identifiers in words, and functions by a sentence of their documentation.
+"""Measure how code is found: by identifier, by its words, and by a sentence of its documentation.
 
     python -m bench code [--modes hybrid lexical] [--each 60] [--seed 0] [--keep FOLDER] [--show 3] [--json FILE]
 
