@@ -1,4 +1,4 @@
-"""Measure how pages of PDFs are found: by a heading that stands on one page, and by words of one of its sentences.
+"""Measure how pages of PDFs are found: by a heading that stands on one, and by words of a sentence of it.
 
     python -m bench pdf [--modes hybrid lexical] [--each 60] [--seed 0] [--keep FOLDER] [--show 3] [--json FILE]
 
