@@ -235,7 +235,7 @@ class TestRanking:
         ("wrong", "told"),
         [
             ({"since": 1970}, "since"),
-            ({"since": "the seventies"}, "since"),
+            ({"since": "the seventies"}, "seventies"),
             ({"since": "1990", "until": "1980"}, "from 1990 to 1980: give the earlier one first"),
             ({"max_tokens": "100"}, "whole number above 0, not '100'"),
             ({"max_tokens": True}, "not True"),
