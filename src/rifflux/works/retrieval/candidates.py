@@ -87,7 +87,7 @@ class CandidateGenerator:
     def _gathered(self, query: Query, without: tuple[str, str] | None = None) -> Gathered:
         """Return the candidates of one search, less a work."""
         plan = self.searcher.ready(query, POOL, self.clock)
-        table, trace = plan.gather(POOL)
+        table, trace = plan.pipeline.found(plan.query, POOL, plan.trace, plan.clock)
         if without:
             table = table.take([place for place, hit in enumerate(table.passages) if hit.place != without])
         return Gathered(self.settled(plan.query, table), plan.query, [plan.query], trace)
