@@ -24,7 +24,7 @@ from rifflux.types import Clause, Hit, Identifier, Query, Tag, Understanding
 from rifflux.works.retrieval.intent import ABOUT, FIRST, GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
 from rifflux.works.retrieval.wording import comparison_in, foundational, is_bare, is_broad, names_one, recent, worded
 
-__all__ = ["Asked", "NamedWork", "Naming", "Question", "asked_for", "meant", "named_work", "naming"]
+__all__ = ["Asked", "NamedWork", "Naming", "Place", "Question", "asked_for", "meant", "named_work", "naming"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +130,6 @@ class Question:
     about: NamedWork | None = None
     notes: tuple[str, ...] = ()
 
-    @property
-    def intent(self) -> Intent:
-        """Return the intent, with the weights that hold for it."""
-        return self.asked.intent
-
 
 def meant(text: str, query: Query, mode: str | None, intents: Mapping[str, Intent], store: Store) -> Question:
     """Return a question that was read as it is meant, by its wording and by what the index holds.
@@ -144,12 +139,13 @@ def meant(text: str, query: Query, mode: str | None, intents: Mapping[str, Inten
     named, doubt = named_work(query.asked, store)
     alone = f"the name of a work here: {named.shown}" if named and named.alone else ""
     asked = asked_for(query.asked, mode, query.understanding, intents, query.words, named=alone)
+    told = f"{asked.intent.name}: {asked.reason}"
     if asked.intent.naming == ABOUT:
         note = f"it is about {named.shown}, which is left out itself" if named else doubt
         if named and asked.intent.about:
             asked = replace(asked, intent=replace(asked.intent, weights=asked.intent.about))
-        return Question(text, query, asked, about=named, notes=(note,) if note else ())
-    return Question(text, query, asked, named if asked.intent.naming == FIRST else None)
+        return Question(text, query, asked, about=named, notes=(told, note) if note else (told,))
+    return Question(text, query, asked, named if asked.intent.naming == FIRST else None, notes=(told,))
 
 
 Place = tuple[str, str]
