@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter, itemgetter
 
 from rifflux.types import Document, Hit, Span, is_withheld
 
@@ -83,7 +84,9 @@ def choose(candidates: Sequence[Citable], limits: Limits, listed: int) -> Choice
     table = _Table(limits, {each.hit.place: rank for rank, each in enumerate(candidates, 1)})
     most = max(limits.least, min(MOST, listed))
     within, below = candidates[:listed], candidates[listed:]
-    table.take(_named(candidates), most, exempt=True)
+    named = max(candidates, key=attrgetter("certainty"), default=None)
+    if named and named.certainty:
+        table.take([named], most, exempt=True)
     table.take(_spread(within, below[: max(0, REACH - listed)], most) if limits.spread else within, most)
     table.take(below, limits.least)
     noun, groups = limits.noun, " or ".join(limits.caps)
@@ -97,12 +100,6 @@ def choose(candidates: Sequence[Citable], limits: Limits, listed: int) -> Choice
     if lower := sum(each.rank > listed for each in table.taken):
         table.notes.append(f"{noun} that rank below the {listed} listed: {lower}")
     return Choice(tuple(table.taken), tuple(dict.fromkeys(table.notes)))
-
-
-def _named(candidates: Sequence[Citable]) -> list[Citable]:
-    """Return the candidate that the question names most surely, if it names any."""
-    best = max(candidates, key=lambda each: each.certainty, default=None)
-    return [best] if best and best.certainty else []
 
 
 @dataclass
@@ -127,8 +124,12 @@ class _Table:
             if place in self.seen and not exempt:
                 continue
             self.seen.add(place)
-            grouped = [(group, value) for group, values in candidate.groups.items() for value in values]
-            if not exempt and any(self.counts[each] >= self.limits.caps[each[0]] for each in grouped):
+            grouped, is_capped = list[tuple[str, str]](), False
+            for group, values in candidate.groups.items():
+                for value in values:
+                    grouped.append((group, value))
+                    is_capped |= self.counts[group, value] >= self.limits.caps[group]
+            if is_capped and not exempt:
                 self.capped.append(candidate)
             elif chosen := self._opened(candidate):
                 self.taken.append(chosen)
@@ -151,10 +152,13 @@ class _Table:
             yield candidate.passages[0], ""
             return
         spans: list[Span] = []
-        for hit in sorted(candidate.passages, key=lambda each: each.chunk_id in candidate.named, reverse=True):
+        passages, named = candidate.passages, candidate.named
+        if named:
+            passages = sorted(passages, key=lambda each: each.chunk_id not in named)
+        for hit in passages:
             start, end = hit.span
             text = document.text[start:end]
-            if any(start < other[1] and other[0] < end for other in spans):
+            if spans and any(start < other[1] and other[0] < end for other in spans):
                 continue
             if not self._is_new(text):
                 self.notes.append(f"passages that stand in several {self.limits.noun} are quoted once")
@@ -223,7 +227,7 @@ def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], in
     for texts_of, (title, texts) in zip(filling.passages, works[:sharers], strict=False):
         filling.put(texts_of, 0, title, _cut(title, texts[0], count, share) or texts[0])
         filling.cut += texts_of.get(0, texts[0]) != texts[0]
-    for place in range(max((len(texts) for _, texts in works), default=0)):
+    for place in range(max(map(len, map(itemgetter(1), works)), default=0)):
         for texts_of, (title, texts) in zip(filling.passages, works, strict=True):
             if place < len(texts) and (0 in texts_of) == (place > 0):
                 filling.put(texts_of, place, title, texts[place])
