@@ -1,34 +1,33 @@
-"""The migrations of an index that nobody shares: the tables as they were before rows had owners."""
+"""The migrations of an index that nobody shares: the tables as they were before rows had owners.
+
+What a later migration makes again is not made here: all of them run in one transaction.
+"""
 
 from __future__ import annotations
 
 from string import ascii_letters, digits, printable
 
-__all__ = ["EVENTS", "FIRST", "LOG", "REGISTER", "TERM_CHARACTERS", "WORKS"]
+__all__ = ["DOCUMENT", "EVENTS", "FILE", "FIRST", "LOG", "REGISTER", "TERMS", "WORKS"]
 
 # Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
 # occur in terms, so they may stay separators and need no escaping here.
-TERM_CHARACTERS = "".join(c for c in printable.strip() if c not in ascii_letters + digits + "'\"")
+_TERM_CHARACTERS = "".join(c for c in printable.strip() if c not in ascii_letters + digits + "'\"")
 
-FIRST = f"""
-create table setting (
-    name text primary key,
-    value text not null
-) without rowid;
+TERMS = f"""
+    title, headings, body,
+    content = '', contentless_delete = 1,
+    tokenize = "ascii tokenchars '{_TERM_CHARACTERS}'"
+"""
 
-create table file (
-    id integer primary key,
+#: Columns of tables that were made again with an owner.
+FILE = """
     root text not null,
     path text not null,
     size integer not null,
     mtime_ns integer not null,
     hash text not null,
-    problem text,
-    unique (root, path)
-);
-
-create table document (
-    id integer primary key,
+    problem text"""
+DOCUMENT = """
     collection text not null,
     key text not null,
     file integer references file (id) on delete cascade,
@@ -38,14 +37,26 @@ create table document (
     created_at text,
     updated_at text,
     time real,
-    metadata text not null default '{{}}',
-    licence text,
+    metadata text not null default '{}',
+    licence text"""
+
+FIRST = f"""
+create table setting (
+    name text primary key,
+    value text not null
+) without rowid;
+
+create table file (
+    id integer primary key,
+    {FILE},
+    unique (root, path)
+);
+
+create table document (
+    id integer primary key,
+    {DOCUMENT},
     unique (collection, key)
 );
-create index document_file on document (file);
-create index document_key on document (key);
-create index document_path on document (path);
-create index document_time on document (time);
 
 create table document_text (
     document integer primary key references document (id) on delete cascade,
@@ -67,11 +78,7 @@ create table chunk (
 create index chunk_document on chunk (document, position);
 create index chunk_hash on chunk (hash);
 
-create virtual table chunk_terms using fts5 (
-    title, headings, body,
-    content = '', contentless_delete = 1,
-    tokenize = "ascii tokenchars '{TERM_CHARACTERS}'"
-);
+create virtual table chunk_terms using fts5 ({TERMS});
 
 create table model (
     id integer primary key,
@@ -91,7 +98,6 @@ create table vector (
     data blob not null,
     unique (model, chunk)
 );
-create index vector_hash on vector (hash);
 create index vector_chunk on vector (chunk);
 
 create table link (
@@ -102,10 +108,6 @@ create table link (
     primary key (document, key, kind)
 ) without rowid;
 create index link_key on link (key);
-
-create trigger chunk_gone after delete on chunk begin
-    delete from chunk_terms where rowid = old.id;
-end;
 
 insert into setting values ('generation', '0');
 """
@@ -123,7 +125,6 @@ create table event (
     grade integer,
     user text not null
 );
-create index event_kind on event (kind);
 """
 
 # What files derived from the database need to follow it (see `derived`): which there are, with the last entry of the
@@ -141,16 +142,6 @@ create table touched (
     chunk integer not null,
     what text not null
 );
-
-create trigger chunk_put_logged after insert on chunk when exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (new.id, 'words'); end;
-
-create trigger chunk_changed_logged after update of hash on chunk
-when old.hash <> new.hash and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (new.id, 'words'); end;
-
-create trigger chunk_dropped_logged after delete on chunk when exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (old.id, 'words'); end;
 
 create trigger vector_put_logged after insert on vector
 when exists (select 1 from derived where name = 'vectors')

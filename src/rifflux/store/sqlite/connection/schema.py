@@ -1,6 +1,6 @@
 """The tables, as a list of migrations: entry n brings a database from version n to n + 1."""
 
-from rifflux.store.sqlite.connection.founding import EVENTS, FIRST, LOG, REGISTER, TERM_CHARACTERS, WORKS
+from rifflux.store.sqlite.connection.founding import DOCUMENT, EVENTS, FILE, FIRST, LOG, REGISTER, TERMS, WORKS
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "SCHEMA_VERSION"]
 
@@ -28,12 +28,7 @@ create table owner_setting (
 create table new_file (
     id integer primary key,
     owner integer not null references owner (id),
-    root text not null,
-    path text not null,
-    size integer not null,
-    mtime_ns integer not null,
-    hash text not null,
-    problem text,
+    {FILE},
     unique (owner, root, path)
 );
 insert into new_file select id, 0, root, path, size, mtime_ns, hash, problem from file;
@@ -43,17 +38,7 @@ alter table new_file rename to file;
 create table new_document (
     id integer primary key,
     owner integer not null references owner (id),
-    collection text not null,
-    key text not null,
-    file integer references file (id) on delete cascade,
-    path text not null,
-    kind text not null,
-    title text not null,
-    created_at text,
-    updated_at text,
-    time real,
-    metadata text not null default '{{}}',
-    licence text,
+    {DOCUMENT},
     unique (owner, collection, key)
 );
 insert into new_document
@@ -69,22 +54,17 @@ create index document_time on document (owner, time);
 -- length is the number of terms in all fields; 0 for chunks of owner 0 that were made before it was kept.
 alter table chunk add column owner integer not null default 0;
 alter table chunk add column length integer not null default 0;
-create index chunk_owner on chunk (owner, id, length);
 alter table vector add column owner integer not null default 0;
 create index vector_owner on vector (owner, model);
-drop index vector_hash;
+drop index if exists vector_hash;
 create index vector_hash on vector (owner, hash);
 
 alter table event add column owner integer not null default 0;
-drop index event_kind;
+drop index if exists event_kind;
 create index event_kind on event (owner, kind);
 
-create virtual table owned_terms using fts5 (
-    title, headings, body,
-    content = '', contentless_delete = 1,
-    tokenize = "ascii tokenchars '{TERM_CHARACTERS}'"
-);
-drop trigger chunk_gone;
+create virtual table owned_terms using fts5 ({TERMS});
+drop trigger if exists chunk_gone;
 create trigger chunk_gone after delete on chunk begin
     delete from chunk_terms where rowid = old.id;
     delete from owned_terms where rowid = old.id;
@@ -111,26 +91,6 @@ create table fresh_terms (
     body text not null
 );
 
-drop trigger chunk_put_logged;
-create trigger chunk_put_logged after insert on chunk
-when new.owner = 0 and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (new.id, 'words'); end;
-
-drop trigger chunk_changed_logged;
-create trigger chunk_changed_logged after update of hash on chunk
-when new.owner = 0 and old.hash <> new.hash and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (new.id, 'words'); end;
-
-drop trigger chunk_dropped_logged;
-create trigger chunk_dropped_logged after delete on chunk
-when old.owner = 0 and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (old.id, 'words'); end;
-
-create trigger document_changed_logged after update of path, kind, time, metadata on document
-when new.owner = 0 and (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata)
-    and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) select id, 'words' from chunk where document = new.id; end;
-
 create index touched_what on touched (what, seq, chunk);
 """
 
@@ -139,12 +99,6 @@ create index touched_what on touched (what, seq, chunk);
 _MESSAGES = """
 alter table chunk add column embedded text;
 alter table chunk add column words integer;
-
-drop trigger chunk_changed_logged;
-create trigger chunk_changed_logged after update of words on chunk
-when new.owner = 0 and coalesce(old.words, old.hash) <> coalesce(new.words, new.hash)
-    and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (new.id, 'words'); end;
 
 -- What has no date comes last.
 create index document_order on document (owner, collection, coalesce(time, 9e18), id);
@@ -180,26 +134,26 @@ create index document_title_terms on document (owner, title_terms) where title_t
 
 # Every owner may have a word index next to the database, and each follows a log of its own.
 _WORDS_BY_OWNER = """
-drop trigger chunk_put_logged;
+drop trigger if exists chunk_put_logged;
 create trigger chunk_put_logged after insert on chunk begin
     insert into touched (chunk, what)
     select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
 end;
 
-drop trigger chunk_changed_logged;
+drop trigger if exists chunk_changed_logged;
 create trigger chunk_changed_logged after update of words on chunk
 when coalesce(old.words, old.hash) <> coalesce(new.words, new.hash) begin
     insert into touched (chunk, what)
     select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
 end;
 
-drop trigger chunk_dropped_logged;
+drop trigger if exists chunk_dropped_logged;
 create trigger chunk_dropped_logged after delete on chunk begin
     insert into touched (chunk, what)
     select old.id, name from derived where name = iif(old.owner, 'words-' || old.owner, 'words');
 end;
 
-drop trigger document_changed_logged;
+drop trigger if exists document_changed_logged;
 create trigger document_changed_logged after update of path, kind, time, metadata on document
 when (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata) begin
     insert into touched (chunk, what)
@@ -222,7 +176,7 @@ create index question_time on question (time);
 # What a search reads of the chunks that it ranks, an owner's together: in the table they lie between everybody's, and
 # each would be read from a page of its own.
 _CHUNK_IDS = """
-drop index chunk_owner;
+drop index if exists chunk_owner;
 create index chunk_owner on chunk (owner, id, length, uid);
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from rifflux.store.lexical import VARIANT, FieldWeights
+from rifflux.store.lexical import VARIANT, FieldWeights, Lexical
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring, Statistics
 from rifflux.store.sqlite.connection.engine import GenerationCache, View
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
@@ -77,7 +77,7 @@ FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteLexical:
+class SqliteLexical(Lexical):
     """Ranks chunk ids by their terms; nothing is fetched."""
 
     view: View
@@ -163,14 +163,12 @@ class SqliteLexical:
         return Bm25Scoring.of(statistics, frequencies, terms.worths(query), fields)
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
-        """Return those of the chunks that hold a term, or a phrase of adjacent terms."""
         terms = Terms(self.view.number)
         statement = (HOLDING_FEW if len(ids) <= FEW else HOLDING).format(table=terms.table)
         rows = self.view.rows(statement, {"ids": json.dumps(ids.tolist()), "terms": terms.phrase(clause)})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """Count the chunks in which each term occurs; terms that occur in none are left out."""
         with self.view.reading() as (connection, owner):
             # Counting goes through all chunks that hold a term.
             known = self.frequencies.get(owner, self.view.generation(connection), dict)
@@ -186,10 +184,6 @@ class SqliteLexical:
             return counts
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        """Return the terms of so many characters that begin with `start`, each with its number of chunks.
-
-        Terms that occur no more may be among them, with 0.
-        """
         with self.view.reading() as (connection, owner):
             words = self.indexes.of(owner)
             terms = words.terms(connection, start, shortest, longest, self.view.engine.known) if words else None

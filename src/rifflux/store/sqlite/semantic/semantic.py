@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import ModelMismatch, OutOfScope
-from rifflux.store.semantic import ModelInfo, Pending, State
+from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
 from rifflux.store.sqlite.connection.derived import unmoved
 from rifflux.store.sqlite.connection.engine import GenerationCache, View
 from rifflux.store.sqlite.query import Terms, best, where
@@ -190,7 +190,7 @@ def _blocks(connection: apsw.Connection, owner: int) -> Iterator[list[Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteSemantic:
+class SqliteSemantic(Semantic):
     """Vectors of one owner's chunks, ranked by cosine; nothing is fetched."""
 
     view: View
@@ -203,17 +203,14 @@ class SqliteSemantic:
 
     @property
     def generations(self) -> SqliteGenerations:
-        """Return the models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
         if self.view.owner:
             raise OutOfScope("the models are the whole index's: ask who looks after it")
         return SqliteGenerations(self.view)
 
     def embedded(self) -> int:
-        """Count the chunks that have a vector of the model in use."""
         return int(self.view.kept(self.counted, EMBEDDED)[0])
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
-        """Store vectors for chunks that still have the given hash; returns how many did."""
         stored = 0
         with self.view.writing(content=False) as (connection, owner):
             state = connection.execute(MODEL_STATE, (model,)).get if model else State.ACTIVE
@@ -228,7 +225,6 @@ class SqliteSemantic:
         return stored
 
     def use_model(self, model: ModelInfo) -> None:
-        """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
         known = self.model()
         if known is None:
             with self.view.writing() as (connection, _):
@@ -246,7 +242,6 @@ class SqliteSemantic:
             )
 
     def model(self) -> ModelInfo | None:
-        """Return the model whose vectors are stored, or None while there are none."""
         row = self.view.row(ACTIVE_MODEL)
         return ModelInfo(*row) if row else None
 
@@ -264,7 +259,6 @@ class SqliteSemantic:
             ]
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
-        """Return vectors already stored for the same embedded text."""
         rows = self.view.rows(VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes)), "model": model})
         return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
 
@@ -284,7 +278,6 @@ class SqliteSemantic:
         return {id: np.frombuffer(data, np.float32) for id, data in rows}
 
     def nearest(self, query: Query, limit: int) -> Ranking:
-        """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing."""
         length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
         if query.vector is None or not length:
             return Ranking.empty()
