@@ -14,7 +14,7 @@ import numpy as np
 from rifflux.store.catalog import Catalog, DocumentChange, Edge, FileState, Placed
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
-from rifflux.store.sqlite.connection.engine import GenerationCache, View
+from rifflux.store.sqlite.connection.engine import View
 from rifflux.store.sqlite.query import where
 from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Why
 
@@ -32,8 +32,6 @@ class SqliteCatalog(Catalog):
     """Documents, files and links of one owner. Every change is one transaction, or part of the one around it."""
 
     view: View
-    #: Counts by owner, since counting goes through all rows.
-    counted: GenerationCache[tuple[int, int, int]]
 
     def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
         self.put_all([Placed(collection, change, file)])
@@ -220,7 +218,7 @@ class SqliteCatalog(Catalog):
         return dict(self.view.rows(graph.RECORDS, {"collection": collection, "key": key}))
 
     def counts(self) -> Mapping[str, int]:
-        return dict(zip(_COUNTED, self.view.kept(self.counted, sql.COUNTS), strict=True))
+        return dict(zip(_COUNTED, self.view.kept(sql.COUNTS), strict=True))
 
 
 def _file(owner: int, root: str, path: str) -> dict[str, Any]:

@@ -196,7 +196,6 @@ class SqliteSemantic(Semantic):
     view: View
     #: Packed vectors; None for an index in memory.
     index: VectorIndex | None
-    counted: GenerationCache[tuple[int]]
     matrices: GenerationCache[Matrix]
     #: Rows of documents that pass a filter, since a filter is mostly used again.
     allowed: GenerationCache[Ids]
@@ -208,7 +207,7 @@ class SqliteSemantic(Semantic):
         return SqliteGenerations(self.view)
 
     def embedded(self) -> int:
-        return int(self.view.kept(self.counted, EMBEDDED)[0])
+        return int(self.view.kept(EMBEDDED)[0])
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
         stored = 0
@@ -301,7 +300,7 @@ class SqliteSemantic(Semantic):
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
         index, state = self.index, self.view.generation(connection)
-        if index and index.suggest(connection, self.embedded):
+        if index and index.will_be_packed(connection, self.embedded):
             with unmoved(connection):
                 self._check_model(connection, query)
                 return scanned(connection, owner, vector, limit, allowed)
