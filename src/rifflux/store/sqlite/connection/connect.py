@@ -14,7 +14,7 @@ import apsw
 from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, RiffluxError, UnusableIndex
 from rifflux.store.sqlite.connection.bm25 import bm25
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
-from rifflux.store.sqlite.connection.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from rifflux.store.sqlite.connection.schema import APPLICATION_ID, SCHEMA_VERSION, upgrade
 
 __all__ = ["MEMORY", "connect", "frozen", "raise_ours", "translated"]
 
@@ -186,8 +186,8 @@ def _migrate(connection: apsw.Connection) -> None:
     connection.execute("begin immediate")
     try:
         # Another process may have migrated while this one waited for the lock.
-        for script in MIGRATIONS[_version(connection) :]:
-            connection.execute(script)
+        if _version(connection) < SCHEMA_VERSION:
+            upgrade(connection, _version(connection))
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", SCHEMA_VERSION)
     except BaseException:
