@@ -159,19 +159,16 @@ class SqliteCatalog(Catalog):
         ((total,),) = self.view.rows(sql.FILE_COUNT)
         some = sql.SOME_OWN_FILES if self.view.owner else sql.SOME_FILES
         statement = sql.ALL_FILES if total <= number else some
-        found = []
-        for root, *state in self.view.rows(statement, {"number": number}):
-            found.append((root, FileState(*state)))
-        return total, found
+        return total, [(root, FileState(*state)) for root, *state in self.view.rows(statement, {"number": number})]
 
     def roots(self) -> list[str]:
         return [root for (root,) in self.view.rows(sql.ROOTS)]
 
     def kinds(self, ids: Ids) -> Mapping[int, str]:
-        return dict(self.view.rows(sql.KINDS, {"ids": json.dumps(ids.tolist())}))
+        return dict(self._of_chunks(sql.KINDS, ids))
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
-        rows = self.view.rows(sql.NAMES, {"ids": json.dumps(ids.tolist())})
+        rows = self._of_chunks(sql.NAMES, ids)
         return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
 
     def titled(self, terms: Collection[str], ids: Ids) -> Ids:
@@ -180,8 +177,7 @@ class SqliteCatalog(Catalog):
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         condition, bound = where(filter)
-        statement = sql.PASSING.format(condition=condition or "true")
-        rows = self.view.rows(statement, bound | {"ids": json.dumps(ids.tolist())})
+        rows = self._of_chunks(sql.PASSING.format(condition=condition or "true"), ids, **bound)
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def any_passes(self, filter: Filter) -> bool:
@@ -195,24 +191,27 @@ class SqliteCatalog(Catalog):
         return found
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
-        statement = graph.LINKED_TO if incoming else graph.LINKED_FROM
-        return [*starmap(Edge, self.view.rows(statement, {"ids": json.dumps(ids.tolist())}))]
+        return [*starmap(Edge, self._of_chunks(graph.LINKED_TO if incoming else graph.LINKED_FROM, ids))]
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
-        return dict(self.view.rows(graph.CITATIONS, {"ids": json.dumps(ids.tolist()), "kind": kind}))
+        return dict(self._of_chunks(graph.CITATIONS, ids, kind=kind))
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
-        return self._grouped(graph.TAGS_OF, ids, Tag)
+        return self._named("tag", ids, Tag)
 
     def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
-        return self._grouped(graph.IDENTIFIERS_OF, ids, Identifier)
+        return self._named("identifier", ids, Identifier)
 
-    def _grouped(self, statement: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
-        """Return what is made of each chunk's schemes and values."""
+    def _named(self, table: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
+        """Return what is made of the schemes and values that a table has of each chunk's document."""
         found: dict[int, list[Value]] = {}
-        for id, scheme, value in self.view.rows(statement, {"ids": json.dumps(ids.tolist())}):
-            found.setdefault(id, []).append(make(scheme, value))
+        for id, *name in self._of_chunks(graph.NAMES_OF.format(table=table), ids):
+            found.setdefault(id, []).append(make(*name))
         return found
+
+    def _of_chunks(self, statement: str, ids: Ids, **bound: Any) -> list[Any]:
+        """Return the rows that a statement finds of some chunks."""
+        return self.view.rows(statement, {"ids": json.dumps(ids.tolist()), **bound})
 
     def records(self, collection: str, key: str) -> Mapping[str, str]:
         return dict(self.view.rows(graph.RECORDS, {"collection": collection, "key": key}))
