@@ -12,171 +12,112 @@ from __future__ import annotations
 
 import typing as _typing
 
+# Type checkers read the public names here, programs in the table below.
 if _typing.TYPE_CHECKING:
-    from rifflux.conversations import Conversation, Conversations, ImportReport, Message, MessageHit, MessageResults
-    from rifflux.errors import (
-        Busy,
-        DamagedIndex,
-        InvalidArgument,
-        MissingExtra,
-        ModelError,
-        ModelMismatch,
-        NewerIndex,
-        NotAnIndex,
-        NotFound,
-        OutOfScope,
-        OutsideRoots,
-        RiffluxError,
-        Unreadable,
-        UnusableIndex,
-    )
-    from rifflux.evidence.pack import TITLE_ONLY, EvidencePack
-    from rifflux.evidence.pack import Item as EvidenceItem
-    from rifflux.index import Index
-    from rifflux.index import open_index as open
-    from rifflux.index.salvage import diagnose, repair
-    from rifflux.index.status import Status
-    from rifflux.ingest.walk.find import Finder, Found, Skipped
-    from rifflux.memories import Memories, Memory, Saved
-    from rifflux.models import Embedder, load_embedder
-    from rifflux.models.embedder import KnownModel, known_models
-    from rifflux.models.guarded import Guard
-    from rifflux.models.workers import Workers
-    from rifflux.retrieve.explain.verdict import QueryTerm, Verdict
-    from rifflux.retrieve.fuse import ReciprocalRank
-    from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RerankSettings
-    from rifflux.session.maintenance import Copied, Repaired, Switched
-    from rifflux.session.policies import HYBRID_SEARCH, POLICIES
-    from rifflux.store import Erased, Event, Generation, Problem, Store, Token
-    from rifflux.surfaces.shared.contract import SearchService, contract_results, score_breakdown
-    from rifflux.text.analyzer import Analyzer
-    from rifflux.types import (
-        WITHHELD,
-        Document,
-        Failure,
-        Filter,
-        Hit,
-        Identifier,
-        IndexReport,
-        Link,
-        Progress,
-        Results,
-        Scope,
-        Tag,
-        Trace,
-        Understanding,
-        Why,
-        is_withheld,
-    )
-    from rifflux.works import Work
-    from rifflux.works.catalog import WorkRecord, WorksCatalog, WorkSummary
-    from rifflux.works.export import verify
-    from rifflux.works.report import WorksReport
-    from rifflux.works.retrieval.intent import adjusted as adjusted_intents
-    from rifflux.works.retrieval.retriever import Retrieval
-
-__all__ = [  # noqa: RUF022
-    "Analyzer",
-    "Busy",
-    "Conversation",
-    "Conversations",
-    "Copied",
-    "DEFAULT_RERANKER",
-    "DamagedIndex",
-    "Document",
-    "Embedder",
-    "Erased",
-    "Event",
-    "EvidenceItem",
-    "EvidencePack",
-    "Failure",
-    "Filter",
-    "Finder",
-    "Found",
-    "Generation",
-    "Guard",
-    "HYBRID_SEARCH",
-    "Hit",
-    "Identifier",
-    "ImportReport",
-    "Index",
-    "IndexReport",
-    "InvalidArgument",
-    "KnownModel",
-    "Link",
-    "Memories",
-    "Memory",
-    "Message",
-    "MessageHit",
-    "MessageResults",
-    "MissingExtra",
-    "ModelError",
-    "ModelMismatch",
-    "NewerIndex",
-    "NotAnIndex",
-    "NotFound",
-    "OutOfScope",
-    "OutsideRoots",
-    "POLICIES",
-    "Problem",
-    "Progress",
-    "QueryTerm",
-    "ReciprocalRank",
-    "Repaired",
-    "RerankSettings",
-    "Results",
-    "Retrieval",
-    "RiffluxError",
-    "Saved",
-    "Scope",
-    "SearchService",
-    "Skipped",
-    "Status",
-    "Store",
-    "Switched",
-    "TITLE_ONLY",
-    "Tag",
-    "Token",
-    "Trace",
-    "Understanding",
-    "Unreadable",
-    "UnusableIndex",
-    "Verdict",
-    "WITHHELD",
-    "Why",
-    "Work",
-    "WorkRecord",
-    "WorkSummary",
-    "Workers",
-    "WorksCatalog",
-    "WorksReport",
-    "adjusted_intents",
-    "contract_results",
-    "diagnose",
-    "is_withheld",
-    "known_models",
-    "load_embedder",
-    "open",
-    "repair",
-    "score_breakdown",
-    "verify",
-]
+    from rifflux.conversations import Conversation as Conversation
+    from rifflux.conversations import Conversations as Conversations
+    from rifflux.conversations import ImportReport as ImportReport
+    from rifflux.conversations import Message as Message
+    from rifflux.conversations import MessageHit as MessageHit
+    from rifflux.conversations import MessageResults as MessageResults
+    from rifflux.errors import Busy as Busy
+    from rifflux.errors import DamagedIndex as DamagedIndex
+    from rifflux.errors import InvalidArgument as InvalidArgument
+    from rifflux.errors import MissingExtra as MissingExtra
+    from rifflux.errors import ModelError as ModelError
+    from rifflux.errors import ModelMismatch as ModelMismatch
+    from rifflux.errors import NewerIndex as NewerIndex
+    from rifflux.errors import NotAnIndex as NotAnIndex
+    from rifflux.errors import NotFound as NotFound
+    from rifflux.errors import OutOfScope as OutOfScope
+    from rifflux.errors import OutsideRoots as OutsideRoots
+    from rifflux.errors import RiffluxError as RiffluxError
+    from rifflux.errors import Unreadable as Unreadable
+    from rifflux.errors import UnusableIndex as UnusableIndex
+    from rifflux.evidence.pack import TITLE_ONLY as TITLE_ONLY
+    from rifflux.evidence.pack import EvidenceItem as EvidenceItem
+    from rifflux.evidence.pack import EvidencePack as EvidencePack
+    from rifflux.index import Index as Index
+    from rifflux.index import open as open
+    from rifflux.index.salvage import diagnose as diagnose
+    from rifflux.index.salvage import repair as repair
+    from rifflux.index.status import Status as Status
+    from rifflux.ingest.walk.find import Finder as Finder
+    from rifflux.ingest.walk.find import Found as Found
+    from rifflux.ingest.walk.find import Skipped as Skipped
+    from rifflux.memories import Memories as Memories
+    from rifflux.memories import Memory as Memory
+    from rifflux.memories import Saved as Saved
+    from rifflux.models import Embedder as Embedder
+    from rifflux.models import load_embedder as load_embedder
+    from rifflux.models.embedder import KnownModel as KnownModel
+    from rifflux.models.embedder import known_models as known_models
+    from rifflux.models.guarded import Guard as Guard
+    from rifflux.models.workers import Workers as Workers
+    from rifflux.retrieve.explain.verdict import QueryTerm as QueryTerm
+    from rifflux.retrieve.explain.verdict import Verdict as Verdict
+    from rifflux.retrieve.fuse import ReciprocalRank as ReciprocalRank
+    from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER as DEFAULT_RERANKER
+    from rifflux.retrieve.steps.rerank import RerankSettings as RerankSettings
+    from rifflux.session.maintenance import Copied as Copied
+    from rifflux.session.maintenance import Repaired as Repaired
+    from rifflux.session.maintenance import Switched as Switched
+    from rifflux.session.policies import HYBRID_SEARCH as HYBRID_SEARCH
+    from rifflux.session.policies import POLICIES as POLICIES
+    from rifflux.store import Erased as Erased
+    from rifflux.store import Event as Event
+    from rifflux.store import Generation as Generation
+    from rifflux.store import Problem as Problem
+    from rifflux.store import Store as Store
+    from rifflux.store import Token as Token
+    from rifflux.surfaces.shared.contract import SearchService as SearchService
+    from rifflux.surfaces.shared.contract import contract_results as contract_results
+    from rifflux.surfaces.shared.contract import score_breakdown as score_breakdown
+    from rifflux.text.analyzer import Analyzer as Analyzer
+    from rifflux.types import WITHHELD as WITHHELD
+    from rifflux.types import Document as Document
+    from rifflux.types import Failure as Failure
+    from rifflux.types import Filter as Filter
+    from rifflux.types import Hit as Hit
+    from rifflux.types import Identifier as Identifier
+    from rifflux.types import IndexReport as IndexReport
+    from rifflux.types import Link as Link
+    from rifflux.types import Progress as Progress
+    from rifflux.types import Results as Results
+    from rifflux.types import Scope as Scope
+    from rifflux.types import Tag as Tag
+    from rifflux.types import Trace as Trace
+    from rifflux.types import Understanding as Understanding
+    from rifflux.types import Why as Why
+    from rifflux.types import is_withheld as is_withheld
+    from rifflux.works import Work as Work
+    from rifflux.works.catalog import WorkRecord as WorkRecord
+    from rifflux.works.catalog import WorksCatalog as WorksCatalog
+    from rifflux.works.catalog import WorkSummary as WorkSummary
+    from rifflux.works.export import verify as verify
+    from rifflux.works.report import WorksReport as WorksReport
+    from rifflux.works.retrieval.intent import adjusted_intents as adjusted_intents
+    from rifflux.works.retrieval.retriever import Retrieval as Retrieval
 
 __version__ = "0.1.0"
 
-# Where the public names are that are neither an error nor one of the types. Loading them all takes longer than many a
-# command runs, so each is loaded when it is first asked for. `inner:outer` is one that is called otherwise here.
-_ELSEWHERE = {
+# The public names by their module. Loading them all takes longer than many a command runs, so each is loaded when it is
+# first asked for.
+_PUBLIC = {
     "conversations": "Conversation Conversations ImportReport Message MessageHit MessageResults",
-    "evidence.pack": "TITLE_ONLY EvidencePack Item:EvidenceItem",
-    "index": "Index open_index:open",
+    "errors": (
+        "Busy DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
+        "NotFound OutOfScope OutsideRoots RiffluxError Unreadable UnusableIndex"
+    ),
+    "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
+    "index": "Index open",
     "index.salvage": "diagnose repair",
     "index.status": "Status",
     "ingest.walk.find": "Finder Found Skipped",
     "memories": "Memories Memory Saved",
     "models": "Embedder load_embedder",
-    "models.guarded": "Guard",
     "models.embedder": "KnownModel known_models",
+    "models.guarded": "Guard",
     "models.workers": "Workers",
     "retrieve.explain.verdict": "QueryTerm Verdict",
     "retrieve.fuse": "ReciprocalRank",
@@ -186,28 +127,29 @@ _ELSEWHERE = {
     "store": "Erased Event Generation Problem Store Token",
     "surfaces.shared.contract": "SearchService contract_results score_breakdown",
     "text.analyzer": "Analyzer",
+    "types": (
+        "WITHHELD Document Failure Filter Hit Identifier IndexReport Link Progress Results Scope Tag Trace "
+        "Understanding Why is_withheld"
+    ),
     "works": "Work",
     "works.catalog": "WorkRecord WorksCatalog WorkSummary",
     "works.export": "verify",
     "works.report": "WorksReport",
+    "works.retrieval.intent": "adjusted_intents",
     "works.retrieval.retriever": "Retrieval",
-    "works.retrieval.intent": "adjusted:adjusted_intents",
 }
+_PLACES = {name: module for module, names in _PUBLIC.items() for name in names.split()}
+
+__all__ = sorted(_PLACES)
 
 
 def __getattr__(name: str) -> _typing.Any:
     """Load a public name."""
-    if name not in __all__:
+    if name not in _PLACES:
         raise AttributeError(f"module 'rifflux' has no attribute {name!r}")
     from importlib import import_module
 
-    for module, names in _ELSEWHERE.items():
-        for inner, _, outer in (each.partition(":") for each in names.split()):
-            if name == (outer or inner):
-                value = globals()[name] = getattr(import_module(f"rifflux.{module}"), inner)
-                return value
-    errors = import_module("rifflux.errors")
-    value = globals()[name] = getattr(errors if hasattr(errors, name) else import_module("rifflux.types"), name)
+    value = globals()[name] = getattr(import_module(f"rifflux.{_PLACES[name]}"), name)
     return value
 
 

@@ -18,7 +18,7 @@ from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
 from rifflux.works.export import verify
-from rifflux.works.retrieval.intent import INTENTS, adjusted
+from rifflux.works.retrieval.intent import INTENTS, adjusted_intents
 
 PAGES = tuple(
     Passage(
@@ -115,7 +115,7 @@ class TestWeights:
         assert other.asked.intent == INTENTS["survey"]
 
     def test_hold_where_a_work_is_named_too(self) -> None:
-        about = adjusted({"prereq": {"citation": 2}})["prereq"].about
+        about = adjusted_intents({"prereq": {"citation": 2}})["prereq"].about
         plain = INTENTS["prereq"].about
         assert about
         assert plain
@@ -161,7 +161,7 @@ class TestWeights:
     )
     def test_that_cannot_be_meant_are_refused_with_their_place(self, changes: Any, told: str) -> None:
         with pytest.raises(InvalidArgument) as refused:
-            adjusted(changes)
+            adjusted_intents(changes)
         assert told in str(refused.value)
         with pytest.raises(InvalidArgument):
             open_index(":memory:", intents=changes)

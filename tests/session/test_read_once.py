@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,9 @@ import rifflux
 from rifflux import Document, Index
 from rifflux.index import federated
 from rifflux.retrieve.query import reading
+from rifflux.retrieve.steps.rerank import features
 from rifflux.session import searching
+from rifflux.text.analyzer import Analyzer
 from rifflux.works.retrieval import retriever
 from tests.support.statements import statements
 
@@ -54,6 +57,38 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 ONCE = {"checked_search": 1, "understand": 1, "classify": 1}
 
 
+@pytest.fixture
+def analyzed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """All texts that were taken apart into words, tokens or terms."""
+    texts: list[str] = []
+    inside = threading.local()
+
+    def noting(owner: object, name: str) -> None:
+        work: Callable[..., Any] = getattr(owner, name)
+
+        def noted(*given: Any) -> Any:
+            if getattr(inside, "is_noted", False):
+                return work(*given)
+            texts.append(given[-1])
+            inside.is_noted = True
+            try:
+                return work(*given)
+            finally:
+                inside.is_noted = False
+
+        monkeypatch.setattr(owner, name, noted)
+
+    for name in ("terms", "words", "of_word", "joined"):
+        noting(Analyzer, name)
+    noting(features, "tokens")
+    return texts
+
+
+def appearances(analyzed: list[str], words: str) -> set[int]:
+    """Return in how many of the texts each of some words is."""
+    return {sum(word in text for text in analyzed) for word in words.split()}
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -68,6 +103,36 @@ ONCE = {"checked_search": 1, "understand": 1, "classify": 1}
 def test_a_search_reads_its_question_once(index: Index, calls: Counter[str], options: dict[str, Any]) -> None:
     index.search('what drops an "entry" of the cahce -queue kind:note', **options)
     assert calls == ONCE
+
+
+# The words below are in no text of the index: they are looked for in what was analyzed.
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "lexical"}, {"rerank": "features"}, {"fusion": "linear"}])
+def test_a_search_takes_each_word_apart_once(index: Index, analyzed: list[str], options: dict[str, Any]) -> None:
+    index.search('queuing minutely, "dropped livings" of cahced pre-entering (Q77) -evicting', **options)
+    assert appearances(analyzed, "queuing minutely dropped livings cahced pre-entering Q77 evicting") == {1}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["cachings versus queuings", "compare cachings with queuings, more", "related to cachings, queuings"],
+)
+def test_a_retrieval_takes_each_word_apart_once(index: Index, analyzed: list[str], question: str) -> None:
+    index.retrieve(question)
+    assert appearances(analyzed, "cachings queuings") == {1}
+
+
+def test_a_formula_is_taken_apart_once(tmp_path: Path, analyzed: list[str]) -> None:
+    with rifflux.open(tmp_path / "works.db", profile="works", model="hash:64") as works:
+        works.add(*(Document(f"d{number}", text) for number, text in enumerate(TEXTS)))
+        works.retrieve("queuings of H^1(Xi, Hom_R) versus cachings of H^2(Xi, Ext_R)")
+    assert appearances(analyzed, "queuings cachings Hom_R Ext_R") == {1}
+
+
+def test_an_inquiry_takes_each_word_apart_once(index: Index, analyzed: list[str]) -> None:
+    index.why("cachings queuings", "d7", rerank="features")
+    assert appearances(analyzed, "cachings queuings") == {1}
 
 
 def test_an_inquiry_reads_its_question_once(index: Index, calls: Counter[str]) -> None:

@@ -21,7 +21,6 @@ from rifflux.conversations.model import (
     as_given,
     as_imported,
     checked_conversation,
-    checked_limit,
     checked_message,
     conversation_of,
     conversation_row,
@@ -29,21 +28,23 @@ from rifflux.conversations.model import (
 )
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.arguments import HYBRID
+from rifflux.session.arguments import HYBRID, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.store import DocumentChange
-from rifflux.types import Document, Failure, Filter, Hit, Progress
+from rifflux.types import Document, Failure, Hit, Progress
 
 if TYPE_CHECKING:
-    from rifflux.conversations.writing import Merge, MessageWriter, Stored
+    from rifflux.conversations.writing import Merge, MessageWriter
 
 __all__ = ["Conversations"]
 
 #: The collection of the conversations' own documents: no id is empty.
 CONVERSATIONS = ""
+#: The longest page, and the most turns that are shown on each side of a message.
+MOST_RESULTS, MOST_NEIGHBOURS = 100, 20
 
 Value = TypeVar("Value", Conversation, Message)
 
@@ -163,8 +164,8 @@ class Conversations:
             conversation = self.get(conversation_id)
             if self._store.catalog.document(conversation_id, id):
                 raise InvalidArgument(f"there is a message {id!r} already: edit it, or leave out the id")
-            stored = self._messages().put(conversation, [message], as_edited)
-        self._embed(stored.changes, embed)
+            _, changes = self._messages().put(conversation, [message], as_edited)
+        self._embed(changes, embed)
         return message
 
     def edit_message(
@@ -184,8 +185,8 @@ class Conversations:
             known = self.message(conversation_id, id)
             wanted = _changed(known, text=text, role=role, speaker=speaker, created_at=created_at, source=source)
             message = checked_message(wanted)
-            stored = self._messages().put(self.get(conversation_id), [message], as_edited)
-        self._embed(stored.changes, embed)
+            _, changes = self._messages().put(self.get(conversation_id), [message], as_edited)
+        self._embed(changes, embed)
         return message
 
     def delete_message(self, conversation_id: str, id: str, *, embed: bool | None = None) -> None:
@@ -201,10 +202,8 @@ class Conversations:
         Unlike an import, it does not spare what was edited.
         """
         start = time.perf_counter()
-        stored, new = self._bring(thread, as_given)
-        embedded = self._embed(stored.changes, embed)
-        counts = (new, stored.added, stored.changed, stored.unchanged, stored.removed)
-        return ImportReport(*counts, embedded, (), round(time.perf_counter() - start, 3))
+        report, changes = self._bring(thread, as_given)
+        return replace(report, embedded=self._embed(changes, embed), seconds=round(time.perf_counter() - start, 3))
 
     def import_files(
         self,
@@ -230,31 +229,22 @@ class Conversations:
         for number, item in enumerate(read(paths, format), 1):
             if isinstance(item, Thread) and project is not None:
                 item = replace(item, conversation=replace(item.conversation, project=project))
-            report = self._imported(item, report)
+            report += self._imported(item)
             if progress:
                 progress("read", number, None)
         embedded = self._writer.embed(progress) if (self.hybrid if embed is None else embed) else 0
         return replace(report, embedded=embedded, seconds=round(time.perf_counter() - start, 3))
 
-    def _imported(self, item: Thread | Failure, report: ImportReport) -> ImportReport:
-        """Return the report with what became of one more thread."""
+    def _imported(self, item: Thread | Failure) -> ImportReport:
         if isinstance(item, Failure):
-            return replace(report, failed=(*report.failed, item))
+            return ImportReport(failed=(item,))
         try:
-            stored, new = self._bring(item, as_imported)
+            return self._bring(item, as_imported)[0]
         except InvalidArgument as error:
-            return replace(report, failed=(*report.failed, Failure(item.conversation.id, str(error))))
-        return replace(
-            report,
-            conversations=report.conversations + new,
-            added=report.added + stored.added,
-            changed=report.changed + stored.changed,
-            unchanged=report.unchanged + stored.unchanged,
-            removed=report.removed + stored.removed,
-        )
+            return ImportReport(failed=(Failure(item.conversation.id, str(error)),))
 
-    def _bring(self, thread: Thread, merge: Merge) -> tuple[Stored, int]:
-        """Store a thread; returns what became of its messages, and 1 if the conversation is new."""
+    def _bring(self, thread: Thread, merge: Merge) -> tuple[ImportReport, Sequence[DocumentChange]]:
+        """Store a thread; returns what became of it, and what is to be embedded."""
         conversation = replace(checked_conversation(thread.conversation), messages=0)
         messages = [*map(checked_message, thread.messages)]
         with self._store.transaction():
@@ -270,9 +260,8 @@ class Conversations:
             removed = 0
             if thread.whole and known:
                 removed = self._messages().keep(conversation.id, {message.id for message in messages})
-            stored = self._messages().put(conversation, messages, merge)
-            stored.removed = removed
-            return stored, int(known is None)
+            report, changes = self._messages().put(conversation, messages, merge)
+            return replace(report, conversations=int(known is None), removed=removed), changes
 
     def _messages(self) -> MessageWriter:
         from rifflux.conversations.writing import MessagePreparer, MessageWriter
@@ -307,14 +296,15 @@ class Conversations:
         `limit` is from 1 to 100. What is given narrows the search before anything is ranked; dates are ISO 8601, both
         ends included, and either may be left out. Raises `InvalidArgument` for what cannot be meant.
         """
-        checked_limit(limit, neighbours)
+        checked_whole("limit", limit, 1, MOST_RESULTS)
+        checked_whole("neighbours", neighbours, 0, MOST_NEIGHBOURS)
         asked = {"role": role, "project": project, "archived": archived}
-        filter = Filter(
-            since=_day(date_from),
-            until=_day(date_to),
-            metadata={name: value for name, value in asked.items() if value is not None},
-            collections=() if conversation_id is None else (conversation_id,),
-        )
+        filter = {
+            "since": date_from,
+            "until": date_to,
+            "metadata": {name: value for name, value in asked.items() if value is not None},
+            "collections": () if conversation_id is None else (conversation_id,),
+        }
         mode = HYBRID if self.hybrid else LEXICAL
         found = Searcher(self._view).search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
         hits = (self._hit(hit, neighbours) for hit in found)
@@ -343,10 +333,6 @@ def _completed(given: Conversation, known: Conversation) -> Conversation:
 def _changed(known: Value, **given: Any) -> Value:
     """Return the same with what is given in its place."""
     return replace(known, **{name: value for name, value in given.items() if value is not None})
-
-
-def _day(value: str | date | None) -> str | None:
-    return value.isoformat() if isinstance(value, date) else value
 
 
 def _now() -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from operator import add, attrgetter
+from typing import Any, TypeVar
 
 from rifflux.errors import InvalidArgument
 from rifflux.text.dates import parse_time
-from rifflux.types import Document, Failure, Hit, Trace
+from rifflux.types import Document, Failure, Hit, Page
 
 __all__ = [
     "CONVERSATION",
@@ -24,7 +25,6 @@ __all__ = [
     "as_given",
     "as_imported",
     "checked_conversation",
-    "checked_limit",
     "checked_message",
     "conversation_of",
     "conversation_row",
@@ -119,22 +119,8 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageResults(Sequence[MessageHit]):
+class MessageResults(Page[MessageHit]):
     """The messages that a search found, best first, with the trace of how."""
-
-    query: str
-    hits: tuple[MessageHit, ...]
-    trace: Trace
-
-    @overload
-    def __getitem__(self, index: int) -> MessageHit: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[MessageHit]: ...
-    def __getitem__(self, index: int | slice) -> MessageHit | Sequence[MessageHit]:
-        return self.hits[index]
-
-    def __len__(self) -> int:
-        return len(self.hits)
 
     def grouped(self) -> list[Group]:
         """Return the hits by conversation; conversations stand in the order of their best hits."""
@@ -157,18 +143,15 @@ class ImportReport:
     failed: tuple[Failure, ...] = ()
     seconds: float = 0.0
 
+    def __add__(self, other: ImportReport) -> ImportReport:
+        values = attrgetter(*self.__slots__)
+        return ImportReport(*map(add, values(self), values(other)))
+
 
 def conversation_row(conversation: Conversation) -> Document:
     """Return a conversation as it is stored."""
     metadata = {"project": conversation.project, "archived": conversation.archived}
-    return Document(
-        conversation.id,
-        "",
-        conversation.title,
-        CONVERSATION,
-        conversation.created_at,
-        metadata=metadata,
-    )
+    return Document(conversation.id, "", conversation.title, CONVERSATION, conversation.created_at, metadata=metadata)
 
 
 def conversation_of(row: Document, messages: int = 0) -> Conversation:
@@ -179,21 +162,9 @@ def conversation_of(row: Document, messages: int = 0) -> Conversation:
 
 def message_row(message: Message, conversation: Conversation) -> Document:
     """Return a message as it is stored: with what searches are narrowed by."""
-    metadata = {
-        "role": message.role,
-        "speaker": message.speaker,
-        "source": message.source,
-        "project": conversation.project,
-        "archived": conversation.archived,
-    }
-    return Document(
-        message.id,
-        message.text,
-        conversation.title,
-        MESSAGE,
-        message.created_at,
-        metadata=metadata,
-    )
+    said = {"role": message.role, "speaker": message.speaker, "source": message.source}
+    metadata = {**said, "project": conversation.project, "archived": conversation.archived}
+    return Document(message.id, message.text, conversation.title, MESSAGE, message.created_at, metadata=metadata)
 
 
 def message_of(row: Document, conversation_id: str) -> Message:
@@ -257,9 +228,8 @@ def _marked(row: Document, names: Collection[str]) -> Document:
 # What callers give of conversations and messages, checked: each refusal names what is allowed
 
 
-MOST_RESULTS = 100
-MOST_NEIGHBOURS = 20
 LONGEST_ID = 512
+Value = TypeVar("Value", Conversation, Message)
 
 
 def checked_conversation(conversation: Conversation) -> Conversation:
@@ -267,13 +237,7 @@ def checked_conversation(conversation: Conversation) -> Conversation:
     _id("conversation", conversation.id)
     if not isinstance(conversation.archived, bool):
         raise InvalidArgument(f"conversation {conversation.id!r}: archived is True or False")
-    _date(f"conversation {conversation.id!r}", conversation.created_at)
-    name = f"conversation {conversation.id!r}"
-    return replace(
-        conversation,
-        title=_text(name, "title", conversation.title),
-        project=_text(name, "project", conversation.project),
-    )
+    return _checked(f"conversation {conversation.id!r}", conversation, "title", "project")
 
 
 def checked_message(message: Message) -> Message:
@@ -283,22 +247,7 @@ def checked_message(message: Message) -> Message:
     name = f"message {message.id!r}"
     if not isinstance(message.role, str) or not message.role.strip():
         raise InvalidArgument(f"{name} needs a role, such as user or assistant")
-    _date(name, message.created_at)
-    return replace(
-        message,
-        text=_text(name, "text", message.text),
-        role=_text(name, "role", message.role),
-        speaker=_text(name, "speaker", message.speaker),
-        source=_text(name, "source", message.source),
-    )
-
-
-def checked_limit(limit: int, neighbours: int) -> None:
-    """Refuse a page that is too long, or neighbours that are too many."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_RESULTS:
-        raise InvalidArgument(f"limit must be a whole number from 1 to {MOST_RESULTS}, not {limit!r}")
-    if isinstance(neighbours, bool) or not isinstance(neighbours, int) or not 0 <= neighbours <= MOST_NEIGHBOURS:
-        raise InvalidArgument(f"neighbours must be a whole number from 0 to {MOST_NEIGHBOURS}, not {neighbours!r}")
+    return _checked(name, message, "text", "role", "speaker", "source")
 
 
 def _id(what: str, id: str) -> None:
@@ -306,18 +255,19 @@ def _id(what: str, id: str) -> None:
         raise InvalidArgument(f"a {what} needs an id of 1 to {LONGEST_ID} printable characters, not {id!r}")
 
 
-def _text(what: str, name: str, value: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidArgument(f"{what}: {name} must be a string, not {value!r}")
-    return value.encode("utf-8", "replace").decode().replace("\0", "")
-
-
-def _date(what: str, value: str | None) -> None:
-    if value is None:
-        return
-    if not isinstance(value, str):
-        raise InvalidArgument(f"{what}: created_at must be a string such as '2024-05-01T12:00:00Z', not {value!r}")
-    try:
-        parse_time(value)
-    except InvalidArgument as error:
-        raise InvalidArgument(f"{what}: created_at: {error}") from None
+def _checked(what: str, value: Value, *names: str) -> Value:
+    """Return a value with a date, or none, and texts that can be stored in the fields of these names."""
+    date = value.created_at
+    if not isinstance(date, str | None):
+        raise InvalidArgument(f"{what}: created_at must be a string such as '2024-05-01T12:00:00Z', not {date!r}")
+    if date is not None:
+        try:
+            parse_time(date)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"{what}: created_at: {error}") from None
+    texts = {name: getattr(value, name) for name in names}
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise InvalidArgument(f"{what}: {name} must be a string, not {text!r}")
+        texts[name] = text.encode("utf-8", "replace").decode().replace("\0", "")
+    return replace(value, **texts)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from operator import attrgetter
 
-from rifflux.conversations.model import Conversation, Message, as_given, message_row, retitled, was_added
+from rifflux.conversations.model import Conversation, ImportReport, Message, as_given, message_row, retitled, was_added
 from rifflux.ingest.chunking import Chunker, chunk_id, hash_of, identity_of
 from rifflux.ingest.read.plain import plain_blocks
 from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Store
@@ -15,24 +15,13 @@ from rifflux.text.analyzer import Analyzer
 from rifflux.text.dates import parse_time, timestamp
 from rifflux.types import Chunk, Document
 
-__all__ = ["MessagePreparer", "MessageWriter", "Stored", "Window"]
+__all__ = ["MessagePreparer", "MessageWriter", "Window"]
 
 #: With more changed messages than this, a conversation is read as a whole.
 FEW = 8
 _NEVER = float("inf")
 #: Makes one row of what is given and what is known of a message.
 Merge = Callable[[Document, Document | None], Document]
-
-
-@dataclass(slots=True)
-class Stored:
-    """What became of messages that were given, and what was stored again, neighbours included."""
-
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    removed: int = 0
-    changes: Sequence[DocumentChange] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +31,13 @@ class MessageWriter:
     store: Store
     turns: MessagePreparer
 
-    def put(self, conversation: Conversation, messages: Sequence[Message], merge: Merge = as_given) -> Stored:
-        """Add messages, or bring those that are there up to date, each as `merge` makes it of both."""
+    def put(
+        self, conversation: Conversation, messages: Sequence[Message], merge: Merge = as_given
+    ) -> tuple[ImportReport, Sequence[DocumentChange]]:
+        """Add messages, or bring those that are there up to date, each as `merge` makes it of both.
+
+        Returns what became of them, and what was stored again, neighbours included.
+        """
         given = dict(zip(map(attrgetter("id"), messages), messages, strict=True))
         known, fresh, changed = self._known(conversation.id, list(given)), dict[str, Document](), list[str]()
         for key, message in given.items():
@@ -51,13 +45,14 @@ class MessageWriter:
             if known.get(key) != row:
                 fresh[key] = row
                 changed += [key] if key in known else []
-        stored = Stored(len(fresh) - len(changed), len(changed), len(given) - len(fresh))
+        new, same = len(fresh) - len(changed), len(given) - len(fresh)
+        report, changes = ImportReport(added=new, changed=len(changed), unchanged=same), list[DocumentChange]()
         if not known and not self.store.catalog.in_order(conversation.id)[:1]:
-            stored.changes = self._store_all(conversation.id, sorted(fresh.values(), key=_time))
+            changes = self._store_all(conversation.id, sorted(fresh.values(), key=_time))
         elif fresh:
             moved = [key for key in changed if known[key].created_at != fresh[key].created_at]
-            stored.changes = self._put_among(conversation.id, fresh, known, moved)
-        return stored
+            changes = self._put_among(conversation.id, fresh, known, moved)
+        return report, changes
 
     def remove(self, conversation_id: str, key: str) -> list[DocumentChange]:
         """Remove a message; those around it close ranks."""

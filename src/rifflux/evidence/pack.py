@@ -10,7 +10,7 @@ from typing import Any
 from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
 from rifflux.types import Document, Hit, Span, is_withheld
 
-__all__ = ["TITLE_ONLY", "Citing", "EvidencePack", "Item", "Packer", "Reference", "digest"]
+__all__ = ["TITLE_ONLY", "Citing", "EvidenceItem", "EvidencePack", "Packer", "Reference", "digest"]
 
 #: An answer should say that it is not sure if the best document has less relevance.
 UNCERTAIN = 0.5
@@ -19,7 +19,7 @@ TITLE_ONLY = "[title only: the index holds no text of this work]"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class EvidenceItem:
     """A passage that can be cited. `text` is the document's text at `span`, `hash` the SHA-256 of it.
 
     `withheld` says that no license is recorded: all is empty then but title and identifiers. The text of a document
@@ -87,7 +87,7 @@ class EvidencePack:
 
     query: str
     intent: str
-    items: tuple[Item, ...]
+    items: tuple[EvidenceItem, ...]
     tokens: int
     budget: int
     confidence: float
@@ -156,11 +156,11 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _item(key: str, reference: Reference, chosen: Chosen, hit: Hit, text: str) -> Item:
+def _item(key: str, reference: Reference, chosen: Chosen, hit: Hit, text: str) -> EvidenceItem:
     """Return an item, still without its number; `text` is the passage or its beginning."""
     license, candidate = chosen.document.license, chosen.candidate
     withheld = is_withheld(hit.collection, license)
-    return Item(
+    return EvidenceItem(
         number=0,
         rank=chosen.rank,
         citation_key=key,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from rifflux.evidence.pack import Citing, EvidencePack, Item, Reference, digest
+from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest
 from rifflux.store import Store
 from rifflux.types import Document, is_withheld
 
@@ -43,7 +43,7 @@ def verify(
     return [*problems, *_miswritten(pack, citing, documents)]
 
 
-def _within(item: Item) -> Iterator[str]:
+def _within(item: EvidenceItem) -> Iterator[str]:
     """Yield the problems of an item in itself."""
     start, end = item.span
     if item.withheld and (item.text or item.hash):
@@ -65,7 +65,7 @@ def _miscited(pack: EvidencePack, citing: Citing) -> Iterator[str]:
         yield f"the bibliography holds {unknown[0]}, which nothing cites"
 
 
-def _against(item: Item, document: Document | None, citing: Citing, store: Store) -> Iterator[str]:
+def _against(item: EvidenceItem, document: Document | None, citing: Citing, store: Store) -> Iterator[str]:
     """Yield the problems of an item compared with the index's document."""
     if document is None:
         yield f"{_name(item)}: the work {item.key!r} is not in the index"
@@ -110,9 +110,9 @@ def _miswritten(pack: EvidencePack, citing: Citing, documents: Mapping[_Place, D
             yield f"the entry of {key} in the bibliography is not what the index tells of the work"
 
 
-def _name(item: Item) -> str:
+def _name(item: EvidenceItem) -> str:
     return f"[{item.number}] {item.citation_key}"
 
 
-def _place(item: Item) -> _Place:
+def _place(item: EvidenceItem) -> _Place:
     return item.collection, item.key

@@ -1,5 +1,6 @@
 """The index: open it, add to it, search it."""
 
 from rifflux.index.index import Index, open_index
+from rifflux.index.index import open_index as open
 
-__all__ = ["Index", "open_index"]
+__all__ = ["Index", "open", "open_index"]

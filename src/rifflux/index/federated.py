@@ -109,15 +109,16 @@ class Everything:
         rankings = {name: _ranking(results) for name, results in found.items()}
         fused = fuse(joined(rankings)).head(top_k)
         shares = fused.parts(fuse.name)
-        hits = {int(hit.chunk_id, 16): (name, hit) for name, results in found.items() for hit in results}
+        hits = {
+            int(hit.chunk_id, 16): (hit, Why(f"source:{name}", rank, hit.score))
+            for name, results in found.items()
+            for rank, hit in enumerate(results, 1)
+        }
         page = []
         for place, (id, score) in enumerate(zip(fused.ids.tolist(), fused[SCORE].tolist(), strict=True)):
-            name, hit = hits[id]
+            hit, placed = hits[id]
             detail = {source: float(share[place]) for source, share in shares.items() if share[place]}
-            why = Why(FUSED, place + 1, score, detail)
-            page.append(
-                replace(hit, score=score, why=(*hit.why, Why(f"source:{name}", *_place(found[name], hit)), why))
-            )
+            page.append(replace(hit, score=score, why=(*hit.why, placed, Why(FUSED, place + 1, score, detail))))
         return Results(query, tuple(page), _trace(found, notes))
 
 
@@ -169,20 +170,15 @@ def widened(query: str) -> str:
 
 def _narrowed(asked: Filter, source: Filter) -> Filter:
     """Return a filter that both let through. A kind that the source has none of leaves nothing."""
-    kinds = tuple(kind for kind in asked.kinds if kind in source.kinds) if asked.kinds and source.kinds else None
-    if kinds is None:
-        kinds = asked.kinds or source.kinds
-    return replace(asked, kinds=kinds or ("",) * bool(asked.kinds), not_kinds=(*asked.not_kinds, *source.not_kinds))
+    kinds = asked.kinds or source.kinds
+    if source.kinds:
+        kinds = tuple(kind for kind in kinds if kind in source.kinds) or ("",)
+    return replace(asked, kinds=kinds, not_kinds=(*asked.not_kinds, *source.not_kinds))
 
 
 def _ranking(results: Results) -> Ranking:
-    ids = np.fromiter((int(hit.chunk_id, 16) for hit in results), np.int64, len(results))
-    return Ranking(ids, np.fromiter((hit.score for hit in results), np.float64, len(results)))
-
-
-def _place(results: Results, hit: Hit) -> tuple[int, float]:
-    """Return a hit's rank and score in the list of its source."""
-    return next(rank for rank, each in enumerate(results, 1) if each.chunk_id == hit.chunk_id), hit.score
+    ids = np.array([int(hit.chunk_id, 16) for hit in results], np.int64)
+    return Ranking(ids, np.array([hit.score for hit in results], np.float64))
 
 
 def _trace(found: Mapping[str, Results], notes: Sequence[str]) -> Trace:

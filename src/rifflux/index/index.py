@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.retrieve.query.expand import known_synonyms
 from rifflux.retrieve.table import LEXICAL
+from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.session.reading import Feedback, Reader
@@ -70,7 +71,6 @@ class Index:
 
     def __init__(self, view: IndexView) -> None:
         self._view = view
-        self._made = Kept()
         self._scoped = Kept()
 
     def __enter__(self) -> Index:
@@ -141,61 +141,43 @@ class Index:
 
     # Domains, each made once
 
-    @property
+    @cached_property
     def admin(self) -> Admin:
         """Administration: checking, mending, copying, models, policies."""
         from rifflux.index.admin import Admin
 
-        return self._made("admin", lambda: Admin(self._view))
+        return Admin(self._view)
 
-    @property
+    @cached_property
     def conversations(self) -> Conversations:
         """Return the conversations of the user whose scope this is. Raises `OutOfScope` where the index is nobody's."""
-        return self._made("conversations", self._conversations)
-
-    @property
-    def memories(self) -> Memories:
-        """Return the memories of the user whose view this is: saving, recalling, forgetting."""
-        return self._made("memories", self._memories)
-
-    @property
-    def works(self) -> WorksCatalog:
-        """Return the research works of the index: importing them, looking them up, and likely duplicates."""
-        return self._made("works", self._works)
-
-    @property
-    def retrieve(self) -> WorksRetriever:
-        """Retrieval of research works with evidence: call it with a question."""
-        return self._made("retrieve", self._retriever)
-
-    @property
-    def everything(self) -> Everything:
-        """Return the search of all at once: knowledge, files, notes, tasks and conversations, each a list."""
-        return self._made("everything", self._everything)
-
-    def _conversations(self) -> Conversations:
         from rifflux.conversations import Conversations
         from rifflux.conversations.profile import CONVERSATIONS
-        from rifflux.session.policies import Policies
 
         if self._view.scope is None:
             raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
         return Conversations(self._view.part(CONVERSATIONS.name, CONVERSATIONS), Policies(self._view.store))
 
-    def _memories(self) -> Memories:
+    @cached_property
+    def memories(self) -> Memories:
+        """Return the memories of the user whose view this is: saving, recalling, forgetting."""
         from rifflux.memories import Memories
         from rifflux.memories.profile import MEMORIES
 
         return Memories(self._view.part(MEMORIES.name, MEMORIES))
 
-    def _works(self) -> WorksCatalog:
+    @cached_property
+    def works(self) -> WorksCatalog:
+        """Return the research works of the index: importing them, looking them up, and likely duplicates."""
         from rifflux.works.catalog import WorksCatalog
 
         return WorksCatalog(self._view)
 
-    def _retriever(self) -> WorksRetriever:
+    @cached_property
+    def retrieve(self) -> WorksRetriever:
+        """Retrieval of research works with evidence: call it with a question."""
         from rifflux.works.profile import RETRIEVAL
-        from rifflux.works.retrieval.intent import adjusted
+        from rifflux.works.retrieval.intent import INTENTS, adjusted_intents
         from rifflux.works.retrieval.retriever import WorksRetriever
 
         view = self._view
@@ -205,22 +187,20 @@ class Index:
         if (language, mathematics) != (profile.language, profile.mathematics):
             profile = replace(profile, language=language, mathematics=mathematics)
         searcher = Searcher(replace(view, profile=profile))
-        return WorksRetriever(searcher, intents=adjusted(view.profile.intents), workers=view.session.workers)
+        intents = adjusted_intents(view.profile.intents) if view.profile.intents else INTENTS
+        return WorksRetriever(searcher, intents=intents, workers=view.session.workers)
 
-    def _everything(self) -> Everything:
+    @cached_property
+    def everything(self) -> Everything:
+        """Return the search of all at once: knowledge, files, notes, tasks and conversations, each a list."""
         from rifflux.conversations.profile import CONVERSATIONS
         from rifflux.index.federated import Everything
-        from rifflux.session.policies import HYBRID_SEARCH, Policies
 
         if self._view.scope is None:
             return Everything(self._view)
         policies, name = Policies(self._view.store), CONVERSATIONS.name
-        part = self._view.part(name, CONVERSATIONS)
-        return Everything(
-            self._view,
-            parts={name: part},
-            modes=lambda: {} if policies.get(HYBRID_SEARCH) else {name: LEXICAL},
-        )
+        parts = {name: self._view.part(name, CONVERSATIONS)}
+        return Everything(self._view, parts=parts, modes=lambda: {} if policies.get(HYBRID_SEARCH) else {name: LEXICAL})
 
 
 # Opening an index: its store, its model, and the profile that it was built with
@@ -250,9 +230,9 @@ def open_index(
     """
     chosen = find_profile(profile)
     if intents:
-        from rifflux.works.retrieval.intent import adjusted
+        from rifflux.works.retrieval.intent import adjusted_intents
 
-        adjusted(intents)  # refused before anything is opened
+        adjusted_intents(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
     store = open_store(path, create=create, neighbours=neighbours)
     try:
@@ -284,8 +264,7 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
                 f"the index was built with {name}={value!r}, not {getattr(profile, name)!r}: open it with that, "
                 "or make a new one"
             )
-    facets, fusion = store.registry.setting("facets"), store.registry.setting("fusion")
-    if fusion and not explicit:
+    if (fusion := store.registry.setting("fusion")) and not explicit:
         from rifflux.retrieve.fuse.fusions import load_fusion
 
         profile = replace(profile, fusion=load_fusion(fusion))
@@ -293,5 +272,6 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
         from rifflux.retrieve.steps.rerank.features import load_weights
 
         profile = replace(profile, features=load_weights(weights))
-    profile = replace(profile, language=known["language"], mathematics=known["mathematics"])
-    return replace(profile, facets=tuple(facets.split(",")) if facets else profile.facets)
+    if facets := store.registry.setting("facets"):
+        profile = replace(profile, facets=tuple(facets.split(",")))
+    return replace(profile, language=known["language"], mathematics=known["mathematics"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +15,7 @@ from rifflux.errors import InvalidArgument, ModelError, NotFound
 from rifflux.memories.profile import Recall
 from rifflux.retrieve.steps.diversity import resemblance
 from rifflux.retrieve.steps.rerank.stage import Rerank
+from rifflux.session.arguments import checked_whole
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
@@ -121,7 +122,19 @@ class Memories:
         its history stays. A near-duplicate is not saved twice: the memory that is there is confirmed, with the greater
         importance and confidence of both. Raises `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
         """
-        memory = self._new(content, category, importance, confidence, expires_at, source)
+        checked_memory(content, category, importance, confidence)
+        now, category = self._now(), category.strip()
+        memory = Memory(
+            f"m{secrets.token_hex(8)}",
+            content.strip(),
+            category,
+            importance,
+            float(confidence),
+            created_at=now,
+            updated_at=now,
+            expires_at=self._expiry(expires_at, category, now),
+            source=source,
+        )
         if reason := self._refusal(memory):
             return Saved(REFUSED, None, reason)
         old = self.get(supersedes) if supersedes else None
@@ -135,48 +148,15 @@ class Memories:
         self.purge()
         return Saved(SAVED, memory)
 
-    def _new(
-        self,
-        content: str,
-        category: str,
-        importance: int,
-        confidence: float,
-        expires_at: str | float | None,
-        source: str | None,
-    ) -> Memory:
-        if not isinstance(content, str) or not content.strip() or len(content) > LONGEST:
-            raise InvalidArgument(f"a memory is a text of 1 to {LONGEST} characters")
-        if not isinstance(category, str) or not category.strip() or len(category) > 100:
-            raise InvalidArgument("a category is a name of 1 to 100 characters, such as fact, preference or task")
-        if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= 10:
-            raise InvalidArgument(f"importance is a whole number from 1 to 10, not {importance!r}")
-        if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-            raise InvalidArgument(f"confidence is a number from 0 to 1, not {confidence!r}")
-        now = self._now()
-        return Memory(
-            f"m{secrets.token_hex(8)}",
-            content.strip(),
-            category.strip(),
-            importance,
-            float(confidence),
-            now,
-            now,
-            self._expiry(expires_at, category.strip(), now),
-            None,
-            source,
-        )
-
     def _expiry(self, given: str | float | None, category: str, now: float) -> float | None:
         if isinstance(given, str):
             return parse_time(given).timestamp()
-        if isinstance(given, bool) or not isinstance(given, int | float | None):
-            raise InvalidArgument(f"expires_at is a date or seconds since 1970, not {given!r}")
-        if given is not None:
-            if not math.isfinite(given):
-                raise InvalidArgument("expires_at is a date or seconds since 1970: leave it out for none")
-            return float(given)
-        days = self.rules.days_to_live.get(category)
-        return None if days is None else now + days * _DAY
+        if given is None:
+            days = self.rules.days_to_live.get(category)
+            return None if days is None else now + days * _DAY
+        if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+            raise InvalidArgument(f"expires_at is a date or seconds since 1970, not {given!r}: leave it out for none")
+        return float(given)
 
     def _refusal(self, memory: Memory) -> str:
         rules = self.rules
@@ -232,18 +212,14 @@ class Memories:
         reranked, by `llm` where its endpoint is set, else by likeness, recency, use and importance (`recall`), or by
         what `rerank` names.
         """
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_FOUND:
-            raise InvalidArgument(f"limit is a whole number from 1 to {MOST_FOUND}, not {limit!r}")
-        chosen = rerank or ("llm" if self._view.session.has_llm else None)
-        found = self._searcher.search(
-            query, top_k=limit, filter=self._in_force(category), rerank=chosen or self._recall()
-        )
+        checked_whole("limit", limit, 1, MOST_FOUND)
+        chosen = rerank or ("llm" if self._view.session.has_llm else self._recall())
+        found = self._searcher.search(query, top_k=limit, filter=self._in_force(category), rerank=chosen)
         memories = tuple((self._memory(hit), hit) for hit in found)
         self._store.catalog.note_uses(MEMORIES, [memory.id for memory, _ in memories], self._now())
         return Recalled(memories, found.trace)
 
     def _recall(self) -> Rerank:
-        """Return the reranker of memories."""
         view = self._view
         return view.kept(
             ("recall", self._now),
@@ -280,8 +256,11 @@ class Memories:
 
     def history(self, id: str) -> list[Memory]:
         """Return a memory and those that it took the place of, the newest first. Raises `NotFound`."""
-        before = {memory.superseded_by: memory for memory in self.all(everything=True) if memory.superseded_by}
-        return list(_chain(self.get(id), before))
+        before = {memory.superseded_by: memory for memory in self.all(everything=True)}
+        found = [self.get(id)]
+        while earlier := before.get(found[-1].id):
+            found.append(earlier)
+        return found
 
     def forget(self, *ids: str) -> int:
         """Delete memories for good; returns how many. Raises `NotFound` before deleting any."""
@@ -304,6 +283,17 @@ class Memories:
         return replace(memory, uses=uses, used_at=used_at)
 
 
+def checked_memory(content: str, category: str, importance: int, confidence: float) -> None:
+    """Refuse what is no memory."""
+    if not isinstance(content, str) or not content.strip() or len(content) > LONGEST:
+        raise InvalidArgument(f"a memory is a text of 1 to {LONGEST} characters")
+    if not isinstance(category, str) or not category.strip() or len(category) > 100:
+        raise InvalidArgument("a category is a name of 1 to 100 characters, such as fact, preference or task")
+    checked_whole("importance", importance, 1, 10)
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise InvalidArgument(f"confidence is a number from 0 to 1, not {confidence!r}")
+
+
 _STORED = ("category", "importance", "confidence", "expires_at", "superseded_by", "source", "version")
 
 
@@ -322,13 +312,6 @@ def _document(memory: Memory) -> Document:
 def _memory(id: str, content: str, metadata: Mapping[str, Any]) -> Memory:
     stored = {name: metadata[name] for name in _STORED if name in metadata}
     return Memory(id, content, created_at=metadata["created"], updated_at=metadata["updated"], **stored)
-
-
-def _chain(memory: Memory, before: Mapping[str, Memory]) -> Iterator[Memory]:
-    found: Memory | None = memory
-    while found:
-        yield found
-        found = before.get(found.id)
 
 
 def _iso(moment: float) -> str:

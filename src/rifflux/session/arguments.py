@@ -29,6 +29,7 @@ __all__ = [
     "checked_mode",
     "checked_path",
     "checked_search",
+    "checked_whole",
     "checked_works",
 ]
 
@@ -53,12 +54,17 @@ def checked_search(query: str, top_k: int, min_score: float | None) -> None:
     """Refuse what cannot be searched for."""
     if not isinstance(query, str) or not query.strip():
         raise InvalidArgument("the query is empty: say what to look for")
-    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MOST_RESULTS:
-        raise InvalidArgument(f"top_k must be a whole number from 1 to {MOST_RESULTS}, not {top_k!r}")
+    checked_whole("top_k", top_k, 1, MOST_RESULTS)
     if min_score is not None and (
         isinstance(min_score, bool) or not isinstance(min_score, int | float) or math.isnan(min_score)
     ):
         raise InvalidArgument(f"min_score must be a number or None, not {min_score!r}")
+
+
+def checked_whole(name: str, value: int, least: int, most: int) -> None:
+    """Refuse what is no whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidArgument(f"{name} must be a whole number from {least} to {most}, not {value!r}")
 
 
 def checked_deadline(milliseconds: float | None) -> float | None:

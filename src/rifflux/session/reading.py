@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
+from rifflux.session.arguments import checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
 from rifflux.types import Document, Hit
@@ -71,8 +72,7 @@ class Feedback:
         pair replaces an earlier one. Raises `NotFound` for an unknown document and `InvalidArgument` for an empty query
         or a grade that is none. In a scope, the user is the scope's.
         """
-        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MOST_GRADE:
-            raise InvalidArgument(f"grade must be a whole number from 0 to {MOST_GRADE}, not {grade!r}")
+        checked_whole("grade", grade, 0, MOST_GRADE)
         return self.note(JUDGEMENT, query, document, grade, user=user)
 
     def note(self, kind: str, query: str, document: str, grade: int | None = None, *, user: str = "") -> Event:

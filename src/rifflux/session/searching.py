@@ -11,7 +11,7 @@ from rifflux.errors import ModelError, ModelMismatch
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
 from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
-from rifflux.retrieve.query.reading import QueryReader, classify
+from rifflux.retrieve.query.reading import QueryReader, classify, understand
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Relevance, at_least
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
@@ -189,7 +189,8 @@ class Searcher:
     def classify(self, query: str) -> Understanding:
         """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
-        return classify(query, self.analyzer, self.store.lexical.document_frequencies, self.store.counts()["chunks"])
+        read, chunks = understand(query, self.analyzer, self.view.facets), self.store.counts()["chunks"]
+        return classify(read, self.analyzer, self.store.lexical.document_frequencies, chunks)
 
     def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
         """Return the reranker of an argument or mode; kept, for its model and its memory serve the next search too."""
@@ -274,7 +275,7 @@ class Searcher:
         clock = Stopwatch()
         plan = self.ready(self.timed(query, filter, clock), top_k, clock, way)
         plan = deep(plan, chunks_of(self.store, plan.query))
-        typed = as_typed(query, self.analyzer)
+        typed = as_typed(plan.query)
         verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
         return replace(verdict, hit=self.profile.visible.hit(verdict.hit)) if verdict.hit else verdict
 

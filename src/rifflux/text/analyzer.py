@@ -128,9 +128,10 @@ class Analyzer:
         """Return the terms of `text` in order of appearance, duplicates kept."""
         return self._terms_of(self._plain(text))
 
-    def tokens(self, text: str) -> list[str]:
-        """Return the tokens of `text` in its plain spelling, not folded."""
-        return _tokens_of(self._plain(text))
+    def words(self, text: str) -> list[tuple[str, list[str]]]:
+        """Return what stands between blanks in the plain spelling of `text`, each with its tokens, not folded."""
+        words = self._plain(text).split()
+        return list(zip(words, map(_tokens_of, words), strict=True))
 
     def terms_of(self, token: str) -> tuple[str, ...]:
         """Return the terms of one token."""
@@ -155,13 +156,8 @@ class Analyzer:
         return MATHEMATICS[self.mathematics]
 
     def _analyze(self, token: str) -> tuple[str, ...]:
-        if token.isascii():
-            if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
-                word = token.lower()
-                return () if word in self._stop else (self._stem(word),)
-            return self._identifier(token)
-        if _scripts().run.match(token):
-            return _bigrams(token)
+        if not token.isascii() and _scripts().run.match(token):
+            return tuple(first + second for first, second in pairwise(token)) or (token,)
         if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
             return self._word(token)
         return self._identifier(token)
@@ -241,10 +237,6 @@ def _humps(part: str) -> list[str]:
 def _shape(part: str) -> str:
     """Return a name with capitals as A, other letters as a, digits as 0: one expression then serves all alphabets."""
     return "".join("A" if char.isupper() else "a" if char.isalpha() else "0" for char in part)
-
-
-def _bigrams(run: str) -> tuple[str, ...]:
-    return tuple(first + second for first, second in pairwise(run)) or (run,)
 
 
 @lru_cache(maxsize=32)

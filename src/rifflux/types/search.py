@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ __all__ = [
     "Freshness",
     "Hit",
     "Ids",
+    "Page",
     "Query",
     "Ranking",
     "Results",
@@ -37,6 +38,7 @@ __all__ = [
     "is_withheld",
 ]
 
+Found = TypeVar("Found")
 Ids = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -140,8 +142,9 @@ class Query:
     """A question that was read: what every step after it works with, so that nobody looks at the text again.
 
     `asked` is the text without its exclusions and facets, which `limits` holds as they were typed. `semantic_text` is
-    what is embedded, and `terms` are its terms in order. `understanding` is the sort of question, `notes` say what is
-    searched for besides, `statistics` how common its terms were when it was read.
+    what is embedded, `tokens` are its tokens in order, each with its terms, and `terms` are all of these. `words` has
+    the terms of each word that was typed, and of any part of the question that is looked up. `understanding` is the
+    sort of question, `notes` say what is searched for besides, `statistics` how common its terms were when it was read.
     `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
     phrase); `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
     `variants` are further alternatives that were not asked for: other spellings and synonyms. `beside` are for each of
@@ -173,6 +176,8 @@ class Query:
     asked: str = ""
     limits: str = ""
     terms: tuple[str, ...] = ()
+    tokens: tuple[tuple[str, Clause], ...] = ()
+    words: Mapping[str, Clause] = field(default_factory=dict, repr=False, compare=False)
     understanding: Understanding | None = None
     notes: tuple[str, ...] = ()
     statistics: TermStatistics | None = None
@@ -337,19 +342,24 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Results(Sequence[Hit]):
-    """The hits of a search, best first, with the trace of how they were found."""
+class Page(Sequence[Found]):
+    """What a search found, best first, with the trace of how."""
 
     query: str
-    hits: tuple[Hit, ...]
+    hits: tuple[Found, ...]
     trace: Trace
 
     @overload
-    def __getitem__(self, index: int) -> Hit: ...
+    def __getitem__(self, index: int) -> Found: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Hit]: ...
-    def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
+    def __getitem__(self, index: slice) -> Sequence[Found]: ...
+    def __getitem__(self, index: int | slice) -> Found | Sequence[Found]:
         return self.hits[index]
 
     def __len__(self) -> int:
         return len(self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class Results(Page[Hit]):
+    """The hits of a search, best first, with the trace of how they were found."""

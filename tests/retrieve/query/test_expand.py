@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import rifflux
 from rifflux import Document, Index, InvalidArgument, NotFound, SearchService
 from rifflux.retrieve.query.expand import distance, read_synonyms, spellings
+from rifflux.retrieve.query.reading import understand
 from rifflux.store import VARIANT
 from rifflux.text.analyzer import Analyzer, analyzer
-from rifflux.types import Query
 
 TEXTS = {
     "ownership": "Ownership of values moves.",
@@ -107,8 +107,8 @@ class TestSpelling:
     def test_all_that_is_nearest_is_found(self, tail: str, others: set[str]) -> None:
         word, known = f"q{tail}", {f"q{other}": len(other) for other in others} | {"other": 9}
         known.pop(word, None)
-        query = Query(word, clauses=((word,),), semantic_text=word)
-        found = [each.clause[0] for each in spellings(query, Analyzer("none"), lambda terms: {}, lambda *_: known)]
+        query = understand(word, Analyzer("none"))
+        found = [each.clause[0] for each in spellings(query, lambda terms: {}, lambda *_: known)]
         most = 2 if len(word) >= 8 else 1
         distances = {each: distance(word, each, most) for each in known if each.isalpha()}
         nearest = min(distances.values(), default=0)

@@ -9,13 +9,13 @@ import pytest
 import rifflux
 from rifflux import Document
 from rifflux.retrieve.query.expand import formulas
+from rifflux.retrieve.query.reading import understand
 from rifflux.text.analyzer import analyzer
-from rifflux.types import Query
 
 
 def _found(text: str, mathematics: str = "notation") -> list[str]:
-    query = Query(text, semantic_text=text)
-    return [formula for formula, _ in formulas(query, analyzer("english", mathematics))]
+    reader = analyzer("english", mathematics)
+    return [formula for formula, _ in formulas(understand(text, reader), reader)]
 
 
 @pytest.mark.parametrize(

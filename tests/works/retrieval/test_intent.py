@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rifflux.errors import InvalidArgument
+from rifflux.retrieve.query.reading import Words
 from rifflux.text.analyzer import analyzer
 from rifflux.works.retrieval.intent import INTENTS
 from rifflux.works.retrieval.question import asked_for
@@ -86,7 +87,7 @@ class TestIntents:
 
     def test_which_words_make_a_sentence_depends_on_the_language(self) -> None:
         for language, intent in (("english", "keywords"), ("german", "generic")):
-            assert asked_for("Garben auf Schemata", analyzer=analyzer(language)).intent.name == intent
+            assert asked_for("Garben auf Schemata", words=Words(analyzer(language))).intent.name == intent
 
     def test_a_mode_overrides_and_must_exist(self) -> None:
         assert asked_for("quicksort versus heapsort", "survey").intent.name == "survey"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,18 +15,7 @@ from rifflux.errors import InvalidArgument, Unreadable
 from rifflux.text.dates import parse_time
 from rifflux.types import Failure
 
-__all__ = [
-    "date_of",
-    "first_of",
-    "load_json",
-    "message_of_record",
-    "read_jsonl",
-    "read_messages",
-    "role_of",
-    "string_of",
-    "text_of",
-    "thread_of",
-]
+__all__ = ["date_of", "load_json", "read_jsonl", "read_messages", "role_of", "string_of", "thread_of", "threads_of"]
 
 #: Seconds since 1970 beyond this are milliseconds.
 _MILLISECONDS = 1e11
@@ -108,9 +97,16 @@ def read_messages(path: Path) -> Iterator[Thread | Failure]:
         raise Unreadable("holds neither messages nor conversations: see 'rifflux conversations import --help'")
     if data and all(isinstance(item, Mapping) and _messages(item) is None for item in data):
         data = [{"id": path.stem, "title": path.stem, "messages": data}]
-    for number, item in enumerate(data, 1):
+    yield from threads_of(path, data, thread_of, path.stem if len(data) == 1 else "")
+
+
+def threads_of(
+    path: Path, records: Iterable[object], read: Callable[[Any, str], Thread], id: str = ""
+) -> Iterator[Thread | Failure]:
+    """Yield the conversations of a file's records; one without an id is called `id`, or by its number."""
+    for number, record in enumerate(records, 1):
         try:
-            yield thread_of(item, path.stem if len(data) == 1 else f"{path.stem}-{number}")
+            yield read(record, id or f"{path.stem}-{number}")
         except Unreadable as error:
             yield Failure(f"{path}: conversation {number}", str(error))
 
@@ -161,17 +157,13 @@ def _messages(record: Mapping[str, object]) -> list[object] | None:
 # JSON Lines: a message a line, with the id of its conversation, or a conversation a line, with its messages
 
 
-@dataclass(slots=True)
-class _Gathered:
-    """A conversation of which messages are being gathered."""
-
-    conversation: Conversation
-    messages: list[Message] = field(default_factory=list)
+#: Conversations of which messages are being gathered, by their ids.
+Gathered = dict[str, tuple[Conversation, list[Message]]]
 
 
 def read_jsonl(path: Path) -> Iterator[Thread | Failure]:
     """Yield the conversations of a file; messages without a conversation are one that is called after the file."""
-    gathered: dict[str, _Gathered] = {}
+    gathered: Gathered = {}
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -182,17 +174,16 @@ def read_jsonl(path: Path) -> Iterator[Thread | Failure]:
                     yield whole
             except (ValueError, RecursionError, Unreadable) as error:
                 yield Failure(f"{path}:{number}", f"cannot be read: {error}")
-    for each in gathered.values():
-        dates = [message.created_at for message in each.messages if message.created_at]
-        conversation = replace(each.conversation, created_at=min(dates, default=None))
-        yield Thread(conversation, tuple(each.messages))
+    for conversation, messages in gathered.values():
+        dates = [message.created_at for message in messages if message.created_at]
+        yield Thread(replace(conversation, created_at=min(dates, default=None)), tuple(messages))
 
 
-def _read(record: object, stem: str, number: int, gathered: dict[str, _Gathered]) -> Thread | None:
+def _read(record: object, stem: str, number: int, gathered: Gathered) -> Thread | None:
     """Return a line that is a conversation; one that is a message is gathered."""
     if not isinstance(record, Mapping):
         raise Unreadable("it is no object")
-    if isinstance(first_of(record, ("messages", "chat_messages", "turns")), list):
+    if _messages(record) is not None:
         return thread_of(record, f"{stem}-{number}")
     nested = record.get("metadata")
     fields = {**nested, **record} if isinstance(nested, Mapping) else record
@@ -200,10 +191,7 @@ def _read(record: object, stem: str, number: int, gathered: dict[str, _Gathered]
     id = string_of(named) or stem
     message = message_of_record(fields, id, f"m{number:06}")
     if message.text.strip():
-        gathered.setdefault(id, _Gathered(_conversation(fields, id))).messages.append(message)
+        title, project = string_of(fields.get("conversation_title")), string_of(fields.get("project"))
+        conversation = Conversation(id, title, project, fields.get("archived") is True)
+        gathered.setdefault(id, (conversation, []))[1].append(message)
     return None
-
-
-def _conversation(fields: Mapping[str, object], id: str) -> Conversation:
-    title = string_of(first_of(fields, ("conversation_title",)))
-    return Conversation(id, title, string_of(fields.get("project")), fields.get("archived") is True)

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rifflux.conversations.importers.base import date_of, load_json, role_of, string_of, text_of
-from rifflux.conversations.model import Conversation, Message, Thread
+from rifflux.conversations.importers.base import load_json, role_of, string_of, thread_of, threads_of
+from rifflux.conversations.model import Thread
 from rifflux.errors import Unreadable
 from rifflux.types import Failure
 
@@ -27,28 +27,27 @@ def read_openai(path: Path) -> Iterator[Thread | Failure]:
     data = load_json(path)
     if not isinstance(data, list):
         raise Unreadable("holds no list of conversations: choose the export's conversations.json")
-    for number, item in enumerate(data, 1):
-        try:
-            yield _thread(item, f"{path.stem}-{number}")
-        except Unreadable as error:
-            yield Failure(f"{path}: conversation {number}", str(error))
+    yield from threads_of(path, data, _thread)
 
 
 def _thread(record: Any, default_id: str) -> Thread:
     nodes = record.get("mapping") if isinstance(record, Mapping) else None
     if not isinstance(nodes, Mapping):
         raise Unreadable("has no mapping of messages")
-    id = string_of(record.get("conversation_id") or record.get("id")) or default_id
-    conversation = Conversation(
-        id,
-        string_of(record.get("title")),
-        string_of(record.get("gizmo_id")),
-        record.get("is_archived") is True,
-        date_of(record.get("create_time")),
-    )
     branch = _branch(nodes, record.get("current_node"))
-    found = (_message(key, nodes[key], id) for key in branch)
-    return Thread(conversation, tuple(message for message in found if message), whole=True)
+    fields = {
+        "id": record.get("conversation_id") or record.get("id"),
+        "title": record.get("title"),
+        "project": record.get("gizmo_id"),
+        "archived": record.get("is_archived"),
+        "created_at": record.get("create_time"),
+        "messages": [
+            {**_mapping(nodes[key].get("message")), "id": key, "source": _SOURCE}
+            for key in branch
+            if _is_shown(_mapping(nodes[key]).get("message"))
+        ],
+    }
+    return thread_of(fields, default_id)
 
 
 def _branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
@@ -74,21 +73,14 @@ def _created(node: Mapping[str, Any]) -> float:
     return float(time) if isinstance(time, int | float) else 0.0
 
 
-def _message(key: str, node: Any, conversation_id: str) -> Message | None:
-    """Return a node's message; None for one that nobody was shown."""
-    message = node.get("message") if isinstance(node, Mapping) else None
+def _is_shown(message: object) -> bool:
+    """Return True if a node's message was shown to somebody as words of a person or an assistant."""
     if not isinstance(message, Mapping):
-        return None
+        return False
     content, author, held = (_mapping(message.get(name)) for name in ("content", "author", "metadata"))
     hidden = held.get("is_visually_hidden_from_conversation") or message.get("recipient") not in (None, "all")
-    if hidden or string_of(content.get("content_type")) not in _SPOKEN:
-        return None
-    text = text_of(content)
-    role = role_of(author.get("role"))
-    if not text.strip() or role == "system":
-        return None
-    speaker = string_of(author.get("name"))
-    return Message(key, conversation_id, text, role, speaker, date_of(message.get("create_time")), _SOURCE)
+    spoken = string_of(content.get("content_type")) in _SPOKEN
+    return spoken and not hidden and role_of(author.get("role")) != "system"
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

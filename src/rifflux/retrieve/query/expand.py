@@ -21,7 +21,7 @@ from pathlib import Path
 
 import rifflux.text
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.text.analyzer import Analyzer, tokens
+from rifflux.text.analyzer import Analyzer
 from rifflux.text.symbols import symbol_names
 from rifflux.types import Clause, Query
 
@@ -79,7 +79,7 @@ def expand(
     query: Query, analyzer: Analyzer, frequencies: Frequencies, vocabulary: Vocabulary, known: Synonyms | None
 ) -> Query:
     """Return the query with its variants, and a note of each word or formula that got some."""
-    found = [*spellings(query, analyzer, frequencies, vocabulary), *(synonyms(query, known) if known else ())]
+    found = [*spellings(query, frequencies, vocabulary), *(synonyms(query, known) if known else ())]
     asked = {*query.clauses, *query.required, *query.excluded}
     # A dictionary, because two words may lead to the same variant.
     fresh: dict[Clause, Variant] = {}
@@ -107,28 +107,19 @@ def _notes(variants: Iterable[Variant]) -> Iterator[str]:
 # Spelling
 
 
-def spellings(query: Query, analyzer: Analyzer, frequencies: Frequencies, vocabulary: Vocabulary) -> Iterator[Variant]:
+def spellings(query: Query, frequencies: Frequencies, vocabulary: Vocabulary) -> Iterator[Variant]:
     """Near terms for each plain word that no chunk holds, the most frequent of the nearest first."""
-    words = _words(query, analyzer)
-    if not words:
-        return
-    held, mended = frequencies(list(words)), 0
+    asked, words = set(query.clauses), dict[str, str]()
+    for word, terms in query.words.items():
+        # What holds a digit or humps is a name.
+        if len(terms) == 1 and terms in asked and terms[0].isalpha() and len(terms[0]) >= SHORTEST:
+            words[terms[0]] = word
+    held, mended = frequencies(list(words)) if words else {}, 0
     for term, word in words.items():
         if not held.get(term) and mended < MOST_MENDED:
             mended += 1
             for near in _near(term, vocabulary):
                 yield Variant((near,), near, word, (term,), unknown=True)
-
-
-def _words(query: Query, analyzer: Analyzer) -> Mapping[str, str]:
-    """Return the terms that may be misspelt with the words they come from: what holds a digit or humps is a name."""
-    asked, found = set(query.clauses), {}
-    for token in tokens(query.semantic_text):
-        for word in token.split("-"):
-            terms = analyzer.of_word(word)
-            if terms in asked and len(terms) == 1 and terms[0].isalpha() and len(terms[0]) >= SHORTEST:
-                found[terms[0]] = word
-    return found
 
 
 def _near(term: str, vocabulary: Vocabulary) -> list[str]:
@@ -274,7 +265,7 @@ def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Claus
     """Yield each formula of a question as its tokens, with the phrases to search it by: whole, then its pieces."""
     if analyzer.mathematics != "notation":
         return
-    for run in _runs(query.semantic_text, analyzer):
+    for run in _runs(query.tokens):
         terms = [*filter(None, map(itemgetter(1), run))]
         if len(terms) > 1 and any(_is_symbol(token) for token, _ in run):
             pieces = [_joined(terms[start : start + WIDTH]) for start in range(len(terms) - WIDTH + 1)]
@@ -282,15 +273,15 @@ def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Claus
             yield " ".join(token for token, clause in run if clause), list(phrases)
 
 
-def _runs(text: str, analyzer: Analyzer) -> Iterator[list[tuple[str, Clause]]]:
+def _runs(tokens: Iterable[tuple[str, Clause]]) -> Iterator[list[tuple[str, Clause]]]:
     """Yield the longest runs of tokens without an ordinary word, each token with its terms."""
     run: list[tuple[str, Clause]] = []
-    for token in analyzer.tokens(text):
+    for token, terms in tokens:
         if _is_word(token):
             yield run
             run = []
         else:
-            run.append((token, tuple(analyzer.terms_of(token))))
+            run.append((token, terms))
     yield run
 
 

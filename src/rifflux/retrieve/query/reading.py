@@ -12,19 +12,20 @@ Everything that is not clearly one of these is plain words. No input is an error
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, filterfalse
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 
 from rifflux.retrieve.query.expand import Synonyms, expand
 from rifflux.store import Store
-from rifflux.text.analyzer import Analyzer, fold, tokens
+from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.identifiers import labelled, named_results, numbered_results
 from rifflux.types import Clause, Filter, Query, TermStatistics, Understanding
 
-__all__ = ["QueryReader", "as_typed", "classify", "parted", "shown", "understand", "within"]
+__all__ = ["QueryReader", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ class QueryReader:
         clauses = (*query.clauses, *query.required)
         frequencies = _Frequencies(self.store, list(chain.from_iterable(clauses)))
         counts = self.store.counts()
-        sort = understanding or classify(text, self.analyzer, frequencies, counts["chunks"])
-        anchors = tuple(anchor for name in sort.identifiers if (anchor := self.analyzer.of_word(name)))
+        sort = understanding or classify(query, self.analyzer, frequencies, counts["chunks"])
+        anchors = tuple([terms for terms in map(query.words.__getitem__, sort.identifiers) if terms])
         frequencies(list(chain.from_iterable(anchors)))
         query = replace(
             query,
@@ -80,6 +81,52 @@ class _Frequencies:
         return dict(filter(itemgetter(1), zip(terms, map(self.known.__getitem__, terms), strict=True)))
 
 
+#: What may stand around a word; and around one that is excluded.
+_EDGES, _MARKS = ".,;:!?()[]{}'", ".,;:!?()[]{}'-"
+
+
+class Words(dict[str, Clause]):
+    """The terms of the words of one question, as they were typed; no word is tokenized twice.
+
+    A part of the question is looked up word by word. One with words that are unknown, such as a piece of a formula, is
+    analyzed.
+    """
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        super().__init__()
+        self._analyzer = analyzer
+
+    def read(self, text: str) -> list[tuple[str, Clause]]:
+        """Tokenize a text, note the terms of its words, and return its tokens with theirs."""
+        read: list[tuple[str, Clause]] = []
+        for word, tokens in self._analyzer.words(text):
+            found = list(zip(tokens, map(self._analyzer.terms_of, tokens), strict=True))
+            self[word.strip(_MARKS)] = _joined(found)
+            for token, terms in found:
+                self[token] = terms
+                for part in token.split("-") if "-" in token else ():
+                    self[part] = self._analyzer.terms_of(part)
+            read += found
+        return read
+
+    def begin(self, prefix: str, terms: Clause) -> Clause:
+        """Return a prefix as typed and as a stem: stored terms are stems, so `configuration*` must find `configur`."""
+        self[f"{prefix}*"] = terms
+        return fold(prefix), *terms[:1]
+
+    def __missing__(self, part: str) -> Clause:
+        known = [*map(self.get, map(methodcaller("strip", _MARKS), part.split()))]
+        if None in known:
+            self[part] = found = tuple(self._analyzer.terms(part))
+            return found
+        return tuple(chain.from_iterable(filter(None, known)))
+
+
+def _joined(read: Iterable[tuple[str, Clause]]) -> Clause:
+    """Return the terms of tokens."""
+    return tuple(chain.from_iterable(map(itemgetter(1), read)))
+
+
 _PIECE = re.compile(
     r"""
     (?:(?<=\s)|^)(?P<minus>-)?"(?P<phrase>[^"]+)"
@@ -93,19 +140,18 @@ _PIECE = re.compile(
 
 #: A facet's value that is a number may be stored as one.
 _WHOLE, _DECIMAL = re.compile(r"-?\d{1,18}\Z"), re.compile(r"-?\d{1,15}\.\d{1,15}\Z")
+#: How a part of a question is searched: word by word, as adjacent words, as the beginning of a word.
+WORDS, PHRASE, PREFIX = "words", "phrase", "prefix"
 #: A question without these is plain words.
 _SYNTAX = frozenset('"-:*')
 
 
 @dataclass
 class _Reading:
-    """The parts collected so far while going through the pieces of a question."""
+    """The parts of a question by what is meant with them; `meaning` is what is searched for, in its order."""
 
-    words: list[str] = field(default_factory=list)
-    meaning: list[str] = field(default_factory=list)
-    required: list[str] = field(default_factory=list)
+    meaning: list[tuple[str, str]] = field(default_factory=list)
     excluded: list[str] = field(default_factory=list)
-    prefixes: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
     facets: dict[str, list[str]] = field(default_factory=dict)
@@ -114,24 +160,34 @@ class _Reading:
 def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filter: Filter | None = None) -> Query:
     """Analyze a question. `facets` are the metadata fields that `field:value` may name, besides kind and path."""
     text = _comparable(text)
-    reading = _read(text, {*facets, "kind", "path"})
-    plain, meaning = " ".join(reading.words), " ".join(" ".join(reading.meaning).split())
-    words, phrases = analyzer.terms(plain), _clauses(reading.required, analyzer)
+    reading, words = _read(text, {*facets, "kind", "path"}), Words(analyzer)
+    tokens, searched = list[tuple[str, Clause]](), defaultdict[str, list[Clause]](list)
+    for sort, part in reading.meaning:
+        read = words.read(part)
+        tokens += read
+        searched[sort].append(_joined(read) if sort != PREFIX else words.begin(part, _joined(read)))
+    plain, phrases = [*chain.from_iterable(searched[WORDS])], _each_once(searched[PHRASE])
+    mentioned = len(plain) > sum(map(len, phrases))
     asked, limits = _halves(text, reading)
-    mentioned = len(words) > sum(map(len, phrases))
     query = Query(
         text=text,
-        clauses=_alternatives(words, phrases if mentioned else ()),
+        clauses=_alternatives(plain, phrases if mentioned else ()),
         required=() if mentioned else phrases,
-        excluded=_clauses(reading.excluded, analyzer),
-        prefixes=tuple(dict.fromkeys(_prefixes(reading.prefixes, analyzer))) if reading.prefixes else (),
-        semantic_text=meaning,
-        terms=tuple(words if reading.words == reading.meaning else analyzer.terms(meaning)),
+        excluded=_each_once(map(_joined, map(words.read, reading.excluded))),
+        prefixes=tuple(dict.fromkeys(chain.from_iterable(searched[PREFIX]))),
+        semantic_text=" ".join(" ".join(map(itemgetter(1), reading.meaning)).split()),
+        terms=_joined(tokens),
+        tokens=tuple(tokens),
+        words=words,
         asked=asked,
         limits=limits,
         filter=_limits(reading.facets) if reading.facets else Filter(),
     )
     return within(query, filter) if filter else query
+
+
+def _each_once(clauses: Iterable[Clause]) -> tuple[Clause, ...]:
+    return tuple(dict.fromkeys(filter(None, clauses)))
 
 
 def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
@@ -159,38 +215,22 @@ def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clau
 
 def _read(text: str, facets: Collection[str]) -> _Reading:
     if _SYNTAX.isdisjoint(text):
-        return _Reading([text], [text])
+        return _Reading([(WORDS, text)])
     reading = _Reading()
     for piece in _PIECE.finditer(text):
-        narrows = piece["minus"] or piece["without"] or piece["field"] in facets
-        (reading.limits if narrows else reading.asked).append(piece[0])
-        kind = piece.lastgroup if piece.lastgroup not in ("quoted", "value") else "field"
-        if kind == "phrase" and piece["minus"]:
-            reading.excluded.append(piece["phrase"])
-        elif kind == "phrase":
-            reading.required.append(piece["phrase"])
-            reading.meaning.append(piece["phrase"])
-        elif kind == "without":
-            reading.excluded.append(piece["without"])
-        elif kind == "field" and piece["field"] in facets:
+        is_facet = piece["field"] in facets
+        (reading.limits if piece["minus"] or piece["without"] or is_facet else reading.asked).append(piece[0])
+        if piece["without"] or piece["minus"]:
+            reading.excluded.append(piece["without"] or piece["phrase"])
+        elif is_facet:
             reading.facets.setdefault(piece["field"], []).append(piece["quoted"] or piece["value"])
+        elif piece["phrase"] or piece["prefix"]:
+            reading.meaning.append((PHRASE, piece["phrase"]) if piece["phrase"] else (PREFIX, piece["prefix"]))
+        elif reading.meaning and reading.meaning[-1][0] == WORDS:
+            reading.meaning[-1] = WORDS, reading.meaning[-1][1] + piece[0]
         else:
-            if kind == "prefix":
-                reading.prefixes.append(piece["prefix"])
-            reading.words.append(piece[0] if kind != "prefix" else "")
-            reading.meaning.append(piece["prefix"] or piece[0])
+            reading.meaning.append((WORDS, piece[0]))
     return reading
-
-
-def _clauses(phrases: list[str], analyzer: Analyzer) -> tuple[Clause, ...]:
-    return tuple(dict.fromkeys(filter(None, map(tuple, map(analyzer.terms, phrases)))))
-
-
-def _prefixes(prefixes: list[str], analyzer: Analyzer) -> Iterator[str]:
-    """Yield each prefix as typed and as a stem: stored terms are stems, so `configuration*` must find `configur`."""
-    for prefix in prefixes:
-        yield fold(prefix)
-        yield from analyzer.terms(prefix)[:1]
 
 
 def within(query: Query, filter: Filter) -> Query:
@@ -238,16 +278,23 @@ _ASKING = frozenset(
 Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
 
 
-def classify(text: str, analyzer: Analyzer, frequencies: Frequencies, documents: int) -> Understanding:
+def classify(query: Query, analyzer: Analyzer, frequencies: Frequencies, documents: int) -> Understanding:
     """Classify a question; `frequencies` tells in how many of the `documents` chunks terms occur in this very index."""
-    rest = _QUOTED.sub(" ", text)
+    rest, terms = _QUOTED.sub(" ", query.text), query.words
     # A single word in quotes is mostly meant ironically or as a word; alone, it is what is looked for.
-    quoted = [each for each in _QUOTED.findall(text) if len(analyzer.terms(each)) > 1 or not rest.strip()]
+    quoted = [each for each in _QUOTED.findall(query.text) if len(terms[each]) > 1 or not rest.strip()]
     # Anchors too, and yet words like others: a theorem is also described without its name.
     results = named_results(rest) if analyzer.mathematics == "notation" else []
     codes, rest = _codes(rest, analyzer)
-    words = [*filter(analyzer.of_word, _words(rest))]
-    names = _names(words, analyzer, frequencies, documents, alone=not codes and not quoted)
+    words = []
+    for written in rest.split():
+        word = written.strip(_EDGES)
+        if word and word.lower() not in _ASKING and terms[word]:
+            words.append(word)
+    # A single word is a name, too, and so is one that is written as a name inside the question.
+    single = len(words) == 1 and not codes and not quoted
+    names = [word for place, word in enumerate(words) if single or (place and word[0].isupper())]
+    names = _rare(names, terms, frequencies, documents) if names else []
     specific = len(codes) + len(quoted) + len(names)
     share = specific / max(1, len(codes) + len(quoted) + len(words))
     return Understanding(
@@ -269,26 +316,11 @@ def _codes(text: str, analyzer: Analyzer) -> tuple[list[str], str]:
     return list(dict.fromkeys(codes)), text
 
 
-def _words(text: str) -> list[str]:
-    words = []
-    for written in text.split():
-        word = written.strip(".,;:!?()[]{}'")
-        if word and word.lower() not in _ASKING:
-            words.append(word)
-    return words
-
-
-def _names(
-    words: Sequence[str], analyzer: Analyzer, frequencies: Frequencies, documents: int, *, alone: bool
-) -> list[str]:
-    """Return the words that are rare in this index and written as names inside the question, or are all of it."""
-    single = alone and len(words) == 1
-    candidates = [word for place, word in enumerate(words) if single or (place and word[0].isupper())]
-    if not candidates:
-        return []
-    known = frequencies([term for word in candidates for term in analyzer.of_word(word)])
+def _rare(words: Sequence[str], terms: Mapping[str, Clause], frequencies: Frequencies, documents: int) -> list[str]:
+    """Return the words that are rare in this index, but not unknown."""
+    known = frequencies([*chain.from_iterable(map(terms.__getitem__, words))])
     most = max(RARE_COUNT, RARE_SHARE * documents)
-    return [word for word in candidates if 0 < max(known.get(term, 0) for term in analyzer.of_word(word)) <= most]
+    return [word for word in words if 0 < max(known.get(term, 0) for term in terms[word]) <= most]
 
 
 def _reasons(
@@ -304,10 +336,9 @@ def _reasons(
     )
 
 
-def as_typed(text: str, analyzer: Analyzer) -> Mapping[str, str]:
-    """Return the words of a text by the term that each becomes; names, which become several, are left out."""
-    words = ((analyzer.of_word(word), word) for token in tokens(text) for word in token.split("-"))
-    return {terms[0]: word for terms, word in words if len(terms) == 1}
+def as_typed(query: Query) -> Mapping[str, str]:
+    """Return the words of a question by the term that each becomes; names, which become several, are left out."""
+    return {terms[0]: word for word, terms in query.words.items() if len(terms) == 1}
 
 
 def shown(clause: Clause, typed: Mapping[str, str]) -> str:

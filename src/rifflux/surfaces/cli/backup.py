@@ -9,18 +9,18 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, app, opened
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Here
 
 
 @app.command(epilog="Example: rifflux backup ~/backups/notes.db")
 def backup(
+    here: Here,
     file: Annotated[Path, typer.Argument(help="Where the copy shall be.")],
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Copy the index as it is at this moment, while others may go on using it."""
-    with opened(db=db) as index, show.progress() as progress:
+    with here.opened() as index, show.progress() as progress:
         copied = index.admin.backup(file, force=force, progress=progress)
     told = f"copied to {copied.path} ({copied.bytes / 1e6:.1f} MB), in {copied.seconds:.1f} s"
-    show.outcome(told, asdict(copied), as_json=json)
+    show.outcome(told, asdict(copied), as_json=here.json)

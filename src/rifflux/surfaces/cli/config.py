@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, group, opened
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Here, Json
 from rifflux.surfaces.shared.config import load
 
 settings = group(
@@ -24,13 +25,13 @@ settings = group(
 
 
 @settings.callback()
-def config(context: typer.Context, json: Json = False) -> None:
+def config(context: typer.Context, as_json: Json = False) -> None:
     """Show the settings in force, unless a command follows."""
     if context.invoked_subcommand is not None:
         return
     found = load()
     values = found.shown()
-    if json:
+    if as_json:
         show.print_json({"settings": values, "origins": dict(found.origins)})
         return
     show.pairs((name, f"{_value(value):<24} {found.origins.get(name, 'default')}") for name, value in values.items())
@@ -43,30 +44,29 @@ def _value(value: object) -> str:
 
 
 @settings.command("get", epilog="Example: rifflux config get hybrid_search")
-def get_policy(name: Annotated[str, typer.Argument(help="What to tell.")], db: Db = None, json: Json = False) -> None:
+def get_policy(here: Here, name: Annotated[str, typer.Argument(help="What to tell.")]) -> None:
     """Tell whether something is on for everybody who uses the index."""
-    with opened(db=db) as index:
-        _print({name: index.admin.policies.get(name)}, as_json=json)
+    with here.opened() as index:
+        _print({name: index.admin.policies.get(name)}, as_json=here.json)
 
 
 @settings.command("set", epilog="Example: rifflux config set hybrid_search on")
 def set_policy(
+    here: Here,
     name: Annotated[str, typer.Argument(help="What to change; 'rifflux config list' has all.")],
     value: Annotated[str, typer.Argument(help="on or off.")],
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Turn something on or off for everybody who uses the index."""
-    with opened(db=db) as index:
+    with here.opened() as index:
         index.admin.policies.set(name, value)
-        _print({name: index.admin.policies.get(name)}, as_json=json)
+        _print({name: index.admin.policies.get(name)}, as_json=here.json)
 
 
 @settings.command("list")
-def list_policies(db: Db = None, json: Json = False) -> None:
+def list_policies(here: Here) -> None:
     """List what an administrator decides for everybody who uses the index."""
-    with opened(db=db) as index:
-        _print(index.admin.policies.all(), as_json=json)
+    with here.opened() as index:
+        _print(index.admin.policies.all(), as_json=here.json)
 
 
 def _print(values: Mapping[str, bool], *, as_json: bool) -> None:

@@ -11,8 +11,8 @@ import typer
 
 from rifflux import Scope
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Explain, Json, Model, Since, Threads, Until, group, opened
-from rifflux.surfaces.shared.config import load, open_configured
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Explain, Here, Query, Since, Until, With
 from rifflux.surfaces.shared.nouns import found_messages_json
 from rifflux.surfaces.shared.verdicts import explanation_lines
 
@@ -35,6 +35,7 @@ Archived = Annotated[bool | None, typer.Option("--archived/--current", help="Onl
 rifflux conversations import ./slack-export chats.jsonl --user ann --project work""",
 )
 def import_(
+    here: With,
     paths: Annotated[list[Path], typer.Argument(help="Files, or folders of exports.")],
     user: User,
     format: Annotated[str | None, typer.Option(help="jsonl, openai, slack or messages.  [default: detected]")] = None,
@@ -42,26 +43,22 @@ def import_(
     embed: Annotated[
         bool | None, typer.Option("--embed/--no-embed", help="Make vectors now.  [default: as hybrid_search is set]")
     ] = None,
-    db: Db = None,
-    model: Model = None,
-    threads: Threads = None,
-    json: Json = False,
 ) -> None:
     """Import conversations: JSON Lines, an OpenAI or Slack export, or arrays of messages with role and content.
 
     Importing again brings up to date what changed. Exit status 1 if something could not be read.
     """
-    settings = load(db=db, model=model, threads=threads)
-    with open_configured(settings, create=True) as index, show.progress() as progress:
+    with here.opened(create=True) as index, show.progress() as progress:
         report = _of(index, user).import_files(*paths, format=format, project=project, embed=embed, progress=progress)
-    _print_report(report, as_json=json)
+    _print_report(report, as_json=here.json)
     if report.failed:
         raise typer.Exit(1)
 
 
 @conversations.command(epilog='Example: rifflux conversations search "which train" --user ann --role assistant')
 def search(
-    query: Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')],
+    here: With,
+    query: Query,
     user: User,
     limit: Annotated[int, typer.Option("-k", "--limit", help="How many messages, 1 to 100.")] = 20,
     conversation: Annotated[str | None, typer.Option(help="Only in this conversation.", metavar="ID")] = None,
@@ -73,13 +70,9 @@ def search(
     neighbors: Annotated[int, typer.Option(help="Turns to show before and after each message.")] = 1,
     grouped: Annotated[bool, typer.Option("--grouped", help="Put the messages of a conversation together.")] = False,
     explain: Explain = False,
-    db: Db = None,
-    model: Model = None,
-    threads: Threads = None,
-    json: Json = False,
 ) -> None:
     """Find messages by their words, those of the turns around them, and, where an administrator says so, by meaning."""
-    with opened(db=db, model=model, threads=threads) as index:
+    with here.opened() as index:
         found = _of(index, user).search(
             query,
             limit=limit,
@@ -91,37 +84,36 @@ def search(
             archived=archived,
             neighbours=neighbors,
         )
-    if json:
+    if here.json:
         show.print_json(found_messages_json(found, grouped=grouped, explain=explain))
     else:
         _print_results(found, grouped=grouped, explain=explain)
 
 
 @conversations.command("list", epilog="Example: rifflux conversations list --user ann --current")
-def list_(user: User, project: Project = None, archived: Archived = None, db: Db = None, json: Json = False) -> None:
+def list_(here: Here, user: User, project: Project = None, archived: Archived = None) -> None:
     """List the conversations, the oldest first."""
-    with opened(db=db) as index:
+    with here.opened() as index:
         found = [asdict(each) for each in _of(index, user).list(project=project, archived=archived)]
     show.table(
         found,
         ("id", "title", "project", "archived", "created_at", "messages"),
         nothing="no conversations: 'rifflux conversations import' brings some",
-        as_json=json,
+        as_json=here.json,
     )
 
 
 @conversations.command("show", epilog="Example: rifflux conversations show 6f1c --user ann")
 def show_(
+    here: Here,
     id: Annotated[str, typer.Argument(help="The conversation's id, as in 'rifflux conversations list'.")],
     user: User,
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Print a conversation."""
-    with opened(db=db) as index:
+    with here.opened() as index:
         mine = _of(index, user)
         found, messages = mine.get(id), mine.messages(id)
-    if json:
+    if here.json:
         show.print_json({**asdict(found), "messages": [asdict(message) for message in messages]})
         return
     console = show.console()

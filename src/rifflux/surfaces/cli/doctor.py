@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, app
-from rifflux.surfaces.shared.config import load, open_configured
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Here
 
 if TYPE_CHECKING:
     from rifflux import Problem, Repaired
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 @app.command(epilog="Example: rifflux doctor --repair")
 def doctor(
+    here: Here,
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be rebuilt.")] = False,
     build: Annotated[bool, typer.Option("--build", help="First build what makes a large index fast.")] = False,
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Look for damage in the index, and mend it. Exit status 0 only if all is well (in the end).
 
@@ -29,19 +28,18 @@ def doctor(
     """
     import rifflux
 
-    settings = load(db=db)
-    path = settings.index_path()
+    path = here.settings().index_path()
     if build:
-        with open_configured(settings) as index:
+        with here.opened() as index:
             index.admin.accelerate()
     if repair:
         with show.progress() as progress:
             repaired = rifflux.repair(path, progress=progress)
-        _print_repaired(repaired, as_json=json)
+        _print_repaired(repaired, as_json=here.json)
         problems: Sequence[Problem] = repaired.problems
     else:
         problems = rifflux.diagnose(path)
-        if json:
+        if here.json:
             show.print_json(_json(problems))
         else:
             _print(problems)

@@ -11,8 +11,9 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, Model, Qrels, SharedField, Threads, app
-from rifflux.surfaces.shared.config import Settings, configured_model, configured_rerankers, load, open_configured
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Qrels, SharedField, With
+from rifflux.surfaces.shared.config import Settings, configured_model, configured_rerankers, open_configured
 
 if TYPE_CHECKING:
     from rifflux.evaluate import Cache, Collection, Outcome, Run
@@ -30,6 +31,7 @@ rifflux eval locomo --scope conversation --run lexical --run "name=best,mode=hyb
 rifflux eval --from-feedback --db notes.db --ablate""",
 )
 def evaluate(
+    here: With,
     folders: Annotated[
         list[Path] | None, typer.Argument(help="Folders with corpus.jsonl, queries.jsonl and qrels/NAME.tsv.")
     ] = None,
@@ -54,10 +56,6 @@ def evaluate(
     ] = None,
     profile: Annotated[str, typer.Option(help="The profile to index and search with.")] = "files",
     html: Annotated[Path | None, typer.Option(help="Write a report with plots here.", metavar="FILE")] = None,
-    db: Db = None,
-    model: Model = None,
-    threads: Threads = None,
-    json: Json = False,
 ) -> None:
     """Measure how well rankings are, on judged collections in BEIR's layout.
 
@@ -70,7 +68,7 @@ def evaluate(
         raise InvalidArgument("give folders of judged collections, or --from-feedback to use an index's own judgements")
     if html and not html.parent.is_dir():
         raise InvalidArgument(f"there is no folder {html.parent} to write the report in: make it first")
-    settings = load(db=db, model=model, threads=threads)
+    settings = here.settings()
     runs = (*(ablation() if ablate else ()), *map(parse_run, run or ())) or STANDARD
     if from_feedback:
         outcomes = _on_feedback(settings, runs, limit_queries)
@@ -78,7 +76,7 @@ def evaluate(
         collections = [read_beir(folder, qrels, scope=scope).head(limit_queries) for folder in folders or ()]
         with _cache(cache, settings) as built:
             outcomes = _on_folders(collections, runs, built, profile, ignore_identical=ignore_identical)
-    _show(outcomes, as_json=json)
+    _show(outcomes, as_json=here.json)
     if html:
         html.write_text(page(outcomes), "utf-8")
 
@@ -120,10 +118,10 @@ def _cache(folder: Path | None, settings: Settings) -> Cache:
 
 
 def _show(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
-    from rifflux.evaluate import rows, table
+    from rifflux.evaluate import table
 
     if as_json:
-        show.print_json(rows(outcomes))
+        show.print_json([outcome.row() for outcome in outcomes])
     else:
         console = show.console()
         if not console.is_terminal:

@@ -8,24 +8,24 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, app, local, opened
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Here, local
 from rifflux.surfaces.shared.nouns import document_json, hit_json
 
 
 @app.command(epilog="Example: rifflux get notes/cache.md")
 def get(
+    here: Here,
     id: Annotated[
         str, typer.Argument(help="A chunk id, or a document's path, key or identifier.", metavar="CHUNK_OR_PATH")
     ],
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Print a chunk or a whole document; on a pipe, its text to the letter."""
     from rifflux import Hit
 
-    with opened(db=db) as index:
+    with here.opened() as index:
         found = index.get(local(id, index))
-    if json:
+    if here.json:
         show.print_json(hit_json(found) if isinstance(found, Hit) else document_json(found))
         return
     text = found.content if isinstance(found, Hit) else found.text

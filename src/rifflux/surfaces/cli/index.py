@@ -16,8 +16,9 @@ import typer
 
 from rifflux import NotFound
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Embed, Json, Model, Threads, app, finder
-from rifflux.surfaces.shared.config import load, open_configured
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Embed, With, finder
+from rifflux.surfaces.shared.config import open_configured
 
 if TYPE_CHECKING:
     from rifflux import IndexReport
@@ -28,26 +29,23 @@ MOST_NAMED = 3
 
 @app.command(epilog="Example: rifflux index ~/notes ~/papers")
 def index(
+    here: With,
     paths: Annotated[
         list[Path] | None, typer.Argument(help="Folders and files.  [default: those indexed before]")
     ] = None,
-    db: Db = None,
-    model: Model = None,
-    threads: Threads = None,
     embed: Embed = True,
     force: Annotated[bool, typer.Option("--force", help="Read even unchanged files.")] = False,
     prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Forget what is gone from the folders.")] = True,
     hidden: Annotated[bool | None, typer.Option("--hidden", help="Index hidden files too.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Leave out what matches, as in .gitignore.")] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Then follow all files of the index as they change.")] = False,
-    json: Json = False,
 ) -> None:
     """Create or update the index; only what changed is read.
 
     Respects .gitignore and .riffluxignore. Exit status 1 if some file could not be read. With --watch, what is saved is
     found within a second, until Ctrl-C; --json prints a line each time that something was done.
     """
-    settings = load(db=db, model=model, threads=threads, hidden=hidden, exclude=tuple(exclude) if exclude else None)
+    settings = here.settings(hidden=hidden, exclude=tuple(exclude) if exclude else None)
     if (
         paths
         and not any(path.expanduser().exists() for path in paths)
@@ -65,9 +63,9 @@ def index(
         processes = settings.threads or None
         with show.progress() as progress:
             report = add(embed=embed, force=force, prune=prune, progress=progress, finder=files, processes=processes)
-        _print(report, as_json=json, one_line=watch)
+        _print(report, as_json=here.json, one_line=watch)
         if watch:
-            _follow(index.watch(embed=embed, finder=files), as_json=json)
+            _follow(index.watch(embed=embed, finder=files), as_json=here.json)
     if report.failed and not watch:
         raise typer.Exit(1)
 

@@ -7,15 +7,14 @@ from typing import Annotated
 
 import typer
 
-from rifflux.surfaces.cli.app import Db, Model, Threads, app, finder
-from rifflux.surfaces.shared.config import load, opening
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Engine, finder
+from rifflux.surfaces.shared.config import opening
 
 
 @app.command(epilog="Example: rifflux mcp --http 127.0.0.1:8765")
 def mcp(
-    db: Db = None,
-    model: Model = None,
-    threads: Threads = None,
+    here: Engine,
     root: Annotated[
         list[Path] | None, typer.Option(help="A folder that reindex may read.  [default: the working directory]")
     ] = None,
@@ -28,7 +27,7 @@ def mcp(
     """Serve the index to agents over the Model Context Protocol: they search it, and keep memories in it."""
     from rifflux.surfaces.mcp import serve
 
-    settings = load(db=db, model=model, threads=threads)
+    settings = here.settings()
     serve(
         settings.index_path(create=True),
         roots=root or [Path.cwd()],

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, group, opened
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Here
 from rifflux.surfaces.shared.nouns import memory_json, saved_json
-
-if TYPE_CHECKING:
-    pass
 
 memories = group("memories", "Remember things about a user, recall and forget them.")
 
@@ -22,6 +20,7 @@ _COLUMNS = ("id", "category", "importance", "confidence", "version", "uses", "cr
 
 @memories.command(epilog="Example: rifflux memories add 'Ann takes her tea without milk' --user ann")
 def add(
+    here: Here,
     content: Annotated[str, typer.Argument(help="What to remember.")],
     category: Annotated[str, typer.Option(help="fact, preference, context, task, event, ...")] = "fact",
     importance: Annotated[int, typer.Option(help="From 1 to 10; below 7 it is not kept.", min=1, max=10)] = 7,
@@ -30,11 +29,9 @@ def add(
     source: Annotated[str | None, typer.Option(help="Where it comes from, such as a message's id.")] = None,
     supersedes: Annotated[str | None, typer.Option(help="The memory that it takes the place of.", metavar="ID")] = None,
     user: User = "",
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Remember something. Exit status 1 if it was not worth keeping."""
-    with opened(user, create=True, db=db) as index:
+    with here.opened(user, create=True) as index:
         saved = index.memories.add(
             content,
             category=category,
@@ -45,51 +42,48 @@ def add(
             supersedes=supersedes,
         )
     told = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
-    show.outcome(told, saved_json(saved), as_json=json)
+    show.outcome(told, saved_json(saved), as_json=here.json)
     if saved.memory is None:
         raise typer.Exit(1)
 
 
 @memories.command(epilog="Example: rifflux memories search 'how does she take her tea' --user ann")
 def search(
+    here: Here,
     query: Annotated[str, typer.Argument(help="What to recall.")],
     limit: Annotated[int, typer.Option("--limit", "-k", help="Most memories.", min=1, max=100)] = 10,
     category: Category = None,
     user: User = "",
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Recall the memories that answer a question best."""
-    with opened(user, db=db) as index:
+    with here.opened(user) as index:
         recalled = index.memories.search(query, limit=limit, category=category)
     rows = [memory_json(memory) | {"score": hit.score} for memory, hit in recalled.memories]
-    for reason in () if json else recalled.trace.degraded:
+    for reason in () if here.json else recalled.trace.degraded:
         show.note(reason)
-    show.table(rows, ("score", "id", "category", "content"), nothing="nothing is remembered of that", as_json=json)
+    show.table(rows, ("score", "id", "category", "content"), nothing="nothing is remembered of that", as_json=here.json)
 
 
 @memories.command("list")
 def list_(
+    here: Here,
     category: Category = None,
     everything: Annotated[bool, typer.Option("--all", help="Also those expired or superseded.")] = False,
     user: User = "",
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """List the memories in force, the newest first."""
-    with opened(user, db=db) as index:
+    with here.opened(user) as index:
         rows = [memory_json(memory) for memory in index.memories.all(category=category, everything=everything)]
-    show.table(rows, _COLUMNS, nothing="nothing is remembered yet", as_json=json)
+    show.table(rows, _COLUMNS, nothing="nothing is remembered yet", as_json=here.json)
 
 
 @memories.command(epilog="Example: rifflux memories forget m3f9c0d1a2b44a5b6 --user ann")
 def forget(
+    here: Here,
     ids: Annotated[list[str], typer.Argument(help="Ids of memories, as in 'rifflux memories list'.")],
     user: User = "",
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Delete memories for good."""
-    with opened(user, db=db) as index:
+    with here.opened(user) as index:
         count = index.memories.forget(*ids)
-    show.outcome(f"{count} forgotten", {"forgotten": count}, as_json=json)
+    show.outcome(f"{count} forgotten", {"forgotten": count}, as_json=here.json)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, Threads, group, opened
-from rifflux.surfaces.shared.config import configured_as, load, open_configured
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Here, Threads
+from rifflux.surfaces.shared.config import configured_as, open_configured
 
 if TYPE_CHECKING:
     from rifflux import Generation, KnownModel
@@ -23,13 +24,13 @@ models = group("models", "The embedding models: which there are, and switching t
 
 
 @models.command("list")
-def list_models(db: Db = None, json: Json = False) -> None:
+def list_models(here: Here) -> None:
     """Show the models whose vectors the index holds, and what else can be named."""
     from rifflux import known_models
 
-    with opened(db=db) as index:
+    with here.opened() as index:
         held, known = index.admin.models(), known_models()
-    if json:
+    if here.json:
         index_json = [asdict(each.model) | {"state": each.state, "vectors": each.vectors} for each in held]
         chunks = held[0].chunks if held else 0
         show.print_json({"index": index_json, "chunks": chunks, "known": [asdict(each) for each in known]})
@@ -49,31 +50,30 @@ def _print(held: Sequence[Generation], known: Sequence[KnownModel]) -> None:
 
 @models.command(epilog="Example: rifflux models switch ~/models/bge-small")
 def switch(
+    here: Here,
     model: Annotated[str, typer.Argument(help="The other model: a name, a folder or openai:NAME.")],
-    db: Db = None,
     threads: Threads = None,
-    json: Json = False,
 ) -> None:
     """Make vectors of another model, and search by them when all are there.
 
     Until then searches go on with the old ones. An interrupted switch goes on where it was.
     """
-    settings = load(db=db, threads=threads)
+    settings = here.settings(threads=threads)
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     with open_configured(settings) as index, show.progress() as progress:
         done = index.admin.switch(configured_as(settings, model), threads=settings.threads or None, progress=progress)
     made = f"{done.embedded_chunks:,} chunks embedded, {done.dropped_vectors:,} old vectors dropped"
     told = f"switched from {done.former} to {done.model}: {made}, in {done.seconds:.1f} s"
-    show.outcome(told, asdict(done), as_json=json)
+    show.outcome(told, asdict(done), as_json=here.json)
     if settings.model:
         show.note(f"the setting 'model' names {settings.model}: unset it, or set it to the new one")
 
 
 @models.command()
-def abort(db: Db = None, json: Json = False) -> None:
+def abort(here: Here) -> None:
     """Give up a switch that is under way, and drop the vectors that were made for it."""
-    with opened(db=db) as index:
+    with here.opened() as index:
         ended = index.admin.abort_switch()
     told = f"gave up {ended.name}" if ended else "no switch is under way"
-    show.outcome(told, {"aborted": ended.name if ended else None}, as_json=json)
+    show.outcome(told, {"aborted": ended.name if ended else None}, as_json=here.json)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from rifflux.service.analytics import Diary
 from rifflux.service.registry import period
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, Since, Until, app, registry
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Here, Since, Until
 
 
 @app.command(epilog="Example: rifflux online --since 2026-01-01")
 def online(
+    here: Here,
     since: Since = None,
     until: Until = None,
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Show what became of the questions that were asked over HTTP, by day: shares with clicks, with saves, asked again
     in other words within five minutes, called not relevant.
     """
-    with registry(db) as kept:
+    with here.registry() as kept:
         rows = [day.row() for day in Diary(kept).days(*period(since, until))]
     columns = ("day", "questions", "click_through", "saved", "reformulated", "not_relevant", "unmatched")
-    show.table(rows, columns, nothing="nothing was asked over HTTP yet", as_json=json)
+    show.table(rows, columns, nothing="nothing was asked over HTTP yet", as_json=here.json)

@@ -10,7 +10,8 @@ import typer
 
 from rifflux import TITLE_ONLY, WITHHELD
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, Since, Synonyms, Until, app, opened
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Here, Since, Synonyms, Until, WorksOf
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.schemes import STRONG
 
@@ -29,6 +30,7 @@ LEAST_PART = 0.005
 
 @app.command(epilog="Example: rifflux retrieve 'foundational papers on parsing' --until 1975 --json > evidence.json")
 def retrieve(
+    here: Here,
     query: Annotated[str, typer.Argument(help="What to find works about.")],
     mode: Annotated[
         str | None, typer.Option(help="lookup, survey, compare, prereq or related.  [default: as it is worded]")
@@ -41,15 +43,13 @@ def retrieve(
     max_tokens: Annotated[int, typer.Option(help="Most tokens of evidence.", min=1)] = 4_000,
     cite: Annotated[str, typer.Option(help="Add the cited works: bibtex or csl.", metavar="FORMAT")] = "",
     synonyms: Synonyms = None,
-    user: Annotated[str, typer.Option(help="Whose works.  [default: those of nobody in particular]")] = "",
-    db: Db = None,
-    json: Json = False,
+    user: WorksOf = "",
 ) -> None:
     """Find research works by words, meaning and citations, and pack evidence to cite.
 
     Of works without a license record only the title and the identifiers are shown.
     """
-    with opened(user, db=db, synonyms=synonyms) as index:
+    with here.opened(user, synonyms=synonyms) as index:
         found = index.retrieve(
             query,
             mode=mode,
@@ -60,7 +60,7 @@ def retrieve(
             budget=max_tokens,
             cite=cite,
         )
-        if json:
+        if here.json:
             show.print_json(retrieval_json(found))
         else:
             print_retrieval(found, index.profile.analyzer)

@@ -8,25 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import (
-    Db,
-    Explain,
-    Fusion,
-    Json,
-    Kinds,
-    Mode,
-    Model,
-    Paths,
-    RerankByDefault,
-    Since,
-    Synonyms,
-    Threads,
-    Until,
-    Where,
-    app,
-    filter_of,
-)
-from rifflux.surfaces.shared.config import load, open_configured
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Asked, Explain, Query, RerankByDefault
 from rifflux.surfaces.shared.nouns import search_json
 
 if TYPE_CHECKING:
@@ -45,24 +28,11 @@ rifflux search "how long do cache entries live" --rerank maxsim --deadline-ms 20
     cls=RerankByDefault,
 )
 def search(
-    query: Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')],
-    top_k: Annotated[
-        int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")
-    ] = None,
-    mode: Mode = None,
-    fusion: Fusion = None,
-    rerank: Annotated[
-        str | None,
-        typer.Option(help="Reorder the best: features (if no NAME), maxsim, cross-encoder or llm.", metavar="[NAME]"),
-    ] = None,
+    asked: Asked,
+    query: Query,
     deadline_ms: Annotated[
         float | None, typer.Option("--deadline-ms", help="Leave out reranking that takes longer.", metavar="MS")
     ] = None,
-    path: Paths = None,
-    kind: Kinds = None,
-    since: Since = None,
-    until: Until = None,
-    where: Where = None,
     min_score: Annotated[
         float | None, typer.Option(help="Leave out hits of less relevance, 0 to 1: from .7 medium, from .85 high.")
     ] = None,
@@ -76,29 +46,19 @@ def search(
     explain: Explain = False,
     full: Annotated[bool, typer.Option("--full", help="Print whole passages.")] = False,
     fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit status 1 if nothing is found.")] = False,
-    synonyms: Synonyms = None,
-    db: Db = None,
-    model: Model = None,
-    threads: Threads = None,
-    json: Json = False,
 ) -> None:
     """Find the best passages for a question, by words and by meaning."""
-    settings = load(db=db, model=model, threads=threads, top_k=top_k, mode=mode, synonyms=synonyms)
-    with open_configured(settings) as index:
+    with asked.opened() as index:
         results = index.search(
             query,
-            top_k=settings.top_k,
-            mode=settings.mode,
-            fusion=fusion,
-            rerank=rerank,
-            filter=filter_of(path, kind, since, until, where),
+            **asked.arguments(),
             deadline_ms=deadline_ms,
             min_score=min_score,
             group="document" if one_per_document else None,
             diversify=diversify or None,
             collapse=collapse or None,
         )
-        if json:
+        if asked.json:
             show.print_json(search_json(results))
         else:
             _print(results, index.profile.analyzer, explain=explain, full=full)

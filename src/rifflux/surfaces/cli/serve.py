@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from rifflux import MissingExtra
-from rifflux.surfaces.cli.app import Db, Model, Threads, app
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Engine
 
 
 @app.command(
@@ -17,7 +18,7 @@ from rifflux.surfaces.cli.app import Db, Model, Threads, app
 rifflux serve --open   (this machine only, no tokens)"""
 )
 def serve(
-    db: Db = None,
+    here: Engine,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8642,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
@@ -27,8 +28,6 @@ def serve(
     rate: Annotated[float, typer.Option(help="Requests a minute for each token.", min=0.001)] = 600.0,
     max_body_kb: Annotated[int, typer.Option(help="Largest request.", min=1)] = 1000,
     timeout: Annotated[float, typer.Option(help="Seconds that a request may take.", min=0.001)] = 30.0,
-    model: Model = None,
-    threads: Threads = None,
 ) -> None:
     """Serve the index over HTTP: search, conversations, memories, and what it takes to run it.
 
@@ -40,7 +39,6 @@ def serve(
     from rifflux.surfaces.http.serve import serve as run
     from rifflux.surfaces.http.service import ServiceSettings
 
-    given = {"db": db, "model": model, "threads": threads}
     run(
         ServiceSettings(
             host=host,
@@ -52,6 +50,6 @@ def serve(
             max_body_bytes=max_body_kb * 1000,
             timeout_s=timeout,
             workers=workers,
-            options={name: value for name, value in given.items() if value is not None},
+            options={name: value for name, value in vars(here).items() if value is not None},
         )
     )

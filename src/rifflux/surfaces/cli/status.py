@@ -7,18 +7,19 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, app, opened
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Here
 
 if TYPE_CHECKING:
     from rifflux import Status
 
 
 @app.command()
-def status(db: Db = None, json: Json = False) -> None:
+def status(here: Here) -> None:
     """Show what the index holds."""
-    with opened(db=db) as index:
+    with here.opened() as index:
         state = index.status()
-    if json:
+    if here.json:
         show.print_json(asdict(state))
         return
     show.pairs(_rows(state))

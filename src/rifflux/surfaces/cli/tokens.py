@@ -8,7 +8,8 @@ import typer
 
 from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, group, registry
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Here, Place
 from rifflux.surfaces.shared.nouns import token_json
 
 tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")
@@ -16,16 +17,15 @@ tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")
 
 @tokens.command(epilog="Example: rifflux tokens create --user ann --label laptop")
 def create(
+    here: Here,
     user: Annotated[str, typer.Option(help="Whose content the token reads and writes.")],
     role: Annotated[str, typer.Option(help="user or admin.")] = "user",
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Make a token and print it: it can never be shown again."""
-    with registry(db, create=True) as kept:
+    with here.registry(create=True) as kept:
         token, secret = Accounts(kept).create(user, role, label)
-    if json:
+    if here.json:
         show.print_json({"token": secret, **token_json(token)})
         return
     print(secret)  # noqa: T201
@@ -33,22 +33,22 @@ def create(
 
 
 @tokens.command("list")
-def list_(db: Db = None, json: Json = False) -> None:
+def list_(here: Here) -> None:
     """List the tokens, without their secrets."""
-    with registry(db) as kept:
+    with here.registry() as kept:
         found = [token_json(token) for token in kept.tokens()]
     show.table(
         found,
         ("id", "user", "role", "label", "created_at", "used_at", "revoked_at"),
         nothing="no tokens yet: 'rifflux tokens create --user NAME' makes one",
-        as_json=json,
+        as_json=here.json,
     )
 
 
 @tokens.command(epilog="Example: rifflux tokens revoke 3f9c0d1a2b44")
 def revoke(
-    id: Annotated[str, typer.Argument(help="The token's id, as in 'rifflux tokens list'.")], db: Db = None
+    here: Place, id: Annotated[str, typer.Argument(help="The token's id, as in 'rifflux tokens list'.")]
 ) -> None:
     """Make a token useless at once and for ever."""
-    with registry(db) as kept:
+    with here.registry() as kept:
         Accounts(kept).revoke(id)

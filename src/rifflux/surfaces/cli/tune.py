@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rifflux import InvalidArgument
-from rifflux.service.registry import open_registry
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, Model, Qrels, SharedField, Threads, app
-from rifflux.surfaces.shared.config import load, open_configured
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Qrels, SharedField, With
 
 if TYPE_CHECKING:
     from rifflux.evaluate.tune import FittedChoice, Tuned
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 rifflux tune beir/scifact --db scifact.db"""
 )
 def tune(
+    here: With,
     folder: Annotated[
         Path | None, typer.Argument(help="A folder with corpus.jsonl, queries.jsonl and qrels/NAME.tsv.")
     ] = None,
@@ -33,10 +33,6 @@ def tune(
     scope: SharedField = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be gained.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Forget what the index was tuned to.")] = False,
-    db: Db = None,
-    model: Model = None,
-    threads: Threads = None,
-    json: Json = False,
 ) -> None:
     """Fit how words and meaning are weighed, and the reranker 'features', to this index: from 30 judged questions on.
 
@@ -47,20 +43,19 @@ def tune(
 
     if [bool(folder), from_feedback, reset].count(True) != 1:
         raise InvalidArgument("give a folder of a judged collection, or --from-feedback, or --reset")
-    settings = load(db=db, model=model, threads=threads)
     if reset:
-        with open_registry(settings.index_path()) as registry:
+        with here.registry() as registry:
             was = tuning.reset(registry)
-        show.outcome("back to the default" if was else "it was not tuned", {"reset": was}, as_json=json)
+        show.outcome("back to the default" if was else "it was not tuned", {"reset": was}, as_json=here.json)
         return
-    with open_configured(settings) as index:
+    with here.opened() as index:
         collection = read_beir(folder, qrels, scope=scope) if folder else read_feedback(index)
         with show.progress() as progress:
             tuned = tuning.tune(index, collection, progress=progress)
         kept = tuned.significant and not dry_run
         if kept:
             tuning.apply(index, tuned)
-    show.outcome(_sentences(tuned, kept=kept), _report(tuned, kept=kept), as_json=json)
+    show.outcome(_sentences(tuned, kept=kept), _report(tuned, kept=kept), as_json=here.json)
 
 
 def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:

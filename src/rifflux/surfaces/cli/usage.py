@@ -9,22 +9,22 @@ import typer
 from rifflux.service.registry import period
 from rifflux.service.usage import summed
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, Since, Until, app, registry
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Here, Since, Until
 
 
 @app.command(epilog="Example: rifflux usage --by user,model --since 2026-01-01")
 def usage(
+    here: Here,
     user: Annotated[str | None, typer.Option(help="Only of this user.  [default: all]")] = None,
     by: Annotated[str, typer.Option(help="What to sum by: day, user, feature, model.")] = "day,user,model",
     since: Since = None,
     until: Until = None,
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Show what calls of models cost."""
-    with registry(db) as kept:
+    with here.registry() as kept:
         sums = kept.spent(user, *period(since, until))
     names = [name.strip() for name in by.split(",") if name.strip()]
     show.table(
-        summed(sums, names), (*names, "calls", "tokens", "cost"), nothing="no model was called yet", as_json=json
+        summed(sums, names), (*names, "calls", "tokens", "cost"), nothing="no model was called yet", as_json=here.json
     )

@@ -9,26 +9,26 @@ import typer
 
 from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, group, registry
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Here
 
 users = group("users", "Users of whom something is kept.")
 
 
 @users.command(epilog="Example: rifflux users delete ann --yes")
 def delete(
+    here: Here,
     user: Annotated[str, typer.Argument(help="The user's name, as tokens and --user have it.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
-    db: Db = None,
-    json: Json = False,
 ) -> None:
     """Delete all that is kept of a user: conversations, memories, documents, tokens, feedback, usage.
 
     It cannot be undone.
     """
-    with registry(db) as kept:
+    with here.registry() as kept:
         if not yes:
             typer.confirm(f"Delete all that is kept of {user!r}?", abort=True, err=True)
         erased = asdict(Accounts(kept).delete(user))
     counts = erased.pop("documents") | {name: count for name, count in erased.items() if count}
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
-    show.outcome(f"deleted of {user}: {told}", {"user": user, **counts}, as_json=json)
+    show.outcome(f"deleted of {user}: {told}", {"user": user, **counts}, as_json=here.json)

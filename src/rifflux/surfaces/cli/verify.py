@@ -9,17 +9,17 @@ import typer
 
 from rifflux import NotFound
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Json, app, opened
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.options import Here, WorksOf
 from rifflux.surfaces.shared.packs import read_pack, verified_json
 
 
 @app.command(epilog="Example: rifflux verify evidence.json")
 def verify(
+    here: Here,
     pack: Annotated[Path, typer.Argument(help="A pack, as 'rifflux retrieve --json' prints it.")],
     offline: Annotated[bool, typer.Option("--offline", help="Check it by itself, without the index.")] = False,
-    user: Annotated[str, typer.Option(help="Whose works they are.  [default: those of nobody in particular]")] = "",
-    db: Db = None,
-    json: Json = False,
+    user: WorksOf = "",
 ) -> None:
     """Check every passage of an evidence pack against its hash and its work, and the facts of the work.
 
@@ -33,10 +33,10 @@ def verify(
     if offline:
         problems = check(evidence)
     else:
-        with opened(user, db=db) as index:
+        with here.opened(user) as index:
             problems = index.works.verify(evidence)
     count = len(evidence.items)
     told = "\n".join(problems) or (f"{count} passages are as they were" if count else "it holds no passages to check")
-    show.outcome(told, verified_json(evidence, problems), as_json=json)
+    show.outcome(told, verified_json(evidence, problems), as_json=here.json)
     if problems:
         raise typer.Exit(1)

@@ -10,15 +10,14 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Db, Embed, Json, Model, Threads, group, opened
+from rifflux.surfaces.cli.app import group
+from rifflux.surfaces.cli.options import Embed, Here, Place, With, WorksOf
 from rifflux.surfaces.shared.nouns import listed_work_json, work_json
 
 if TYPE_CHECKING:
     from rifflux import WorkRecord, WorksReport, WorkSummary
 
 works = group("works", "Import research works, look them up, export them.")
-
-User = Annotated[str, typer.Option(help="Whose works.  [default: those of nobody in particular]")]
 
 #: Linked works, and sources, that are named to people.
 MOST_NAMED = 10
@@ -31,6 +30,7 @@ MOST_NAMED = 10
 rifflux works import paper/main.tex --license CC-BY-4.0""",
 )
 def import_(
+    here: With,
     paths: Annotated[list[Path], typer.Argument(help="Files and folders: .jsonl .json .bib .tex .pdf.")],
     source: Annotated[
         str | None,
@@ -44,22 +44,17 @@ def import_(
         typer.Option(help="For works whose source states none; without one, only title and identifiers are shown."),
     ] = None,
     embed: Embed = True,
-    user: User = "",
-    db: Db = None,
-    model: Model = None,
-    threads: Threads = None,
-    json: Json = False,
+    user: WorksOf = "",
 ) -> None:
     """Import works; those that are there already are brought up to date, and duplicates merged.
 
     Exit status 1 if something could not be read.
     """
-    flags = {"db": db, "model": model, "threads": threads}
-    with opened(user, create=True, profile="works", **flags) as index, show.progress() as progress:
+    with here.opened(user, create=True, profile="works") as index, show.progress() as progress:
         report = index.works.import_files(
             *paths, source=source, format=format, license=license, embed=embed, progress=progress
         )
-    _print_report(report, as_json=json)
+    _print_report(report, as_json=here.json)
     if report.failed:
         raise typer.Exit(1)
 
@@ -88,19 +83,18 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
 
 @works.command("list", epilog="Example: rifflux works list --without-license")
 def list_(
+    here: Here,
     source: Annotated[str | None, typer.Option(help="Only works of this source.")] = None,
     without_license: Annotated[
         bool, typer.Option("--without-license", help="Only those of which nothing but title and identifiers is shown.")
     ] = False,
-    user: User = "",
-    db: Db = None,
-    json: Json = False,
+    user: WorksOf = "",
 ) -> None:
     """List the works, and under which license each is: without one, only title and identifiers are shown."""
-    with opened(user, db=db) as index:
+    with here.opened(user) as index:
         found = index.works.all(source=source, without_license=without_license)
     rows = [listed_work_json(each) for each in found]
-    show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=json)
+    show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=here.json)
 
 
 def _facts(listed: WorkSummary) -> str:
@@ -111,16 +105,15 @@ def _facts(listed: WorkSummary) -> str:
 
 @works.command("show", epilog="Example: rifflux works show arxiv:2101.00001")
 def show_(
+    here: Here,
     id: Annotated[str, typer.Argument(help="A DOI, an arXiv or OpenAlex identifier, or source:key.")],
-    user: User = "",
-    db: Db = None,
-    json: Json = False,
+    user: WorksOf = "",
 ) -> None:
     """Show a work, what it cites and what cites it."""
-    with opened(user, db=db) as index:
+    with here.opened(user) as index:
         found = index.works.get(id)
     told = "\n".join(f"{name:12}{value}" for name, value in _rows(found).items() if value)
-    show.outcome(told, work_json(found), as_json=json)
+    show.outcome(told, work_json(found), as_json=here.json)
 
 
 def _rows(found: WorkRecord) -> dict[str, str]:
@@ -144,36 +137,35 @@ def _rows(found: WorkRecord) -> dict[str, str]:
 rifflux works review --same zotero:serre55 arxiv:math/0102001"""
 )
 def review(
+    here: Here,
     same: Annotated[
         tuple[str, str] | None, typer.Option(help="These two are one work: merge them.", metavar="ONE OTHER")
     ] = None,
     apart: Annotated[
         tuple[str, str] | None, typer.Option(help="These two are two works: do not ask again.", metavar="ONE OTHER")
     ] = None,
-    user: User = "",
-    db: Db = None,
-    json: Json = False,
+    user: WorksOf = "",
 ) -> None:
     """List the pairs that may be one work, or say of a pair what it is."""
     if same and apart:
         raise InvalidArgument("give --same or --apart, not both")
-    with opened(user, db=db) as index:
+    with here.opened(user) as index:
         if pair := same or apart:
             index.works.decide(*pair, same=bool(same))
         rows = [asdict(doubt) for doubt in index.works.doubts()]
-    show.table(rows, ("one", "other", "reason"), nothing="no pair is in doubt", as_json=json)
+    show.table(rows, ("one", "other", "reason"), nothing="no pair is in doubt", as_json=here.json)
 
 
 @works.command(epilog="Example: rifflux works export --bibtex doi:10.1007/bf01389815 > refs.bib")
 def export(
+    here: Place,
     ids: Annotated[list[str], typer.Argument(help="Works, as for 'rifflux works show'.")],
     bibtex: Annotated[bool, typer.Option("--bibtex", help="As BibTeX.")] = False,
     csl: Annotated[bool, typer.Option("--csl", help="As CSL-JSON.")] = False,
-    user: User = "",
-    db: Db = None,
+    user: WorksOf = "",
 ) -> None:
     """Print works as a bibliography, on stdout."""
     if bibtex == csl:
         raise InvalidArgument("say how: --bibtex or --csl")
-    with opened(user, db=db) as index:
+    with here.opened(user) as index:
         show.outcome(index.works.export(*ids, format="bibtex" if bibtex else "csl"), {}, as_json=False)

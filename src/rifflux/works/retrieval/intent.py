@@ -15,9 +15,20 @@ from typing import Any
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.choose import Limits
 from rifflux.retrieve.fuse.base import Weights
-from rifflux.types import Hit
 
-__all__ = ["ABOUT", "FIRST", "GENERIC", "IN", "INTENTS", "KEYWORDS", "MODES", "OUT", "WEIGHTS", "Intent", "adjusted"]
+__all__ = [
+    "ABOUT",
+    "FIRST",
+    "GENERIC",
+    "IN",
+    "INTENTS",
+    "KEYWORDS",
+    "MODES",
+    "OUT",
+    "WEIGHTS",
+    "Intent",
+    "adjusted_intents",
+]
 
 #: Directions of citations: to what is cited, and to what cites.
 OUT, IN = "out", "in"
@@ -57,10 +68,6 @@ class Intent:
     about: Weights | None = None
     both_sides: bool = False
 
-    def keeps(self, hit: Hit) -> bool:
-        """Return True if a hit is of none of the kinds that are left out."""
-        return hit.kind.lower() not in self.not_kinds
-
 
 INTENTS: Mapping[str, Intent] = {
     each.name: each
@@ -99,7 +106,7 @@ MODES = tuple(name for name in INTENTS if name not in (GENERIC, KEYWORDS))
 # Intents as a user wants them
 
 
-def adjusted(changes: Mapping[str, Any], where: str = "intents") -> Mapping[str, Intent]:
+def adjusted_intents(changes: Mapping[str, Any], where: str = "intents") -> Mapping[str, Intent]:
     """Return the intents with these changes, by intent and by setting; what is not named stays as it is.
 
     A setting is a component of the score with its weight (only proportions matter), `not_kinds` (kinds of works that

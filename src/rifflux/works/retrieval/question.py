@@ -15,16 +15,16 @@ from itertools import pairwise
 import numpy as np
 
 from rifflux.errors import InvalidArgument
+from rifflux.retrieve.query.reading import Words
 from rifflux.store import Store
-from rifflux.text.analyzer import Analyzer
-from rifflux.text.analyzer import analyzer as analyzer_of
+from rifflux.text.analyzer import analyzer
 from rifflux.text.schemes import parse_identifier
 from rifflux.text.titles import TITLE, plain, title_keys
-from rifflux.types import Hit, Identifier, Query, Tag, Understanding
+from rifflux.types import Clause, Hit, Identifier, Query, Tag, Understanding
 from rifflux.works.retrieval.intent import ABOUT, FIRST, GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
 from rifflux.works.retrieval.wording import comparison_in, foundational, is_bare, is_broad, names_one, recent, worded
 
-__all__ = ["Asked", "NamedWork", "Naming", "Question", "asked_for", "meant", "named_work", "naming"]
+__all__ = ["Asked", "NamedWork", "Naming", "Place", "Question", "asked_for", "meant", "named_work", "naming"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,40 +41,41 @@ def asked_for(
     mode: str | None = None,
     understanding: Understanding | None = None,
     intents: Mapping[str, Intent] = INTENTS,
-    analyzer: Analyzer | None = None,
+    words: Mapping[str, Clause] | None = None,
     *,
     named: str = "",
 ) -> Asked:
     """Return the intent of a question: that of `mode`, else of the first rule that holds. Raises `InvalidArgument`.
 
-    `text` is the question without its filters. `analyzer` knows the words that make a sentence; by default those of
-    English. `named` says what the question is where it is the name of a work and nothing else.
+    `text` is the question without its filters. `words` has the terms of its words, none of those that only make a
+    sentence; by default they are English. `named` says what the question is where it is the name of a work and nothing
+    else.
     """
     if mode is not None and mode not in MODES:
         raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}, or none: the wording decides then")
-    analyzer = analyzer or analyzer_of()
-    name, reason = (mode, "asked for by name") if mode else _rule(text, understanding, analyzer, named)
+    words = Words(analyzer()) if words is None else words
+    name, reason = (mode, "asked for by name") if mode else _rule(text, understanding, words, named)
     intent, leaning = _leaning(text, intents[name])
     sides, told = _sides(text, intent, by_name=mode is not None)
-    intent, broad = _broadened(text, intent, understanding, analyzer)
+    intent, broad = _broadened(text, intent, understanding, words)
     return Asked(intent, f"{reason}{leaning}{told}{broad}", sides)
 
 
-def _rule(text: str, understanding: Understanding | None, analyzer: Analyzer, named: str) -> tuple[str, str]:
+def _rule(text: str, understanding: Understanding | None, words: Mapping[str, Clause], named: str) -> tuple[str, str]:
     """Return the intent of the first rule that holds, and the reason."""
     if named:
         return "lookup", f"it is {named}"
     if comparison := comparison_in(text):
         return "compare", f"it says {comparison.says!r}"
     if found := worded(text):
-        name, words = found
-        return name, f"it names one thing: {words!r}" if name == "lookup" else f"it says {words!r}"
-    if one := names_one(text, analyzer):
+        name, says = found
+        return name, f"it names one thing: {says!r}" if name == "lookup" else f"it says {says!r}"
+    if one := names_one(text, words):
         return "lookup", f"it names one thing: {one!r}"
     if understanding and understanding.kind == "identifier":
         rare = understanding.names and not understanding.identifiers
         return "lookup", f"few texts here say {understanding.names[0]!r}" if rare else "it is an identifier"
-    if is_bare(text, analyzer):
+    if is_bare(text, words):
         return KEYWORDS, "bare words, no sentence: the words count most"
     return GENERIC, "no rule holds: searched by words, meaning and citations"
 
@@ -104,11 +105,11 @@ def _sides(text: str, intent: Intent, *, by_name: bool) -> tuple[tuple[str, ...]
 
 
 def _broadened(
-    text: str, intent: Intent, understanding: Understanding | None, analyzer: Analyzer
+    text: str, intent: Intent, understanding: Understanding | None, words: Mapping[str, Clause]
 ) -> tuple[Intent, str]:
     """Spread the evidence of a broad question that names nothing over several fields."""
     named = understanding and (understanding.identifiers or understanding.names)
-    if intent.name not in (GENERIC, KEYWORDS) or intent.limits.spread or named or not is_broad(text, analyzer):
+    if intent.name not in (GENERIC, KEYWORDS) or intent.limits.spread or named or not is_broad(text, words):
         return intent, ""
     spread = replace(intent, limits=replace(intent.limits, spread=True))
     return spread, "; so few words are broad: evidence is spread over subjects"
@@ -129,28 +130,22 @@ class Question:
     about: NamedWork | None = None
     notes: tuple[str, ...] = ()
 
-    @property
-    def intent(self) -> Intent:
-        """Return the intent, with the weights that hold for it."""
-        return self.asked.intent
 
-
-def meant(
-    text: str, query: Query, mode: str | None, intents: Mapping[str, Intent], store: Store, analyzer: Analyzer
-) -> Question:
+def meant(text: str, query: Query, mode: str | None, intents: Mapping[str, Intent], store: Store) -> Question:
     """Return a question that was read as it is meant, by its wording and by what the index holds.
 
     Raises `InvalidArgument` for an unknown mode.
     """
     named, doubt = named_work(query.asked, store)
     alone = f"the name of a work here: {named.shown}" if named and named.alone else ""
-    asked = asked_for(query.asked, mode, query.understanding, intents, analyzer, named=alone)
+    asked = asked_for(query.asked, mode, query.understanding, intents, query.words, named=alone)
+    told = f"{asked.intent.name}: {asked.reason}"
     if asked.intent.naming == ABOUT:
         note = f"it is about {named.shown}, which is left out itself" if named else doubt
         if named and asked.intent.about:
             asked = replace(asked, intent=replace(asked.intent, weights=asked.intent.about))
-        return Question(text, query, asked, about=named, notes=(note,) if note else ())
-    return Question(text, query, asked, named if asked.intent.naming == FIRST else None)
+        return Question(text, query, asked, about=named, notes=(told, note) if note else (told,))
+    return Question(text, query, asked, named if asked.intent.naming == FIRST else None, notes=(told,))
 
 
 Place = tuple[str, str]

@@ -7,11 +7,12 @@ nothing here, related rates are no related works. So a word counts only next to 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from rifflux.text.analyzer import Analyzer, fold
+from rifflux.text.analyzer import fold
 from rifflux.text.identifiers import named_results
-from rifflux.types import Query
+from rifflux.types import Clause, Query
 
 __all__ = ["comparison_in", "foundational", "is_bare", "is_broad", "names_one", "recent", "side_of", "worded"]
 
@@ -111,37 +112,37 @@ def worded(text: str) -> tuple[str, str] | None:
     return None
 
 
-def names_one(text: str, analyzer: Analyzer) -> str:
+def names_one(text: str, words: Mapping[str, Clause]) -> str:
     """Return the named result or object that a question asks for, and hardly anything else; empty if none."""
     for name in named_results(text):
         first = re.split(r"[\s'’-]", name, maxsplit=1)[0]
         capital = text.lstrip().startswith(name) and _DESCRIBES.match(first) and not re.match(r"\w+[-'’]", name)
-        rest = [word for word in _content(text.replace(name, " "), analyzer) if word.lower() not in _ASIDE]
-        most = _VERSION if _RESULT.search(name) and _begins(text, name, analyzer) else 1
+        rest = [word for word in _content(text.replace(name, " "), words) if word.lower() not in _ASIDE]
+        most = _VERSION if _RESULT.search(name) and _begins(text, name, words) else 1
         if not capital and len(rest) <= most:
             return name
     return ""
 
 
-def _begins(text: str, name: str, analyzer: Analyzer) -> bool:
+def _begins(text: str, name: str, words: Mapping[str, Clause]) -> bool:
     """Return True if nothing that means something stands before a name."""
-    before = _content(text.partition(name)[0], analyzer)
+    before = _content(text.partition(name)[0], words)
     return all(word.lower() in _ASIDE for word in before)
 
 
-def is_bare(text: str, analyzer: Analyzer) -> bool:
+def is_bare(text: str, words: Mapping[str, Clause]) -> bool:
     """Return True if a question is words without a sentence."""
-    words = _WORD.findall(text)
-    return bool(words) and all(map(analyzer.of_word, words))
+    typed = _WORD.findall(text)
+    return bool(typed) and all(map(words.__getitem__, typed))
 
 
 #: What may stand between plain words.
 _MARKS = str.maketrans("", "", " -?.'’")
 
 
-def is_broad(text: str, analyzer: Analyzer) -> bool:
+def is_broad(text: str, words: Mapping[str, Clause]) -> bool:
     """Return True if a question is one or two plain words."""
-    return text.strip().translate(_MARKS).isalpha() and 0 < len(_content(text, analyzer)) <= _BROAD
+    return text.strip().translate(_MARKS).isalpha() and 0 < len(_content(text, words)) <= _BROAD
 
 
 def foundational(text: str) -> str:
@@ -159,9 +160,9 @@ def _first(rule: re.Pattern[str], text: str) -> str:
     return found[0].strip() if found else ""
 
 
-def _content(text: str, analyzer: Analyzer) -> list[str]:
+def _content(text: str, words: Mapping[str, Clause]) -> list[str]:
     """Return the words that mean something."""
-    return [*filter(analyzer.of_word, _WORD.findall(text))]
+    return [*filter(words.__getitem__, _WORD.findall(text))]
 
 
 # The two things that a question compares
@@ -236,13 +237,13 @@ def _sides(found: re.Match[str]) -> tuple[str, str] | None:
     return f"{one} {both}".strip(), f"{other} {both}".strip()
 
 
-def side_of(query: Query, text: str, analyzer: Analyzer) -> Query:
+def side_of(query: Query, text: str) -> Query:
     """Return the part of a question that one side of its comparison asks; limits hold for both."""
-    terms = analyzer.terms(text)
+    terms = query.words[text]
     held, folded = frozenset(terms), fold(text).split()
     anchors = tuple(each for each in query.anchors if held.issuperset(each))
     names = query.understanding.names if query.understanding else ()
-    named = [name for name in names if held.issuperset(analyzer.of_word(name))]
+    named = [name for name in names if held.issuperset(query.words[name])]
     others = [term for term in terms if not any(term in anchor for anchor in anchors)]
     variants = {
         variant: beside
@@ -253,7 +254,7 @@ def side_of(query: Query, text: str, analyzer: Analyzer) -> Query:
         query,
         text=text,
         asked=text,
-        terms=tuple(terms),
+        terms=terms,
         clauses=tuple(dict.fromkeys((term,) for term in terms)),
         required=(),
         prefixes=tuple(each for each in query.prefixes if any(word.startswith(each) for word in (*terms, *folded))),

@@ -106,11 +106,6 @@ class FeatureInput:
         """Return the question's terms in order, without those it excludes."""
         return self.resources.terms(self.query)
 
-    @property
-    def text(self) -> str:
-        """Return the question without operators."""
-        return self.query.semantic_text or self.query.text
-
     @cached_property
     def idf(self) -> Mapping[str, float]:
         """Return the rarity of each of the question's terms."""
@@ -185,7 +180,8 @@ def title(asked: FeatureInput) -> Scores:
 
 def identifier(asked: FeatureInput) -> Scores:
     """Return the share of the question's codes that each hit holds on token boundaries: `D4` is not in `D40`."""
-    codes = {fold(token) for token in tokens(asked.text) if is_code(token)}
+    typed = [token for token, _ in asked.query.tokens] or tokens(asked.query.semantic_text or asked.query.text)
+    codes = {fold(token) for token in typed if is_code(token)}
     return np.array([len(codes & terms) / (len(codes) or 1) for terms in asked.held])
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.pipeline import NotApplied
+from rifflux.retrieve.query.reading import Words
 from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features, spread
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
@@ -81,7 +82,7 @@ class MaxSim:
         text = query.semantic_text or query.text
         idf = self.resources.idf(query)
         asked, *passages = self._vectors(embedder, [text, *self._texts(table.passages, idf)])
-        return max_sim(asked, self._token_weights(embedder, text, idf, len(asked)), passages)
+        return max_sim(asked, self._token_weights(embedder, query, idf, len(asked)), passages)
 
     def _texts(self, hits: Sequence[Hit], idf: Mapping[str, float]) -> list[str]:
         """Return the part of each hit to read: the start of its title, and the window nearest to the question."""
@@ -103,13 +104,10 @@ class MaxSim:
         self._memory.keep(known, self.remembered)
         return [known[text].astype(np.float32) for text in texts]
 
-    def _token_weights(self, embedder: TokenEmbedder, text: str, idf: Mapping[str, float], tokens: int) -> Scores:
+    def _token_weights(self, embedder: TokenEmbedder, query: Query, idf: Mapping[str, float], tokens: int) -> Scores:
         """Return the weight of each token of the question: the idf of its word; all alike when in doubt."""
-        words = text.split()
-        rarest = [
-            max((idf[term] for term in self.resources.analyzer.terms(word) if term in idf), default=0.0)
-            for word in words
-        ]
+        words, terms = (query.semantic_text or query.text).split(), query.words or Words(self.resources.analyzer)
+        rarest = [max((idf[term] for term in terms[word] if term in idf), default=0.0) for word in words]
         weights = np.repeat(rarest, [embedder.count_tokens(word) for word in words])[:tokens]
         # Stop words alone weigh nothing, and not every tokenizer goes word by word.
         return weights if len(weights) == tokens and weights.any() else np.ones(tokens)
