@@ -85,9 +85,9 @@ create index document_file on document (file);
 create index document_key on document (owner, key);
 create index document_path on document (owner, path);
 create index document_time on document (owner, time);
-create index document_title_terms on document (owner, title_terms) where title_terms is not null;
 -- What has no date comes last.
 create index document_order on document (owner, collection, coalesce(time, 9e18), id);
+create index document_title_terms on document (owner, title_terms) where title_terms is not null;
 
 create table if not exists document_text (
     document integer primary key references document (id) on delete cascade,
@@ -143,8 +143,9 @@ create table if not exists vector (
     unique (model, chunk)
 );
 create index vector_chunk on vector (chunk);
-create index vector_hash on vector (owner, hash);
+-- Of indexes that serve alike SQLite takes one by their order, and rows come in that of the index.
 create index vector_owner on vector (owner, model);
+create index vector_hash on vector (owner, hash);
 """
 
 # What hangs on documents. Links name their target as `scheme:value`, so identifiers are looked up by that. Two
