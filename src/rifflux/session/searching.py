@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -207,7 +208,9 @@ class Searcher:
         """Return the query with its vector, the channels that answer, what is missing, and what was left out."""
         if mode == LEXICAL:
             return query, [LEXICAL], [], []
-        if mode == HYBRID and self.profile.shortcut and _is_one_identifier(query):
+        named = [*chain.from_iterable(query.anchors)] if len(query.anchors) == 1 and query.specificity >= 1 else []
+        held = query.statistics.frequencies if query.statistics else {}
+        if mode == HYBRID and self.profile.shortcut and named and all(map(held.get, named)):
             return query, [LEXICAL], [], ["the question is one identifier: searched by its words alone"]
         query, degraded = self._with_vector(query, clock)
         if mode == SEMANTIC:
@@ -278,11 +281,3 @@ class Searcher:
         typed = as_typed(plan.query)
         verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
         return replace(verdict, hit=self.profile.visible.hit(verdict.hit)) if verdict.hit else verdict
-
-
-def _is_one_identifier(query: Query) -> bool:
-    """Return True if the question is nothing but one identifier that this index holds."""
-    if len(query.anchors) != 1 or query.specificity < 1 or query.statistics is None:
-        return False
-    (anchor,) = query.anchors
-    return all(query.statistics.frequencies.get(term) for term in anchor)

@@ -156,13 +156,8 @@ class Analyzer:
         return MATHEMATICS[self.mathematics]
 
     def _analyze(self, token: str) -> tuple[str, ...]:
-        if token.isascii():
-            if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
-                word = token.lower()
-                return () if word in self._stop else (self._stem(word),)
-            return self._identifier(token)
-        if _scripts().run.match(token):
-            return _bigrams(token)
+        if not token.isascii() and _scripts().run.match(token):
+            return tuple(first + second for first, second in pairwise(token)) or (token,)
         if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
             return self._word(token)
         return self._identifier(token)
@@ -242,10 +237,6 @@ def _humps(part: str) -> list[str]:
 def _shape(part: str) -> str:
     """Return a name with capitals as A, other letters as a, digits as 0: one expression then serves all alphabets."""
     return "".join("A" if char.isupper() else "a" if char.isalpha() else "0" for char in part)
-
-
-def _bigrams(run: str) -> tuple[str, ...]:
-    return tuple(first + second for first, second in pairwise(run)) or (run,)
 
 
 @lru_cache(maxsize=32)

@@ -49,12 +49,8 @@ def labelled(text: str) -> Iterator[tuple[str, str]]:
     """Yield each identifier as it is written, with a label that is no part of it, and without: `Tag 06Z4`, `06Z4`."""
     for match in _IDENTIFIER.finditer(text):
         written = match.group().strip()
-        if match["tag"] or not _is_ordinary(written):
+        if match["tag"] or not (_ORDINARY.match(written) or _COUNT.match(written)):
             yield written, match["tag"] or written
-
-
-def _is_ordinary(text: str) -> bool:
-    return bool(_ORDINARY.match(text) or _COUNT.match(text))
 
 
 # Results and objects of mathematics that bear a name or a number: Zorn's lemma, Hilbert scheme, Thm. 4.2, Lemma A.1

@@ -168,10 +168,12 @@ def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filt
         searched[sort].append(_joined(read) if sort != PREFIX else words.begin(part, _joined(read)))
     plain, phrases = [*chain.from_iterable(searched[WORDS])], _each_once(searched[PHRASE])
     mentioned = len(plain) > sum(map(len, phrases))
+    beside = phrases if mentioned else ()
     asked, limits = _halves(text, reading)
     query = Query(
         text=text,
-        clauses=_alternatives(plain, phrases if mentioned else ()),
+        # Every word by itself, those of a phrase that is mentioned too, and that phrase whole.
+        clauses=tuple(dict.fromkeys([*zip(chain(plain, *beside), strict=True), *beside])),
         required=() if mentioned else phrases,
         excluded=_each_once(map(_joined, map(words.read, reading.excluded))),
         prefixes=tuple(dict.fromkeys(chain.from_iterable(searched[PREFIX]))),
@@ -205,12 +207,6 @@ def _halves(text: str, reading: _Reading) -> tuple[str, str]:
 def _comparable(text: str) -> str:
     """Replace halves of surrogate pairs, as a broken terminal may send: nothing can store or compare them."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clause, ...]:
-    """Return every word by itself, those of the phrases too, and the phrases whole; each once."""
-    singles = zip(chain(words, *phrases), strict=True)
-    return tuple(dict.fromkeys([*singles, *phrases]))
 
 
 def _read(text: str, facets: Collection[str]) -> _Reading:

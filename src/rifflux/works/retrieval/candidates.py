@@ -82,7 +82,8 @@ class CandidateGenerator:
     def _gathered(self, query: Query, without: Place | None = None) -> Gathered:
         """Return the candidates of one search, less a work; the steps follow once those of all sides are there."""
         plan = self.searcher.ready(query, POOL, self.clock)
-        table, trace = replace(plan, pipeline=replace(plan.pipeline, steps=())).gather(POOL)
+        pipeline = replace(plan.pipeline, steps=())
+        table, trace = pipeline.found(plan.query, POOL, plan.trace, self.clock)
         if without:
             table = table.take([row for row, hit in enumerate(table.passages) if hit.place != without])
         table = settled(self.searcher.store, plan.query, table, self.question.asked.intent.weights)
