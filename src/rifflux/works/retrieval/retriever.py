@@ -148,7 +148,10 @@ class WorksRetriever:
 
     def _explained(self, table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
         """Return works as they may be shown, with their components before weighing and the side that they answer."""
-        values = {name.removeprefix(VALUE): column for name, column in table.columns.items() if name.startswith(VALUE)}
+        values = {}
+        for name, column in table.columns.items():
+            if name.startswith(VALUE):
+                values[name.removeprefix(VALUE)] = column
         rows = np.array([*values.values()]).T.tolist() or [()] * len(table)
         side, hits = table[SIDE], []
         for row, hit in enumerate(page(table)):
@@ -230,7 +233,7 @@ def _described(work: Citable, naming: Naming, identifiers: Sequence[Identifier],
         work,
         certainty=naming.certainty(hit.title, authors, identifiers) or int(bool(headed)),
         named=frozenset(headed),
-        groups={"authors": frozenset(map(person, authors)), "venues": frozenset([venue] if venue else [])},
+        groups=frozenset([*zip(repeat("authors"), map(person, authors)), *([("venues", venue)] if venue else [])]),
         subject=_subject(facts, tags),
     )
 
@@ -238,7 +241,6 @@ def _described(work: Citable, naming: Naming, identifiers: Sequence[Identifier],
 def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
     """Return the primary category of a work, else the subject in its metadata; empty if unknown."""
     primary = str(facts.get(PRIMARY, ""))
-    tag = Tag(*primary.split(":", 1)) if ":" in primary else primary_of(tags)
-    if tag:
+    if tag := Tag(*primary.split(":", 1)) if ":" in primary else primary_of(tags):
         return f"{tag.scheme}:{tag.value[:2] if tag.scheme == 'msc' else tag.value}"
     return str(next(filter(None, map(facts.get, _SUBJECTS)), ""))
