@@ -93,8 +93,9 @@ def _cases(arguments: argparse.Namespace, name: str, cache: Cache) -> list[Judge
 
 def _case(index: Index, collection: Collection, question: JudgedQuestion, *, maxsim: bool) -> Judged:
     """A question's candidates, with late interaction as one more component."""
-    case, query, table = judged(index, collection, question)
-    near = spread(MaxSim(index.admin.view.resources).likeness(query, table)) if maxsim else np.zeros(len(table))
+    case, asked = judged(index, collection, question)
+    likeness = MaxSim(index.admin.view.resources).likeness
+    near = spread(likeness(asked.query, asked.table)) if maxsim else np.zeros(len(asked.table))
     return replace(case, values=np.column_stack([case.values, near]))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from rich.console import Console
 
 from bench.shared import NAMES, SCOPES
-from rifflux.evaluate import MEASURES, Cache, Outcome, Run, ablation, compare, page, parse_run, read_beir, rows, table
+from rifflux.evaluate import MEASURES, Cache, Outcome, Run, ablation, compare, page, parse_run, read_beir, table
 from rifflux.evaluate.report import LABELS
 
 
@@ -30,7 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary, Cache(arguments.keep or temporary) as cache:
         outcomes = [each for name in arguments.names or NAMES for each in _compared(arguments.data, name, runs, cache)]
     if arguments.json:
-        print(json.dumps(rows(outcomes), indent=2))
+        print(json.dumps([outcome.row() for outcome in outcomes], indent=2))
     else:
         Console(width=None if sys.stdout.isatty() else 120).print(table(outcomes))
     if arguments.markdown:

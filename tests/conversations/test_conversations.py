@@ -147,6 +147,22 @@ def test_messages_may_come_in_any_order(conversations: Conversations) -> None:
         assert set(one_by_one) == set(found(conversations, message.text, conversation_id="b"))
 
 
+@pytest.mark.parametrize("edited", range(8))
+def test_an_edit_leaves_every_message_the_neighbours_it_would_have_had_at_once(
+    conversations: Conversations, edited: int
+) -> None:
+    words = ["heron", "river", "barge", "willow", "otter", "ferry", "lantern", "harbour"]
+    talk(conversations, "a", *words)
+    conversations.edit_message("a", f"a{edited}", text="kingfisher")
+    words[edited] = "kingfisher"
+    at = "2024-05-01T12:{:02}:00Z".format
+    turns = (Message(f"b{n}", "b", word, created_at=at(n)) for n, word in enumerate(words))
+    conversations.put(Thread(Conversation("b"), tuple(turns)))
+    for word in words:
+        at_once = {id.replace("b", "a") for id in found(conversations, word, conversation_id="b")}
+        assert set(found(conversations, word, conversation_id="a")) == at_once, word
+
+
 def test_only_windows_that_hold_an_edited_message_are_embedded_anew() -> None:
     seen: list[str] = []
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from rifflux.evaluate import JudgedQuestion, Outcome, page, rows, table
+from rifflux.evaluate import JudgedQuestion, Outcome, page, table
 from rifflux.evaluate.report import means
 
 HOSTILE = '<script>alert("x")</script> & \x1b[31m \ud800 ]]>'
@@ -94,7 +94,3 @@ def test_the_page_shows_every_run_and_what_degraded() -> None:
     assert "better 1 · equal 1 · worse 1" in text
     assert "Degraded" not in page(OUTCOMES[:1])
     assert "Question by question" not in page(OUTCOMES[:1])
-
-
-def test_rows_keep_the_order() -> None:
-    assert [row["run"] for row in rows(OUTCOMES)] == [outcome.run for outcome in OUTCOMES]

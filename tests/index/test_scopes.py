@@ -98,12 +98,11 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.document": lambda w, a: w.ann.document(a.key),
     "index.chunks": lambda w, a: w.ann.chunks(a.key),
     "index.status": lambda w, a: w.ann.status(),
-    "admin.outdated": lambda w, a: w.ann.admin.outdated,
-    "admin.counts": lambda w, a: w.ann.admin.counts(),
+    "view.outdated": lambda w, a: w.ann.admin.view.outdated,
+    "store.counts": lambda w, a: w.ann.admin.store.counts(),
     "admin.holds": lambda w, a: (w.ann.admin.holds(a.key), w.ann.admin.holds(a.id)),
     "admin.count_tokens": lambda w, a: w.ann.admin.count_tokens(a.question),
     "admin.embedding_model": lambda w, a: w.ann.admin.embedding_model,
-    "admin.read_only": lambda w, a: w.ann.admin.read_only,
     "admin.warm": lambda w, a: w.ann.admin.warm(),
     "view.scope": lambda w, a: w.ann.admin.view.scope,
     "admin.policies": lambda w, a: (w.ann.admin.policies.all(), w.ann.admin.policies.get(HYBRID_SEARCH)),
@@ -169,7 +168,7 @@ REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
 OTHERWISE = frozenset(
     (
         *("index.watch", "index.conversations", "index.profile", "index.admin"),
-        *("admin.embedder", "admin.path", "admin.registry", "admin.searcher", "admin.view"),
+        *("admin.embedder", "admin.path", "admin.searcher", "admin.view"),
     )
 )
 

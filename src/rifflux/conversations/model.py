@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from operator import add, attrgetter
 from typing import Any, TypeVar
 
 from rifflux.errors import InvalidArgument
@@ -143,7 +144,8 @@ class ImportReport:
     seconds: float = 0.0
 
     def __add__(self, other: ImportReport) -> ImportReport:
-        return ImportReport(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+        values = attrgetter(*self.__slots__)
+        return ImportReport(*map(add, values(self), values(other)))
 
 
 def conversation_row(conversation: Conversation) -> Document:
@@ -160,9 +162,9 @@ def conversation_of(row: Document, messages: int = 0) -> Conversation:
 
 def message_row(message: Message, conversation: Conversation) -> Document:
     """Return a message as it is stored: with what searches are narrowed by."""
-    metadata = {"role": message.role, "speaker": message.speaker, "source": message.source}
-    row = Document(message.id, message.text, kind=MESSAGE, created_at=message.created_at, metadata=metadata)
-    return retitled(row, conversation)
+    said = {"role": message.role, "speaker": message.speaker, "source": message.source}
+    metadata = {**said, "project": conversation.project, "archived": conversation.archived}
+    return Document(message.id, message.text, conversation.title, MESSAGE, message.created_at, metadata=metadata)
 
 
 def message_of(row: Document, conversation_id: str) -> Message:

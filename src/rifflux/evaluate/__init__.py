@@ -3,7 +3,7 @@
     collection = read_beir("scifact")
     with Cache("~/.cache/rifflux/eval") as cache:
         outcomes = compare(collection, STANDARD, cache.opener(collection, STANDARD))
-    print(rows(outcomes))
+    print([outcome.row() for outcome in outcomes])
 
 Measures are those of trec_eval, through ir-measures: `pip install 'rifflux[eval]'`.
 """
@@ -13,7 +13,7 @@ from rifflux.evaluate.collection import Collection, JudgedQuestion, read_beir, r
 from rifflux.evaluate.compare import Outcome, compare
 from rifflux.evaluate.measures import MEASURES, Bootstrap
 from rifflux.evaluate.page import page
-from rifflux.evaluate.report import rows, table
+from rifflux.evaluate.report import table
 from rifflux.evaluate.runs import STANDARD, Run, ablation, parse_run
 
 __all__ = [
@@ -31,6 +31,5 @@ __all__ = [
     "parse_run",
     "read_beir",
     "read_feedback",
-    "rows",
     "table",
 ]

@@ -185,10 +185,8 @@ def _check_scope(folder: Path, scope: str, questions: Sequence[JudgedQuestion], 
             )
 
 
-def _values(value: object) -> list[object]:
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
+def _values(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 # A collection made of what people judged: the events of kind `judgement` that an index holds
@@ -202,31 +200,23 @@ def read_feedback(index: Index) -> Collection:
     """
     grades: dict[str, dict[str, int]] = {}
     for event in index.admin.store.registry.events(JUDGEMENT):
-        query = " ".join(event.query.split())
-        grades.setdefault(query, {})[_qualified(event.collection, event.key)] = event.grade or 0
-    present = {
-        document
-        for graded in grades.values()
-        for document in graded
-        if index.admin.store.catalog.find_documents(document)
-    }
+        graded = grades.setdefault(" ".join(event.query.split()), {})
+        graded[_qualified(event.collection, event.key)] = event.grade or 0
+    for graded in grades.values():
+        for gone in [document for document in graded if not index.admin.holds(document)]:
+            del graded[gone]
     questions = tuple(
-        JudgedQuestion(
-            f"q{number}", query, {document: grade for document, grade in graded.items() if document in present}
-        )
+        JudgedQuestion(f"q{number}", query, graded)
         for number, (query, graded) in enumerate(grades.items(), 1)
-        if any(grade > 0 and document in present for document, grade in graded.items())
+        if any(grade > 0 for grade in graded.values())
     )
     if not questions:
         raise InvalidArgument(
             f"{index.admin.path} holds no judgement of a document as relevant: "
             "record one with 'rifflux judge QUERY DOCUMENT'"
         )
-    return Collection(Path(index.admin.path).stem, "feedback", questions, identify=_identify)
-
-
-def _identify(hit: Hit) -> str:
-    return _qualified(hit.collection, hit.document)
+    name = Path(index.admin.path).stem
+    return Collection(name, "feedback", questions, identify=lambda hit: _qualified(hit.collection, hit.document))
 
 
 def _qualified(collection: str, key: str) -> str:

@@ -1,10 +1,10 @@
-"""Outcomes for reading: rows for programs and a table for terminals."""
+"""Outcomes for reading: a table for terminals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rifflux.evaluate.compare import Outcome
 from rifflux.evaluate.measures import MEASURES, PRIMARY
@@ -12,7 +12,7 @@ from rifflux.evaluate.measures import MEASURES, PRIMARY
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["LABELS", "by_collection", "label", "leaders", "mark", "means", "probability", "rows", "table"]
+__all__ = ["LABELS", "by_collection", "label", "leaders", "mark", "means", "probability", "table"]
 
 #: How the columns of numbers are headed.
 LABELS: Mapping[str, str] = {
@@ -28,11 +28,6 @@ _MARKS = ((0.01, "**"), (0.05, "*"))
 LEGEND = """\
 bold: the best of its collection, whose number of queries is in brackets
 * p < .05, ** p < .01 against the first run: paired bootstrap on nDCG@10"""
-
-
-def rows(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
-    """Return one JSON object an outcome."""
-    return [outcome.row() for outcome in outcomes]
 
 
 def table(outcomes: Sequence[Outcome]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -182,16 +182,13 @@ class _Asker:
     def __call__(self, question: JudgedQuestion) -> tuple[list[str], float, tuple[str, ...]]:
         """Return the best documents, the seconds of the first search, and what degraded in it."""
         start = time.perf_counter()
-        results = self.search(question, DEPTHS[0])
+        results = first = self.search(question, DEPTHS[0])
         elapsed = time.perf_counter() - start
-        degraded = results.trace.degraded
-        documents = self._documents(question, results)
-        for asked, deeper in pairwise(DEPTHS):
-            if len(documents) >= DOCUMENTS or len(results) < asked:
+        for depth, deeper in pairwise(DEPTHS):
+            if len(self._documents(question, results)) >= DOCUMENTS or len(results) < depth:
                 break
             results = self.search(question, deeper)
-            documents = self._documents(question, results)
-        return documents[:DOCUMENTS], elapsed, degraded
+        return self._documents(question, results)[:DOCUMENTS], elapsed, first.trace.degraded
 
     def search(self, question: JudgedQuestion, top_k: int) -> Results:
         """Ask the index."""
@@ -200,8 +197,4 @@ class _Asker:
 
     def _documents(self, question: JudgedQuestion, hits: Sequence[Hit]) -> list[str]:
         own = question.id if self.ignore_identical else None
-        return [document for document in _distinct(map(self.collection.identify, hits)) if document != own]
-
-
-def _distinct(items: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(items))
+        return [document for document in dict.fromkeys(map(self.collection.identify, hits)) if document != own]

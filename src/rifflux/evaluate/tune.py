@@ -23,24 +23,10 @@ from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.fuse.fusions import dump_fusion
 from rifflux.retrieve.pipeline import Stopwatch, gather
 from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput, dump_weights
-from rifflux.retrieve.table import Candidates
 from rifflux.store import Registry
-from rifflux.types import Ids, Progress, Query, Ranking, Scores
+from rifflux.types import Ids, Progress, Ranking, Scores
 
-__all__ = [
-    "FEWEST",
-    "ORDER",
-    "SIGNIFICANT",
-    "FittedChoice",
-    "Judged",
-    "Tuned",
-    "apply",
-    "column",
-    "components",
-    "judged",
-    "reset",
-    "tune",
-]
+__all__ = ["FEWEST", "ORDER", "FittedChoice", "Judged", "Tuned", "apply", "column", "judged", "reset", "tune"]
 
 T = TypeVar("T")
 
@@ -114,11 +100,11 @@ def tune(
     questions = _answerable(index, collection)
     if not index.admin.store.counts()["embedded_chunks"]:
         raise InvalidArgument("no chunk has a vector, so there is nothing to weigh: run 'rifflux index' first")
-    significance = bootstrap or Bootstrap()
-    fusion = _fusion(index, collection, questions, significance, progress)
+    tuner = Tuner(index, collection, questions, bootstrap or Bootstrap(), progress)
+    fusion = tuner.fusion()
     if fusion.significant:
-        index = index.using(replace(index.profile, fusion=fusion.choice))
-    return Tuned(len(questions), fusion, _features(index, collection, questions, significance, progress))
+        tuner = replace(tuner, index=index.using(replace(index.profile, fusion=fusion.choice)))
+    return Tuned(len(questions), fusion, tuner.features())
 
 
 def apply(index: Index, tuned: Tuned) -> None:
@@ -156,80 +142,63 @@ def _answerable(index: Index, collection: Collection) -> list[JudgedQuestion]:
     return kept
 
 
-# The fusion
+@dataclass(frozen=True, slots=True)
+class Tuner:
+    """Tries each way of weighing on every question that an index can answer."""
 
+    index: Index
+    collection: Collection
+    questions: Sequence[JudgedQuestion]
+    bootstrap: Bootstrap
+    progress: Progress | None
 
-def _fusion(
-    index: Index,
-    collection: Collection,
-    questions: Sequence[JudgedQuestion],
-    bootstrap: Bootstrap,
-    progress: Progress | None,
-) -> FittedChoice[Fuse]:
-    choices = (index.profile.fusion, *GRID)
-    values = _values(index, collection, questions, choices, progress)
-    after = _held_out(values.shape[1], lambda known: values[_best(values[:, known])])
-    return _fitted(choices[_best(values)], values[0], after, bootstrap)
+    def fusion(self) -> FittedChoice[Fuse]:
+        """Fit the fusion."""
+        choices = (self.index.profile.fusion, *GRID)
+        rankings: list[dict[str, list[str]]] = [{} for _ in choices]
+        for question in self._each("tune"):
+            for ranking, documents in zip(rankings, self._ranked(question, choices), strict=True):
+                ranking[question.id] = documents
+        values = np.stack([measured(self.questions, ranking)[PRIMARY] for ranking in rankings])
+        after = _held_out(values.shape[1], lambda known: values[_best(values[:, known])])
+        return self._fitted(choices[_best(values)], values[0], after)
 
+    def features(self) -> FittedChoice[Weights]:
+        """Fit the weights of `features`."""
+        cases = [judged(self.index, self.collection, question)[0] for question in self._each("tune reranking")]
+        present = WEIGHTS.but(**self.index.profile.features)
+        start = column(present)
 
-def _values(
-    index: Index,
-    collection: Collection,
-    questions: Sequence[JudgedQuestion],
-    choices: Sequence[Fuse],
-    progress: Progress | None,
-) -> Scores:
-    """Return nDCG@10 of each choice for each question: (choices, questions)."""
-    rankings: list[dict[str, list[str]]] = [{} for _ in choices]
-    for number, question in enumerate(questions, 1):
-        for ranking, documents in zip(rankings, _ranked(index, collection, question, choices), strict=True):
-            ranking[question.id] = documents
-        if progress:
-            progress("tune", number, len(questions))
-    return np.stack([measured(questions, ranking)[PRIMARY] for ranking in rankings])
+        def after(known: Ids) -> Scores:
+            fitted = _climbed([cases[place] for place in known], start)
+            return np.ravel(_ndcg(cases, fitted))
 
+        found = _climbed(cases, start)
+        fitted = Weights(dict(zip(ORDER, found[:, 0].tolist(), strict=True)))
+        choice = present if np.array_equal(found, start) else fitted
+        return self._fitted(choice, _ndcg(cases, start)[0], _held_out(len(cases), after))
 
-def _ranked(
-    index: Index, collection: Collection, question: JudgedQuestion, choices: Sequence[Fuse]
-) -> Iterator[list[str]]:
-    """Yield the documents that each choice finds, best first; the channels are asked once."""
-    plan = index.admin.searcher.plan(question.text, filter=collection.filter(question))
-    found = gather(plan.query, plan.pipeline.channels, Stopwatch())
-    orders = [replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, Stopwatch()).ids[:DEPTH] for fuse in choices]
-    ids = np.unique(np.concatenate(orders))
-    names = {
-        int(hit.chunk_id, 16): collection.identify(hit)
-        for hit in index.admin.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
-    }
-    for order in orders:
-        yield list(dict.fromkeys(names[id] for id in order.tolist() if id in names))
+    def _each(self, stage: str) -> Iterator[JudgedQuestion]:
+        """Yield the questions, and report each when it is done."""
+        for number, question in enumerate(self.questions, 1):
+            yield question
+            if self.progress:
+                self.progress(stage, number, len(self.questions))
 
+    def _ranked(self, question: JudgedQuestion, choices: Sequence[Fuse]) -> Iterator[list[str]]:
+        """Yield the documents that each choice finds, best first; the channels are asked once."""
+        plan = self.index.admin.searcher.plan(question.text, filter=self.collection.filter(question))
+        found, clock = gather(plan.query, plan.pipeline.channels, Stopwatch()), Stopwatch()
+        orders = [replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, clock).ids[:DEPTH] for fuse in choices]
+        ids = np.unique(np.concatenate(orders))
+        hits = self.index.admin.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
+        names = {int(hit.chunk_id, 16): self.collection.identify(hit) for hit in hits}
+        for order in orders:
+            yield list(dict.fromkeys(names[id] for id in order.tolist() if id in names))
 
-# The weights of features
-
-
-def _features(
-    index: Index,
-    collection: Collection,
-    questions: Sequence[JudgedQuestion],
-    bootstrap: Bootstrap,
-    progress: Progress | None,
-) -> FittedChoice[Weights]:
-    cases = []
-    for number, question in enumerate(questions, 1):
-        cases.append(judged(index, collection, question)[0])
-        if progress:
-            progress("tune reranking", number, len(questions))
-    present = WEIGHTS.but(**index.profile.features)
-    start = column(present)
-
-    def after(known: Ids) -> Scores:
-        fitted = _climbed([cases[place] for place in known], start)
-        return np.ravel(_ndcg(cases, fitted))
-
-    found = _climbed(cases, start)
-    choice = present if np.array_equal(found, start) else Weights(dict(zip(ORDER, found[:, 0].tolist(), strict=True)))
-    return _fitted(choice, _ndcg(cases, start)[0], _held_out(len(cases), after), bootstrap)
+    def _fitted(self, choice: T, before: Scores, after: Scores) -> FittedChoice[T]:
+        p_value = self.bootstrap.p_value(after - before)
+        return FittedChoice(choice, float(before.mean()), float(after.mean()), p_value)
 
 
 def _climbed(cases: Sequence[Judged], weights: Scores) -> Scores:
@@ -252,13 +221,6 @@ def _ndcg(cases: Sequence[Judged], weights: Scores) -> Scores:
     return np.stack([case.ndcg(weights) for case in cases], axis=1)
 
 
-# Both
-
-
-def _fitted(choice: T, before: Scores, after: Scores, bootstrap: Bootstrap) -> FittedChoice[T]:
-    return FittedChoice(choice, float(before.mean()), float(after.mean()), bootstrap.p_value(after - before))
-
-
 def _best(values: Scores) -> int:
     """Return the choice of the highest mean; the first of equals, so that what is in use stays."""
     return int(np.argmax(np.round(values.mean(axis=1), 9)))
@@ -273,9 +235,8 @@ def _held_out(count: int, judge: Callable[[Ids], Scores]) -> Scores:
 
 # Judged questions as the reranker `features` sees them: what any weights would make of their candidates
 
-
-#: The hits that are looked at, those of them that are reranked, and where nDCG is cut.
-DEPTH, TOP, CUT = 100, 20, 10
+#: The hits that are reranked, and where nDCG is cut.
+TOP, CUT = 20, 10
 _DISCOUNTS = 1 / np.log2(np.arange(2, CUT + 2))
 
 
@@ -308,26 +269,21 @@ class Judged:
         return np.asarray(np.tensordot(_DISCOUNTS[: len(first)], self.gains[first], 1) / self.ideal)
 
 
-def judged(index: Index, collection: Collection, question: JudgedQuestion) -> tuple[Judged, Query, Candidates]:
-    """Return a question's candidates with their judgements, the question as it was understood, and their table."""
+def judged(index: Index, collection: Collection, question: JudgedQuestion) -> tuple[Judged, FeatureInput]:
+    """Return a question's candidates with their judgements, and as the components see them."""
     plan = index.admin.searcher.plan(question.text, top_k=DEPTH, filter=collection.filter(question))
     table = plan.pipeline.read(plan.pipeline.candidates(plan.query, Stopwatch()).head(DEPTH))
     names = [collection.identify(hit) for hit in table.passages]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     ideal = np.array(sorted(question.grades.values(), reverse=True)[:CUT])
+    asked = FeatureInput(plan.query, table.head(TOP), index.admin.view.resources)
     found = Judged(
-        components(index, plan.query, table.head(TOP)),
+        np.stack([COMPONENTS[name](asked) for name in ORDER], axis=1),
         np.array([numbers[name] for name in names[:TOP]], np.int64),
         np.array([question.grades.get(name, 0) for name in numbers], np.float64),
         float(ideal @ _DISCOUNTS[: len(ideal)]),
     )
-    return found, plan.query, table.head(TOP)
-
-
-def components(index: Index, query: Query, table: Candidates) -> Scores:
-    """Return the components of candidates, (candidates, components)."""
-    asked = FeatureInput(query, table, index.admin.view.resources)
-    return np.stack([COMPONENTS[name](asked) for name in ORDER], axis=1)
+    return found, asked
 
 
 def column(weights: Weights) -> Scores:

@@ -14,7 +14,7 @@ from rifflux.store import Store
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
-    from rifflux.store import Erased, Registry
+    from rifflux.store import Erased
 
 __all__ = ["Admin"]
 
@@ -57,34 +57,15 @@ class Admin:
         return Policies(self.store)
 
     @property
-    def outdated(self) -> list[str]:
-        """Return a notice if another revision of the analyzer made the stored terms."""
-        return self.view.outdated
-
-    @property
     def path(self) -> str:
         """Return the path that the index was opened by."""
         return self.view.session.path
-
-    @property
-    def registry(self) -> Registry:
-        """Return the settings, events, tokens and spendings that the index keeps."""
-        return self.view.store.registry
-
-    @property
-    def read_only(self) -> bool:
-        """True if the index cannot be written."""
-        return self.view.store.read_only
 
     @property
     def embedding_model(self) -> str:
         """Return the name of the model whose vectors the index holds, or will hold."""
         known = self.view.store.semantic.model()
         return known.name if known else self.view.embedder.name
-
-    def counts(self) -> dict[str, int]:
-        """Return how many documents, chunks, embedded chunks and files are visible."""
-        return dict(self.view.store.counts())
 
     def count_tokens(self, text: str) -> int:
         """Return how many tokens the embedder reads a text as."""

@@ -11,7 +11,8 @@ from operator import attrgetter
 from pathlib import Path
 
 from rifflux.errors import NotFound
-from rifflux.ingest.parallel.job import UNFINISHED, Assembled, FileChange, Job, Runner, is_current, jobs_of
+from rifflux.ingest.parallel.job import UNFINISHED, FileChange, Job, Runner, assembled, is_current, jobs_of
+from rifflux.ingest.read.jsonl import Records
 from rifflux.ingest.walk.find import Finder, Found, Skipped
 from rifflux.store import FileState, Placed, Store
 from rifflux.types import Failure, Progress
@@ -135,17 +136,18 @@ class Sync:
         progress: Progress | None,
     ) -> None:
         """Read files and store their documents; those that were read stay stored if the run ends early."""
-        done, assembled = 0, Assembled()
+        done, records = 0, Records("")
         writer = BatchWriter(self.store, str(target.root))
         size = sum(map(attrgetter("size"), due))
         for job, outcome in self.reading(self._jobs(target, due, known), size):
-            found = assembled(job, outcome) if job.lines else outcome
-            tally.failed += found.failures
-            if found.change:
-                tally.chunks += writer.add(found.change)
-                _count(found.change, tally)
-            if not job.lines or job.lines.last:
-                done, assembled = done + 1, Assembled()
+            if job.lines:
+                records = Records(job.name) if job.lines.first == 1 else records
+                outcome = assembled(records, job, outcome)
+            tally.failed += outcome.failures
+            if outcome.change:
+                tally.chunks += writer.add(outcome.change)
+                _count(outcome.change, tally)
+            done += not job.lines or job.lines.last
             if progress:
                 progress("read", done, len(due))
         writer.flush()

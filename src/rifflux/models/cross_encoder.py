@@ -61,11 +61,9 @@ class OnnxCrossEncoder:
 
     @property
     def name(self) -> str:
-        """Return the name in the settings, or that of the folder."""
         return self.settings.name
 
     def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
-        """Return the model's logit for each passage."""
         work = partial(self._score, *self._loaded, question, deadline=deadline)
         threads = max(1, min(self.threads or available_cores(), len(passages)))
         with ThreadPoolExecutor(threads, thread_name_prefix="cross-encoder") as pool:

@@ -75,11 +75,9 @@ class GuardedEmbedder:
         return vector
 
     def count_tokens(self, text: str) -> int:
-        """Count the tokens of a text."""
         return self.inner.count_tokens(text)
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the vectors of single tokens, if the embedder gives them. Raises `ModelError`."""
         inner = getattr(self.inner, "token_vectors", None)
         if inner is None:
             raise ModelError(f"{self.name} gives vectors of texts only, not of their tokens")

@@ -40,16 +40,13 @@ class HashEmbedder:
 
     @property
     def spec(self) -> str:
-        """Return the name that `load_embedder` makes this model from."""
         return f"hash:{self.dimension}"
 
     @property
     def fingerprint(self) -> str:
-        """Return hexadecimal digits of the method and the dimension."""
         return fingerprint_of("hash", WORD_WEIGHT, TRIGRAM_WEIGHT, self.dimension)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return the unit vectors of texts, (texts, dimension)."""
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for vector, text in zip(vectors, texts, strict=True):
             for feature, weight in _features(text):
@@ -58,11 +55,9 @@ class HashEmbedder:
         return unit(vectors)
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector of a question, (dimension,)."""
         return np.asarray(self.embed_documents([text])[0])
 
     def count_tokens(self, text: str) -> int:
-        """Count the words and punctuation marks of a text."""
         return len(_TOKEN.findall(text))
 
 

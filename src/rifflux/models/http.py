@@ -71,7 +71,6 @@ class HttpEmbedder:
 
     @property
     def name(self) -> str:
-        """Return the model's name at the server."""
         return self.model
 
     @property
@@ -88,15 +87,12 @@ class HttpEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """Return hexadecimal digits of the model's name and the prefixes."""
         return fingerprint_of("http", self.model, self.query_prefix, self.document_prefix)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return the unit vectors of texts to be found, (texts, dimension)."""
         return self._embed([self.document_prefix + text if text.strip() else "" for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector of a question, (dimension,)."""
         return np.asarray(self._embed([self.query_prefix + text if text.strip() else ""])[0])
 
     def count_tokens(self, text: str) -> int:
@@ -113,7 +109,6 @@ class HttpEmbedder:
         return unit(vectors)
 
     def _ask(self, texts: Sequence[str]) -> Vectors:
-        """Return one batch's vectors as they come, (texts, dimension)."""
         response = self._post({"model": self.model, "input": [well_formed(text) for text in texts]})
         try:
             vectors = _read_vectors(response.json(), len(texts))

@@ -46,7 +46,7 @@ POOL: dict[str, Callable[[Vectors], Vectors]] = {
 INTEGERS: dict[str, type[np.int32] | type[np.int64]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 INPUTS: dict[str, Callable[[Encoding], Sequence[int]]] = {
     "input_ids": attrgetter("ids"),
-    "attention_mask": attrgetter("attention_mask"),
+    "attention_mask": lambda encoding: [1] * len(encoding),
     "token_type_ids": attrgetter("type_ids"),
     "position_ids": lambda encoding: list(range(len(encoding))),
 }
@@ -76,17 +76,15 @@ class OnnxEmbedder:
         return cls(read_folder(Path(folder)), threads)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        """Return another process loads the model for itself."""
+        """Pickle the settings alone: another process loads the model for itself."""
         return type(self), (self.settings, self.threads)
 
     @cached_property
     def name(self) -> str:
-        """Return the name in the settings, or that of the folder."""
         return self.settings.name
 
     @cached_property
     def folder(self) -> Path:
-        """Return the folder of the model."""
         return self.settings.tokenizer.parent.resolve()
 
     @cached_property
@@ -96,7 +94,6 @@ class OnnxEmbedder:
 
     @cached_property
     def max_tokens(self) -> int:
-        """Return how many tokens of a text are read, the special ones included."""
         return self.settings.max_tokens
 
     @cached_property
@@ -113,7 +110,6 @@ class OnnxEmbedder:
         return fingerprint_of(digest, settings.pooling, prefixes, settings.max_tokens)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return the unit vectors of texts to be found, (texts, dimension)."""
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         prefix = self.settings.document_prefix
         for position, vector in self._each(self._vector, [*map(prefix.__add__, texts)]):
@@ -121,7 +117,6 @@ class OnnxEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector of a question, (dimension,)."""
         return self._vector(self.settings.query_prefix + text)
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
@@ -133,11 +128,9 @@ class OnnxEmbedder:
         return [found[position] for position in range(len(texts))]
 
     def count_tokens(self, text: str) -> int:
-        """Count the tokens of a text, without truncation, special tokens or prefixes."""
         return self._tokenizer.count(text)
 
     def canonical(self, text: str) -> str:
-        """Return a text that the model cannot tell from this one, the same for many of those."""
         return self._tokenizer.canonical(text)
 
     def _vector(self, text: str) -> Vectors:
@@ -174,18 +167,17 @@ class OnnxEmbedder:
 
     @cached_property
     def _graph(self) -> Graph:
-        with self._lock:
-            if "_graph" not in self.__dict__:
-                self.__dict__["_graph"] = load_graph(self.settings)
-            loaded: Graph = self.__dict__["_graph"]
-            return loaded
+        return self._once("_graph", lambda: describe(start_session(self.settings), self.settings))
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
+        return self._once("_tokenizer", lambda: load_tokenizer(self.settings.tokenizer, self.max_tokens))
+
+    def _once(self, name: str, load: Callable[[], T]) -> T:
         with self._lock:
-            if "_tokenizer" not in self.__dict__:
-                self.__dict__["_tokenizer"] = load_tokenizer(self.settings.tokenizer, self.max_tokens)
-            loaded: Tokenizer = self.__dict__["_tokenizer"]
+            if name not in self.__dict__:
+                self.__dict__[name] = load()
+            loaded: T = self.__dict__[name]
             return loaded
 
 
@@ -211,11 +203,6 @@ class Graph:
                 f"the model failed on a text of {len(encoding)} tokens ({error}): check its max_tokens"
             ) from error
         return np.asarray(found[0], np.float32)
-
-
-def load_graph(settings: ModelSettings) -> Graph:
-    """Start a session and find out what goes in and what comes out."""
-    return describe(start_session(settings), settings)
 
 
 def start_session(settings: ModelSettings) -> InferenceSession:

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from string import punctuation
@@ -47,31 +46,18 @@ class PackageTokenizer:
     """A tokenizer of the `tokenizers` package. Padding and truncation that its file asks for give way to ours."""
 
     def __init__(self, path: Path, max_tokens: int) -> None:
-        self.path = path
-        self.max_tokens = max_tokens
+        self._whole, self._cutting = _load_package(path), _load_package(path)
+        self._cutting.enable_truncation(max_tokens)
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
-        """Return the tokens of a text, or of a pair, with the special ones and at most `max_tokens`."""
         found = self._cutting.encode(well_formed(text), pair and well_formed(pair))
         return Encoding(found.ids, found.type_ids, found.special_tokens_mask)
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text, without truncation and special tokens."""
         return len(self._whole.encode(well_formed(text), add_special_tokens=False))
 
     def canonical(self, text: str) -> str:
-        """Return the text: nothing is known of what the tokenizer ignores."""
-        return text
-
-    @cached_property
-    def _whole(self) -> Package:
-        return _load_package(self.path)
-
-    @cached_property
-    def _cutting(self) -> Package:
-        tokenizer = _load_package(self.path)
-        tokenizer.enable_truncation(self.max_tokens)
-        return tokenizer
+        return text  # nothing is known of what it ignores
 
 
 def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
@@ -80,11 +66,7 @@ def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
         vocabulary = _vocabulary(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} can't be read ({error}): fetch or export the model again") from error
-    if vocabulary:
-        return WordPiece(vocabulary, max_tokens)
-    tokenizer = PackageTokenizer(path, max_tokens)
-    tokenizer.count("")  # whatever is wrong with the file shows now
-    return tokenizer
+    return WordPiece(vocabulary, max_tokens) if vocabulary else PackageTokenizer(path, max_tokens)
 
 
 def _load_package(path: Path) -> Package:
@@ -172,11 +154,6 @@ class Encoding:
     type_ids: Sequence[int]
     special_tokens_mask: Sequence[int]
 
-    @property
-    def attention_mask(self) -> Sequence[int]:
-        """Return a one for each token."""
-        return [1] * len(self.ids)
-
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -223,7 +200,6 @@ class WordPiece:
         self._special = re.compile(f"({'|'.join(map(re.escape, longest_first))})")
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
-        """Return the tokens of a text, or of a pair, between the special ones; the longer text is cut first."""
         cls, sep = self.vocabulary.special["[CLS]"], self.vocabulary.special["[SEP]"]
         first = list(chain.from_iterable(self._parts(text)))
         if pair is None:
@@ -238,7 +214,6 @@ class WordPiece:
         )
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text, without truncation and special tokens."""
         return sum(map(len, self._parts(text)))
 
     def canonical(self, text: str) -> str:
@@ -290,8 +265,5 @@ def shared_lengths(first: int, second: int, room: int) -> tuple[int, int]:
     """Return how many tokens of each text of a pair fit into `room`: the longer one gives way first."""
     if first + second <= room:
         return first, second
-    short, long = sorted((first, second))
-    long = short if short > room else max(short, room - short)
-    if short + long > room:
-        short, long = room // 2, room - room // 2
-    return (short, long) if first <= second else (long, short)
+    short = min(first, second, room // 2)
+    return (short, room - short) if first <= second else (room - short, short)

@@ -91,12 +91,11 @@ class Analyzer:
             raise InvalidArgument(f"no language {self.language!r}; choose one of {', '.join(sorted(known))}")
 
     def __reduce__(self) -> tuple[Callable[[str, str], Analyzer], tuple[str, str]]:
-        """Return another process has its own memory of tokens."""
+        """Pickle the settings alone: another process has its own memory of tokens."""
         return analyzer, (self.language, self.mathematics)
 
     @property
     def revision(self) -> int:
-        """Return the revision of the terms this analyzer makes."""
         return REVISIONS[self.mathematics]
 
     @cached_property
@@ -134,7 +133,6 @@ class Analyzer:
         return list(zip(words, map(_tokens_of, words), strict=True))
 
     def terms_of(self, token: str) -> tuple[str, ...]:
-        """Return the terms of one token."""
         return self._terms[token]
 
     def of_word(self, word: str) -> tuple[str, ...]:
@@ -156,13 +154,8 @@ class Analyzer:
         return MATHEMATICS[self.mathematics]
 
     def _analyze(self, token: str) -> tuple[str, ...]:
-        if token.isascii():
-            if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
-                word = token.lower()
-                return () if word in self._stop else (self._stem(word),)
-            return self._identifier(token)
-        if _scripts().run.match(token):
-            return _bigrams(token)
+        if not token.isascii() and _scripts().run.match(token):
+            return tuple(first + second for first, second in pairwise(token)) or (token,)
         if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
             return self._word(token)
         return self._identifier(token)
@@ -242,10 +235,6 @@ def _humps(part: str) -> list[str]:
 def _shape(part: str) -> str:
     """Return a name with capitals as A, other letters as a, digits as 0: one expression then serves all alphabets."""
     return "".join("A" if char.isupper() else "a" if char.isalpha() else "0" for char in part)
-
-
-def _bigrams(run: str) -> tuple[str, ...]:
-    return tuple(first + second for first, second in pairwise(run)) or (run,)
 
 
 @lru_cache(maxsize=32)

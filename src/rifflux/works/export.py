@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from rifflux.errors import InvalidArgument
@@ -12,7 +13,7 @@ from rifflux.evidence.verify import verify as verify_pack
 from rifflux.store import Store
 from rifflux.text.titles import plain
 from rifflux.types import Document, closed_document
-from rifflux.works.model import Work, work_of
+from rifflux.works.model import Work, names_of, work_of
 
 __all__ = ["CITING", "bibtex", "cite_keys", "csl", "style_of", "verify"]
 
@@ -33,19 +34,21 @@ _VENUE = {"article": "journal", "inproceedings": "booktitle", "incollection": "b
 _VENUE |= {"book": "publisher", "techreport": "institution"}
 #: What a bibliography says of a work without a license record, of which it is given no more than that.
 _CLOSED = "No license is recorded: only title and identifiers are told."
+_LONG = re.compile(r"\S{4,}")
 _SPECIAL = re.compile(r"(?<!\\)[&%#_]")
 _MATH = re.compile(r"(\$[^$]*\$)")
 
 
-def cite_keys(works: Iterable[Work | Reference]) -> Iterator[str]:
-    """Yield a key for each work, unlike all others: family name, year, first long word (`serre1955faisceaux`)."""
-    seen: dict[str, int] = {}
+def cite_keys(works: Iterable[Work | Reference]) -> list[str]:
+    """Return a key for each work, unlike all others: family name, year, first long word (`serre1955faisceaux`)."""
+    keys, seen = [], Counter[str]()
     for work in works:
         family = plain(work.authors[0]).split()[-1:] if work.authors else []
-        word = next((word for word in plain(work.title).split() if len(word) > 3), "")
-        key = "".join([*family, str(work.year or ""), word]) or "work"
-        seen[key] = seen.get(key, 0) + 1
-        yield key if seen[key] == 1 else f"{key}-{seen[key]}"
+        word = _LONG.search(plain(work.title))
+        key = "".join([*family, str(work.year or ""), word[0] if word else ""]) or "work"
+        seen[key] += 1
+        keys.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
+    return keys
 
 
 def bibtex(work: Work, key: str) -> str:
@@ -142,9 +145,11 @@ def _balanced(text: str) -> str:
 
 
 def _reference(document: Document) -> Reference:
-    work = work_of(document)
-    names = tuple(map(str, work.identifiers))
-    return Reference(work.title, tuple(map(str, work.authors)), work.year, work.venue, names)
+    facts, names = document.metadata, tuple(map(str, names_of(document.identifiers)))
+    authors, year = tuple(map(str, facts.get("authors", ()))), facts.get("year")
+    return Reference(
+        document.title, authors, year if isinstance(year, int) else None, str(facts.get("venue", "")), names
+    )
 
 
 def _entry(document: Document, key: str, style: str) -> object:
@@ -152,7 +157,7 @@ def _entry(document: Document, key: str, style: str) -> object:
     return style_of(style)(replace(work_of(document), abstract=""), key)
 
 
-CITING = Citing(_reference, lambda references: list(cite_keys(references)), _entry)
+CITING = Citing(_reference, cite_keys, _entry)
 
 
 def verify(pack: EvidencePack, store: Store | None = None) -> list[str]:

@@ -132,8 +132,8 @@ def names_of(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
 
 def primary_of(tags: Iterable[Tag]) -> Tag | None:
     """Return the first code of a work whose tags come in the order that its source has, None without codes."""
-    coded = (tag for tag in tags if tag.scheme in _CODED)
-    return min(coded, key=lambda tag: _CODED.index(tag.scheme), default=None)
+    ranks = {tag.scheme: tag for tag in reversed([*tags])}
+    return next(filter(None, map(ranks.get, _CODED)), None)
 
 
 def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:

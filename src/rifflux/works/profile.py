@@ -19,5 +19,5 @@ WORKS = Profile(
     command="rifflux works import PATHS",
 )
 
-#: Works as they are retrieved with evidence; the intent of the question adds its steps (`rifflux.works.retrieval`).
+#: Works as they are retrieved with evidence; each question has its `steps`, `rifflux.works.retrieval.steps.WorkSteps`.
 RETRIEVAL = replace(WORKS, channels=exact_channels, reach=sufficient_reach, packer=Packer(CITING))

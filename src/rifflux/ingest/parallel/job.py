@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, pairwise
 from pathlib import Path
@@ -16,7 +14,7 @@ from rifflux.ingest.chunking import blocks_of
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
-from rifflux.ingest.read.jsonl import MOST_FAILURES, comes_again, first_failures, no_document
+from rifflux.ingest.read.jsonl import Records
 from rifflux.ingest.walk.find import Found
 from rifflux.models.cores import available_cores
 from rifflux.store import DocumentChange, FileState
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_WORKERS",
     "UNFINISHED",
-    "Assembled",
     "FileChange",
     "Given",
     "Job",
@@ -36,6 +33,7 @@ __all__ = [
     "Lines",
     "Runner",
     "Task",
+    "assembled",
     "do",
     "fingerprint",
     "is_current",
@@ -63,7 +61,8 @@ class Lines:
 class Job:
     """A file to read; it is not parsed if its content has the hash `known`, and not even opened if it is `unchanged`.
 
-    With `lines`, only those are meant, and `known` is the hash that the file will be remembered by.
+    With `lines`, only those are meant, and `known` is the hash that the file will be remembered by. Messages call it by
+    its `name`; its `size` is the number of bytes to read.
     """
 
     root: str
@@ -74,30 +73,26 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Return the name for messages."""
         return f"{self.root}/{self.found.path}"
 
     @property
     def size(self) -> int:
-        """Bytes to read."""
         return len(self.lines.data) if self.lines else self.found.size
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A document that a program gives, to prepare for a collection."""
+    """A document that a program gives, to prepare for a collection; named and measured as a file is."""
 
     collection: str
     document: Document
 
     @property
     def name(self) -> str:
-        """Return the name for messages."""
         return f"{self.collection}/{self.document.key}"
 
     @property
     def size(self) -> int:
-        """Return about how many bytes it has."""
         return len(self.document.text)
 
 
@@ -167,14 +162,8 @@ def _file(job: Job, prepare: Preparer) -> JobResult:
     except Unreadable as error:
         # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
         return JobResult(FileChange(replace(state, problem=str(error))), (_failure(job, found.path, str(error)),))
-    documents, keys, failures = [], [], []
-    for part in parts:
-        if isinstance(part, Failure):
-            failures.append(_failure(job, part.path, part.reason))
-        else:
-            documents.append(_prepared(job, part, prepare))
-            keys.append(part.document.key)
-    return JobResult(FileChange(state, documents, keys), tuple(failures))
+    documents, failures = _prepared(job, parts, prepare)
+    return JobResult(FileChange(state, documents, [change.document.key for _, change in documents]), failures)
 
 
 def _lines(job: Job, lines: Lines, prepare: Preparer) -> JobResult:
@@ -184,18 +173,27 @@ def _lines(job: Job, lines: Lines, prepare: Preparer) -> JobResult:
         parts = read_lines(file, lines.first)
     except Unreadable as error:
         parts = [(lines.first, Failure(f"{found.path}:{lines.first}", str(error)))]
-    good = [(number, part) for number, part in parts if isinstance(part, Parsed)]
-    failures = tuple(_failure(job, part.path, part.reason) for _, part in parts if isinstance(part, Failure))
+    documents, failures = _prepared(job, [part for _, part in parts], prepare)
     state = FileState(found.path, found.size, found.mtime_ns, UNFINISHED)
-    change = FileChange(state, [_prepared(job, part, prepare) for _, part in good])
-    return JobResult(change, failures, tuple(number for number, _ in good))
+    numbers = tuple(number for number, part in parts if isinstance(part, Parsed))
+    return JobResult(FileChange(state, documents), failures, numbers)
 
 
-def _prepared(job: Job, part: Parsed, prepare: Preparer) -> tuple[str, DocumentChange]:
-    """Return a document with the collection it belongs to: its own is the root's, a record's is its file."""
-    key, path = part.document.key, job.found.path
-    collection = job.root if key == path else f"{job.root}/{path}"
-    return collection, prepare(collection, part.document, part.blocks, path)
+def _prepared(
+    job: Job, parts: Sequence[Parsed | Failure], prepare: Preparer
+) -> tuple[list[tuple[str, DocumentChange]], tuple[Failure, ...]]:
+    """Return the documents, each with the collection it belongs to, and the failures of a file.
+
+    The collection of a document is the root's, of a record its file.
+    """
+    path = job.found.path
+    documents = []
+    for part in parts:
+        if isinstance(part, Parsed):
+            collection = job.root if part.document.key == path else f"{job.root}/{path}"
+            documents.append((collection, prepare(collection, part.document, part.blocks, path)))
+    failures = (_failure(job, part.path, part.reason) for part in parts if isinstance(part, Failure))
+    return documents, tuple(failures)
 
 
 def _bytes(absolute: Path, path: str) -> bytes | None:
@@ -240,16 +238,16 @@ def scan(path: Path) -> tuple[str, bool]:
 
     They can in UTF-8 where only line feeds end lines. Raises `OSError`.
     """
-    digest, decode, plain = blake2b(digest_size=16), codecs.getincrementaldecoder("utf-8")().decode, True
+    digest, plain = blake2b(digest_size=16), True
     for block in _blocks(path, _BLOCK):
         digest.update(block)
-        plain = plain and _is_plain(block, decode)
+        plain = plain and _is_plain(block)
     return fingerprint(digest.hexdigest()), plain
 
 
-def _is_plain(block: bytes, decode: Callable[[bytes], str]) -> bool:
+def _is_plain(block: bytes) -> bool:
     try:
-        decode(block)
+        block.decode()
     except UnicodeDecodeError:
         return False
     return b"\0" not in block and block.count(b"\r") == block.count(b"\r\n")
@@ -270,38 +268,23 @@ def _blocks(path: Path, size: int) -> Iterator[bytes]:
             yield block + file.readline()
 
 
-@dataclass(slots=True)
-class Assembled:
-    """What came of the lines of one file so far: the line of each key, and what could not be read."""
-
-    lines: dict[str, int] = field(default_factory=dict)
-    failures: list[Failure] = field(default_factory=list)
-    failed: int = 0
-
-    def __call__(self, job: Job, outcome: JobResult) -> JobResult:
-        """Return the outcome to store for some lines; after the last, with the file's hash and all failures."""
-        assert job.lines
-        assert outcome.change
-        path = f"{job.root}/{job.found.path}"
-        for (_, document), number in zip(outcome.change.documents, outcome.numbers, strict=True):
-            key = document.document.key
-            if key in self.lines:
-                self._fail(Failure(f"{path}:{self.lines[key]}", comes_again(key, number)))
-            self.lines[key] = number
-        self._fail(*outcome.failures)
-        return self._whole(path, job.known, outcome.change) if job.lines.last else JobResult(outcome.change)
-
-    def _fail(self, *failures: Failure) -> None:
-        self.failures += failures[: MOST_FAILURES - len(self.failures)]
-        self.failed += len(failures)
-
-    def _whole(self, path: str, hash: str, change: FileChange) -> JobResult:
-        state = replace(change.state, hash=hash)
-        if self.failures and not self.lines:
-            problem = no_document(self.failures[0])
-            return JobResult(FileChange(replace(state, problem=problem)), (Failure(path, problem),))
-        failures = first_failures(path, self.failures, self.failed)
-        return JobResult(replace(change, state=state, keep=self.lines.keys()), tuple(failures))
+def assembled(records: Records, job: Job, outcome: JobResult) -> JobResult:
+    """Return the outcome to store for some lines; after the last, with the file's hash and all failures."""
+    change = outcome.change
+    assert job.lines
+    assert change
+    for (_, document), number in zip(change.documents, outcome.numbers, strict=True):
+        records.add(document.document.key, number)
+    for failure in outcome.failures:
+        records.fail(failure)
+    if not job.lines.last:
+        return JobResult(change)
+    state = replace(change.state, hash=job.known)
+    try:
+        failures = records.all_failures()
+    except Unreadable as error:
+        return JobResult(FileChange(replace(state, problem=str(error))), (Failure(job.name, str(error)),))
+    return JobResult(replace(change, state=state, keep=records.lines.keys()), tuple(failures))
 
 
 # Doing the jobs of a run: in this process while they are few, in others too where there are many
@@ -323,22 +306,20 @@ class Runner:
     prepare: Preparer
     processes: int | None = None
     _workers: WorkerPool | None = None
-    _open: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Runner:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._workers = None
-        self._open.close()
+        if self._workers:
+            self._workers.close()
 
     def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, JobResult]]:
         """Yield each job with its outcome, in the order of the jobs; `size` is the number of bytes to read."""
         if self._workers is None and size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
             from rifflux.ingest.parallel.pool import WorkerPool
 
-            workers = WorkerPool.start(min(processes, MOST_WORKERS), self.prepare)
-            self._workers = self._open.enter_context(workers) if workers else None
+            self._workers = WorkerPool.start(min(processes, MOST_WORKERS), self.prepare)
         if self._workers:
             return self._workers(jobs)
         return ((job, do(job, self.prepare)) for job in jobs)

@@ -14,8 +14,8 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from pathlib import PurePosixPath
+from pkgutil import resolve_name
 
 from rifflux.errors import MissingExtra, Unreadable
 from rifflux.ingest.read.base import File
@@ -76,7 +76,8 @@ _CODE_NAMES = frozenset(
 _NOT_READ = (".svg", ".db", ".sqlite", ".sqlite3", ".map", ".min.js", ".min.css")
 _ARCHIVES = frozenset({"docx", "pptx", "spreadsheet"})
 _MAY_BE_EMPTY = frozenset(FORMATS) - _ARCHIVES - {"pdf", "notebook", "mail"}
-_STRANGE = {**dict.fromkeys(range(0xD800, 0xE000), "\ufffd"), 0: " "}
+#: What no database takes: NUL, and halves of surrogate pairs.
+_STRANGE = re.compile(r"[\0\ud800-\udfff]")
 
 
 def reader_for(path: str, head: bytes) -> Reader | None:
@@ -136,8 +137,7 @@ def _format(path: str, head: bytes) -> str | None:
 
 @cache
 def _load(kind: str) -> Reader:
-    module, _, name = FORMATS[kind].partition(":")
-    reader: Reader = getattr(import_module(f"{__name__}.{module}"), name)
+    reader: Reader = resolve_name(f"{__name__}.{FORMATS[kind]}")
     return reader
 
 
@@ -160,34 +160,23 @@ def _check(file: File, kind: str) -> None:
 
 
 def _storable(part: Parsed | Failure) -> Parsed | Failure:
-    """Return the part without characters that no database takes: halves of surrogate pairs, and NUL. Spans stay."""
+    """Return the part with other characters for those that no database takes. Spans stay."""
     if isinstance(part, Failure):
         return part
     document = part.document
-    if not any(map(_is_strange, (document.text, document.title, document.key))):
+    if all(map(_is_storable, (document.text, document.title, document.key))):
         return part
-    clean = replace(
-        document,
-        text=document.text.translate(_STRANGE),
-        title=document.title.translate(_STRANGE),
-        key=document.key.translate(_STRANGE),
-    )
-    blocks = (
-        replace(
-            block,
-            headings=tuple(heading.translate(_STRANGE) for heading in block.headings),
-            header=block.header.translate(_STRANGE),
-        )
+    clean = replace(document, text=_clean(document.text), title=_clean(document.title), key=_clean(document.key))
+    blocks = [
+        replace(block, headings=tuple(map(_clean, block.headings)), header=_clean(block.header))
         for block in part.blocks
-    )
+    ]
     return Parsed(clean, tuple(blocks))
 
 
-def _is_strange(text: str) -> bool:
-    if "\0" in text:
-        return True
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return True
-    return False
+def _is_storable(text: str) -> bool:
+    return "\0" not in text and (text.isascii() or not _STRANGE.search(text))
+
+
+def _clean(text: str) -> str:
+    return _STRANGE.sub(lambda found: " " if found[0] == "\0" else "\ufffd", text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import PurePosixPath
@@ -11,14 +10,7 @@ from pathlib import PurePosixPath
 from rifflux.types import Block, Document, Parsed
 
 __all__ = [
-    "LONGEST_HEADING",
-    "File",
-    "Outline",
-    "Reader",
-    "TextBuilder",
-    "document_of",
-    "plain_heading",
-    "readable_stem",
+    *("LONGEST_HEADING", "File", "Outline", "TextBuilder", "document_of", "plain_heading", "readable_stem"),
     "shortened",
 ]
 
@@ -35,10 +27,6 @@ class File:
     data: bytes
     created_at: str | None = None
     updated_at: str | None = None
-
-
-#: Makes documents of a file, mostly one. Raises `errors.Unreadable` with the reason if it can't be read.
-Reader = Callable[[File], Iterable[Parsed]]
 
 
 def readable_stem(path: str) -> str:

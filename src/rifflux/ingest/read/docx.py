@@ -35,19 +35,15 @@ def read(file: File) -> Iterator[Parsed]:
     source = docx.Document(open_archive(file.data))
     properties = source.core_properties
     build = TextBuilder()
-    _add_blocks(build, source.element.body, _styles(source))
+    styles = {style.style_id: _role(style) for style in source.styles if style.style_id}
+    _add_blocks(build, source.element.body, styles)
     for note in _notes(source):
         build.add(note)
     yield build.parsed(file, "docx", (properties.title or "").strip(), **facts_of(properties))
 
 
-def _styles(source: Source) -> dict[str, tuple[str, int]]:
-    """Return the role of paragraphs by style id: a kind, and the level of a heading."""
-    return {style.style_id: _role(style) for style in source.styles if style.style_id}
-
-
 def _role(style: BaseStyle) -> tuple[str, int]:
-    """Return the role that a style, or the one it is based on, gives a paragraph."""
+    """Return the kind that a style, or the one it is based on, gives a paragraph, and the level of a heading."""
     for _ in range(10):  # a broken file may base styles on each other in a circle
         name = (style.name or "").lower()
         if match := _HEADING.match(name):

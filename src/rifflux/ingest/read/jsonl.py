@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from rifflux.errors import Unreadable
@@ -14,7 +14,7 @@ from rifflux.ingest.read.code import read_code
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Document, Failure, Link, Parsed
 
-__all__ = ["MOST_FAILURES", "comes_again", "first_failures", "no_document", "read", "read_json", "read_lines"]
+__all__ = ["Records", "read", "read_json", "read_lines"]
 
 _KEY = ("_id", "id", "key")
 _TEXT = ("text", "content", "body")
@@ -36,7 +36,7 @@ def read(file: File) -> Iterator[Parsed | Failure]:
     yields a `Failure` and the rest goes on; of records with the same key the last counts. Raises `Unreadable`
     if no line is good.
     """
-    yield from _unique(file, _parsed_lines(file))
+    yield from _unique(file, read_lines(file, 1))
 
 
 def read_json(file: File) -> Iterator[Parsed | Failure]:
@@ -45,19 +45,23 @@ def read_json(file: File) -> Iterator[Parsed | Failure]:
     if records is None:
         yield from read_code(file)
     else:
-        yield from _unique(file, ((number, record) for number, record in enumerate(records, start=1)))
+        yield from _unique(file, _documents(file, enumerate(records, start=1)))
 
 
 def read_lines(file: File, first: int) -> Iterator[tuple[int, Parsed | Failure]]:
     """Yield the documents of some lines of a file, each with its number; `first` is that of the first line."""
-    for number, record in _parsed_lines(file, first):
+    yield from _documents(file, _parsed_lines(file, first))
+
+
+def _documents(file: File, records: Iterable[tuple[int, object]]) -> Iterator[tuple[int, Parsed | Failure]]:
+    for number, record in records:
         try:
             yield number, _parsed(file, number, record)
         except ValueError as error:
             yield number, Failure(f"{file.path}:{number}", str(error))
 
 
-def _parsed_lines(file: File, first: int = 1) -> Iterator[tuple[int, object]]:
+def _parsed_lines(file: File, first: int) -> Iterator[tuple[int, object]]:
     """Yield the number of each line that holds something, and its value, or the error it makes."""
     for number, line in enumerate(decode(file.data).split("\n"), start=first):
         if line and not line.isspace():
@@ -82,42 +86,51 @@ def _is_record(value: object) -> bool:
     return isinstance(value, dict) and any(isinstance(value.get(name), str) for name in (*_TEXT, "title"))
 
 
-def _unique(file: File, records: Iterable[tuple[int, object]]) -> Iterator[Parsed | Failure]:
-    """Yield the documents of the records, each key once, then what went wrong."""
-    found: dict[str, tuple[int, Parsed]] = {}
-    failures: list[Failure] = []
-    for number, record in records:
-        try:
-            parsed = _parsed(file, number, record)
-        except ValueError as error:
-            failures.append(Failure(f"{file.path}:{number}", str(error)))
-            continue
-        key = parsed.document.key
-        if key in found:
-            earlier, _ = found.pop(key)
-            failures.append(Failure(f"{file.path}:{earlier}", comes_again(key, number)))
-        found[key] = number, parsed
-    if failures and not found:
-        raise Unreadable(no_document(failures[0]))
-    yield from (parsed for _, parsed in found.values())
-    yield from first_failures(file.path, failures, len(failures))
+def _unique(file: File, parts: Iterable[tuple[int, Parsed | Failure]]) -> Iterator[Parsed | Failure]:
+    """Yield the documents among the parts of a file, each key once, then what went wrong."""
+    records = Records(file.path)
+    found: dict[str, Parsed] = {}
+    for number, part in parts:
+        if isinstance(part, Failure):
+            records.fail(part)
+        else:
+            key = part.document.key
+            records.add(key, number)
+            found.pop(key, None)
+            found[key] = part
+    failures = records.all_failures()
+    yield from found.values()
+    yield from failures
 
 
-def comes_again(key: str, number: int) -> str:
-    """Return the reason to leave out a line whose key a later one has."""
-    return f"its id {key!r} comes again in line {number}"
+@dataclass(slots=True)
+class Records:
+    """What the lines of a file hold so far: the line of each key, and what could not be read."""
 
+    path: str
+    lines: dict[str, int] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    failed: int = 0
 
-def no_document(first: Failure) -> str:
-    """Return the reason for a file to be unreadable if none of its lines can be read."""
-    return f"has no line that holds a document; line {first.path.rpartition(':')[2]} is {first.reason}"
+    def add(self, key: str, number: int) -> None:
+        """Note a document; an earlier one with the same key fails."""
+        if key in self.lines:
+            self.fail(Failure(f"{self.path}:{self.lines[key]}", f"its id {key!r} comes again in line {number}"))
+        self.lines[key] = number
 
+    def fail(self, failure: Failure) -> None:
+        """Note what could not be read."""
+        if self.failed < MOST_FAILURES:
+            self.failures.append(failure)
+        self.failed += 1
 
-def first_failures(path: str, failures: Sequence[Failure], number: int) -> list[Failure]:
-    """Return the first of a file's failures, of which there are `number`, and how many more there are."""
-    more = number - MOST_FAILURES
-    rest = [Failure(path, f"{more} more lines could not be read")] if more > 0 else []
-    return [*failures[:MOST_FAILURES], *rest]
+    def all_failures(self) -> list[Failure]:
+        """Return the first failures, and how many more there are. Raises `Unreadable` if nothing else was found."""
+        if self.failures and not self.lines:
+            line = self.failures[0].path.rpartition(":")[2]
+            raise Unreadable(f"has no line that holds a document; line {line} is {self.failures[0].reason}")
+        more = self.failed - len(self.failures)
+        return [*self.failures, *([Failure(self.path, f"{more} more lines could not be read")] if more else [])]
 
 
 def _parsed(file: File, number: int, record: object) -> Parsed:

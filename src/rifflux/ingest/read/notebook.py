@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -29,7 +28,8 @@ def read(file: File) -> Iterator[Parsed]:
     Older versions of the format are converted. Raises `Unreadable` if it is no notebook.
     """
     book = _open(file.data)
-    language = str(book.metadata.get("language_info", {}).get("name", "") or _kernel(book))
+    said = book.metadata
+    language = str(said.get("language_info", {}).get("name") or said.get("kernelspec", {}).get("language", ""))
     text = "\n\n".join(piece for cell in book.cells for piece in _pieces(cell, language))
     for parsed in read_markdown(replace(file, data=text.encode("utf-8", "replace"))):
         facts = {"language": language} if language else {}
@@ -39,17 +39,11 @@ def read(file: File) -> Iterator[Parsed]:
 
 def _open(data: bytes) -> nbformat.NotebookNode:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about missing cell ids, which are of no use here
-            return nbformat.reads(decode(data), as_version=4)
+        return nbformat.reads(decode(data), as_version=4)
     except Unreadable:
         raise
     except Exception as error:
         raise Unreadable("is no complete notebook: it is broken or cut off") from error
-
-
-def _kernel(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    return book.metadata.get("kernelspec", {}).get("language", "")
 
 
 def _pieces(cell: nbformat.NotebookNode, language: str) -> Iterator[str]:

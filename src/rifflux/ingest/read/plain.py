@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from rifflux.ingest.chunking import CODE, pieces
 from rifflux.ingest.read.base import File, document_of
 from rifflux.ingest.read.decode import decode
-from rifflux.types import Block, Parsed, Span
+from rifflux.types import Block, Parsed
 
 __all__ = ["plain_blocks", "read_plain", "read_separated"]
 
@@ -22,8 +23,10 @@ _SEPARATOR = re.compile(r"[,;\t|]")
 def read_plain(file: File) -> Iterator[Parsed]:
     """Yield the document of a text file; the entries of a log (`.log`) are only ever cut between lines."""
     text = decode(file.data)
-    is_log = PurePosixPath(file.path).suffix.lower() == ".log"
-    blocks = _log_blocks(text) if is_log else plain_blocks(text)
+    if PurePosixPath(file.path).suffix.lower() == ".log":
+        blocks = tuple(Block(*span, "code") for span in pieces(text, 0, len(text), _BLANK_LINES))
+    else:
+        blocks = plain_blocks(text)
     yield Parsed(document_of(file, text, "text"), blocks)
 
 
@@ -45,10 +48,6 @@ def plain_blocks(text: str) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _log_blocks(text: str) -> tuple[Block, ...]:
-    return tuple(Block(*span, "code") for span in pieces(text, 0, len(text), _BLANK_LINES))
-
-
 def _paragraph(text: str, start: int, end: int) -> Iterator[Block]:
     """Yield the paragraph as one block, or each item of a list in it with the lines that continue it."""
     lines = list(pieces(text, start, end, _LINES))
@@ -56,19 +55,9 @@ def _paragraph(text: str, start: int, end: int) -> Iterator[Block]:
     if sum(marked) < 2:
         yield Block(start, end)
         return
-    group: list[Span] = []
-    is_item = False
-    for line, begins in zip(lines, marked, strict=True):
-        if begins and group:
-            yield _grouped(group, is_item)
-            group = []
-        is_item = is_item or begins
-        group.append(line)
-    yield _grouped(group, is_item)
-
-
-def _grouped(lines: list[Span], is_item: bool) -> Block:
-    return Block(lines[0][0], lines[-1][1], "item" if is_item else "paragraph")
+    begins = [0, *(place for place, is_item in enumerate(marked) if is_item and place), len(lines)]
+    for first, stop in pairwise(begins):
+        yield Block(lines[first][0], lines[stop - 1][1], "item" if marked[first] else "paragraph")
 
 
 def _names_columns(row: str) -> bool:

@@ -8,11 +8,11 @@ The tests hold this against `git check-ignore`. Syntax: https://git-scm.com/docs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["IGNORE_FILES", "Ignores", "Rule", "parse_rules"]
+__all__ = ["IGNORE_FILES", "Ignores"]
 
 #: The files that hold rules for their folder; where they disagree, the later one wins.
 IGNORE_FILES = (".gitignore", ".riffluxignore")
@@ -69,7 +69,8 @@ class Ignores:
 
     def under(self, prefix: str, lines: Sequence[str]) -> Ignores:
         """These rules after those of `lines`, which hold below `prefix` (empty, or ending in a slash)."""
-        rules = parse_rules(lines) if lines else ()
+        # Comments, blank lines and broken patterns make none.
+        rules = tuple(filter(None, map(_rule, reversed(lines))))
         return Ignores(((len(prefix), rules), *self.levels)) if rules else self
 
     def inside(self, folder: Path, prefix: str) -> Ignores:
@@ -87,11 +88,6 @@ def read_lines(file: Path) -> list[str]:
     except OSError:
         return []
     return text.replace("\r\n", "\n").removesuffix("\r").split("\n")
-
-
-def parse_rules(lines: Iterable[str]) -> tuple[Rule, ...]:
-    """Return the rules of `lines`, last line first; comments, blank lines and broken patterns make none."""
-    return tuple(filter(None, map(_rule, lines)))[::-1]
 
 
 def _rule(line: str) -> Rule | None:

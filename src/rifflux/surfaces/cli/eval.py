@@ -118,10 +118,10 @@ def _cache(folder: Path | None, settings: Settings) -> Cache:
 
 
 def _show(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
-    from rifflux.evaluate import rows, table
+    from rifflux.evaluate import table
 
     if as_json:
-        show.print_json(rows(outcomes))
+        show.print_json([outcome.row() for outcome in outcomes])
     else:
         console = show.console()
         if not console.is_terminal:

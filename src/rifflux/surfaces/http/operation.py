@@ -65,7 +65,7 @@ class VersionOut(Shape):
 @router.get("/health", summary="Whether the service can answer", responses={})
 def health(service: Asked) -> Health:
     """Needs no token, and tells nothing of what is indexed."""
-    service.index.admin.registry.setting("generation")
+    service.index.admin.store.registry.setting("generation")
     return Health(status="ok", version=__version__)
 
 
@@ -87,7 +87,7 @@ class Stats(Shape):
 @router.get("/stats", summary="How much of yours is indexed")
 def stats(service: Asked, caller: User) -> Stats:
     """Counts of what belongs to the caller."""
-    return Stats(**service.of(caller).admin.counts())
+    return Stats(**service.of(caller).admin.store.counts())
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)

@@ -110,9 +110,9 @@ class Service:
         self.index = index
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
-        self.ledger = Ledger(index.admin.registry, prices, budget or math.inf, later=self._later)
-        self.diary = Diary(index.admin.registry, later=self._later)
-        self.accounts = Accounts(index.admin.registry, later=self._later)
+        self.ledger = Ledger(index.admin.store.registry, prices, budget or math.inf, later=self._later)
+        self.diary = Diary(index.admin.store.registry, later=self._later)
+        self.accounts = Accounts(index.admin.store.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.counters = Counters()
         self._embedding = Workers()
@@ -146,7 +146,7 @@ class Service:
 
         Only then: a request that is refused is no question.
         """
-        if not self.index.admin.read_only:
+        if not self.index.admin.store.read_only:
             self.diary.note(caller.user, query)
 
     def searched(self, caller: Caller, query: str, trace: Trace) -> None:

@@ -169,7 +169,7 @@ def _search_notes(index: Index, results: Results, left_out: Sequence[SearchResul
             how=f"{len(left_out)} of {len(results)} results do not fit max_tokens={max_tokens}: raise it, "
             f"or read them with get_chunk, {left_out[0].chunk_id} first",
         )
-    if not results and not index.admin.counts()["chunks"]:
+    if not results and not index.admin.store.counts()["chunks"]:
         notes.hint = "the index is empty: call reindex"
     elif (freshness := results.trace.freshness) and freshness.note:
         notes.hint = f"{freshness.note}: call reindex if that matters"

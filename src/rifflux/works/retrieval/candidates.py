@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
-from operator import attrgetter
+from operator import itemgetter
 from time import perf_counter
 
 import numpy as np
 
 from rifflux.retrieve.fuse import Fuse, ReciprocalRank
 from rifflux.retrieve.fuse.base import Weights
-from rifflux.retrieve.pipeline import Channel, Stopwatch, channels, reaching
-from rifflux.retrieve.table import LEXICAL, LIFT, RANK, RELEVANCE, SCORE, SEMANTIC, Candidates, declare, joined, stacked
+from rifflux.retrieve.pipeline import Channel, Pipeline, Stopwatch, channels, reaching
+from rifflux.retrieve.table import LEXICAL, LIFT, RELEVANCE, SCORE, SEMANTIC, Candidates, declare, joined, stacked
 from rifflux.session.searching import Searcher
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import idf
-from rifflux.types import Clause, Filter, Hit, Ids, Query, Ranking, Scores, Tag, Trace
-from rifflux.works.retrieval.intent import IN
-from rifflux.works.retrieval.question import NamedWork, Question
-from rifflux.works.retrieval.score import NEAR, share
+from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores, Trace
+from rifflux.works.retrieval.question import NamedWork, Place, Question
 from rifflux.works.retrieval.wording import side_of
 
 __all__ = [
-    "CITED",
     "POOL",
     "SIDE",
     "SIDES",
     "CandidateGenerator",
     "Gathered",
-    "Neighborhood",
+    "allowed",
     "exact_channels",
-    "neighborhood",
+    "settled",
+    "share",
     "sufficient_reach",
-    "unmatched",
 ]
 
 #: Candidates of each search.
@@ -51,15 +48,17 @@ SIDE = declare("side", "place from 0", "the side of a comparison that ranks the 
 class Gathered:
     """Candidates by their scores, and the queries that they answer.
 
-    All of them are scored by `query`, and satisfy it. `sides` are the queries that they are judged by: one for each
-    side of a comparison, else a single one. The work at `named` is the one that the question names.
+    All of them are scored by `query`, and satisfy it; the steps of `pipeline` are still to come. `sides` are the
+    queries that they are judged by: one for each side of a comparison, else a single one. The work at `named` is the
+    one that the question names.
     """
 
     table: Candidates
     query: Query
     sides: Sequence[Query]
     trace: Trace
-    named: tuple[str, str] | None = None
+    pipeline: Pipeline
+    named: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -80,36 +79,34 @@ class CandidateGenerator:
         found = self._gathered(self.question.query)
         return self._with(self.question.first, found) if self.question.first else found
 
-    def settled(self, query: Query, table: Candidates) -> Candidates:
-        """Return candidates by their scores for a query."""
-        return settled(self._store, query, table, self.question.intent.weights)
-
-    def _gathered(self, query: Query, without: tuple[str, str] | None = None) -> Gathered:
-        """Return the candidates of one search, less a work."""
+    def _gathered(self, query: Query, without: Place | None = None) -> Gathered:
+        """Return the candidates of one search, less a work; the steps follow once those of all sides are there."""
         plan = self.searcher.ready(query, POOL, self.clock)
-        table, trace = plan.gather(POOL)
+        pipeline = replace(plan.pipeline, steps=())
+        table, trace = pipeline.found(plan.query, POOL, plan.trace, self.clock)
         if without:
-            table = table.take([place for place, hit in enumerate(table.passages) if hit.place != without])
-        return Gathered(self.settled(plan.query, table), plan.query, [plan.query], trace)
+            table = table.take([row for row, hit in enumerate(table.passages) if hit.place != without])
+        table = settled(self.searcher.store, plan.query, table, self.question.asked.intent.weights)
+        return Gathered(table, plan.query, [plan.query], trace, plan.pipeline)
 
     def _with(self, named: NamedWork, found: Gathered) -> Gathered:
         """Make the named work a candidate, whatever the channels say, unless the question leaves it out."""
-        table = found.table
+        table, store = found.table, self.searcher.store
         if named.hit.place not in [hit.place for hit in table.passages]:
-            ranking = allowed(self._store, found.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
-            more = Candidates.of_hits(self._store.catalog.hydrate(ranking))
-            table = stacked(table, self.settled(found.query, more))
+            ranking = allowed(store, found.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
+            more = Candidates.of_hits(store.catalog.hydrate(ranking))
+            table = stacked(table, settled(store, found.query, more, self.question.asked.intent.weights))
         return replace(found, table=table, named=named.hit.place)
 
     def _of_sides(self, sides: Sequence[str]) -> Gathered:
         """Return the candidates for either side of a comparison, merged."""
         first, second = (self._gathered(side_of(self.question.query, side)) for side in sides)
-        queries = [first.query, second.query]
-        return Gathered(_merged(first.table, second.table), _joined(queries), queries, _both(first.trace, second.trace))
+        queries, trace = [first.query, second.query], _both(first.trace, second.trace)
+        return Gathered(_merged(first.table, second.table), _joined(queries), queries, trace, first.pipeline)
 
     def _like(self, named: NamedWork) -> Gathered:
         """Return what is like a work, by its most telling words and its vector, without the work itself."""
-        vector = self._store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
+        vector = self.searcher.store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
         title = replace(self._titled(named), vector=vector, required=(), anchors=(), specificity=0.0)
         telling = replace(title, clauses=self._telling(named), variants=(), beside=(), prefixes=())
         found = self._gathered(telling, named.hit.place)
@@ -130,20 +127,18 @@ class CandidateGenerator:
 
         The named work is what was asked for, whether or not its text says its name.
         """
-        by_side = np.array([self.searcher.rated(query, table)[RELEVANCE] for query in found.sides])
+        rated = map(self.searcher.rated, found.sides, repeat(table))
+        by_side = np.array([*map(itemgetter(RELEVANCE), rated)])
         best, side = np.max(by_side, axis=0), table[SIDE]
         known = np.flatnonzero(np.isfinite(side))
         best[known] = by_side[side[known].astype(np.int64), known]
-        named = [hit.place == found.named for hit in table.passages]
-        return table.with_column(RELEVANCE, np.where(named, 1.0, best))
-
-    @property
-    def _store(self) -> Store:
-        return self.searcher.store
+        if found.named:
+            best[[hit.place == found.named for hit in table.passages]] = 1.0
+        return table.with_column(RELEVANCE, best)
 
     def _telling(self, named: NamedWork) -> tuple[Clause, ...]:
         """Return the terms of a work that are rare elsewhere and frequent in it."""
-        store = self._store
+        store = self.searcher.store
         document = store.catalog.document(*named.hit.place)
         text = document.text[:CHARACTERS] if document else named.hit.content
         counts = Counter(self.searcher.analyzer.terms(f"{named.hit.title} {text}"))
@@ -190,117 +185,6 @@ def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]
     return {name: one.get(name, 0) + other.get(name, 0) for name in (*one, *other)}
 
 
-def unmatched(filter: Filter, works: Candidates, tags: Mapping[int, Sequence[Tag]], store: Store) -> list[str]:
-    """Return a note for each value of a filter that no work here has: a misspelt one finds nothing.
-
-    `works` are some that passed, with their `tags` by chunk id.
-    """
-    seen = {name.lower() for each in tags.values() for tag in each for name in (tag.value, f"{tag.scheme}:{tag.value}")}
-    listed = {name for hit in works.passages for name in hit.metadata.get("sources", ())}
-    asked = [("has the subject", name, Filter(tags=(name,))) for name in filter.tags if name.lower() not in seen]
-    asked += [
-        ("is from a source", name, Filter(metadata={"sources": [name]}))
-        for name in filter.metadata.get("sources", ())
-        if name not in listed
-    ]
-    return [f"no work here {told} {name!r}" for told, name, each in asked if not store.catalog.any_passes(each)]
-
-
-# The works around the best candidates in the graph of citations, one step away
-
-
-_PLACE = attrgetter("place")
-#: The stage of explanations with the nearness of a work.
-CITED = "cited"
-NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
-NOT_TOLD = "no license is recorded for it, so its citations are not told: those of the most similar works were followed"
-#: Neighbors of seeds that are looked at.
-MOST = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Neighborhood:
-    """The works that citations join with the best candidates, or with the work that is asked about, best first.
-
-    Their scores are how near they are.
-    """
-
-    hits: Sequence[Hit] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def near(self) -> Mapping[tuple[str, str], float]:
-        """Return how near each work is, by collection and key."""
-        return dict(map(attrgetter("place", "score"), self.hits))
-
-    def new(self, table: Candidates, most: int) -> Candidates:
-        """Return at most so many neighbors that are no candidates yet."""
-        known = set(map(_PLACE, table.passages))
-        ranked = [(rank, hit) for rank, hit in enumerate(self.hits, 1) if hit.place not in known][:most]
-        found = Candidates.of_hits([hit for _, hit in ranked])
-        return found.with_stage(CITED, {RANK: np.array([rank for rank, _ in ranked], np.float64), SCORE: found[SCORE]})
-
-    def joined(self, table: Candidates, more: Candidates) -> Candidates:
-        """Return candidates and new neighbors in one table, all with how near their works are."""
-        table, near = stacked(table, more), self.near
-        return table.with_column(
-            NEAR, np.array([*map(near.get, map(_PLACE, table.passages), repeat(np.nan))], np.float64)
-        )
-
-
-def neighborhood(store: Store, question: Question, limits: Query, works: Candidates) -> Neighborhood:
-    """Follow the citations of the work that is asked about, else of the best candidates, as the question allows."""
-    about, intent = question.about, question.intent
-    closed = bool(about and about.hit.withheld)
-    notes = (NOT_TOLD if closed else NO_CITATIONS,) if about else ()
-    ranking = Ranking.empty()
-    if about and not closed:
-        ranking = allowed(store, limits, neighbors(store, np.array([about.id], np.int64), intent.follow))
-    if len(ranking):
-        notes = ()
-    else:
-        ranking = allowed(store, limits, neighbors(store, works.ids[: intent.seeds], intent.follow))
-    asked = about.hit.place if about else None
-    return Neighborhood(
-        [hit for hit in _read(store, ranking, works) if intent.keeps(hit) and hit.place != asked], notes
-    )
-
-
-def _read(store: Store, ranking: Ranking, works: Candidates) -> Iterator[Hit]:
-    """Yield the passages of a ranking that are there; those of candidates are read already."""
-    known = dict(zip(works.ids.tolist(), works.passages, strict=True))
-    if len(missing := ranking.ids[~np.isin(ranking.ids, works.ids)]):
-        found = store.catalog.hydrate(Ranking(missing, np.zeros(len(missing))))
-        known |= {int(hit.chunk_id, 16): hit for hit in found}
-    for id, score in zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True):
-        if id in known:
-            yield known[id].retold(score, ())
-
-
-def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Ranking:
-    """Return the neighbors of seeds by their first chunks and how near they are; `follow` holds the directions.
-
-    The nearness is the sum, over the seeds that a neighbor is linked with, of 1 / (rank of the seed + 1) times the
-    link's confidence, divided by the square root of how many links the seed has: one that cites everything says little.
-    Seeds that other seeds cite are among them.
-    """
-    if not len(seeds) or not follow:
-        return Ranking.empty()
-    scores: dict[int, float] = defaultdict(float)
-    rank = dict(zip(seeds.tolist(), range(1, len(seeds) + 1), strict=True))
-    for direction in follow:
-        edges = store.catalog.linked(seeds, incoming=direction == IN)
-        fan: dict[int, int] = defaultdict(int)
-        for edge in edges:
-            fan[edge.asked] += 1
-        for edge in edges:
-            scores[edge.chunk] += edge.confidence / ((rank[edge.asked] + 1) * fan[edge.asked] ** 0.5)
-    found = np.fromiter(scores, np.int64, len(scores))
-    values = np.fromiter(scores.values(), np.float64, len(scores))
-    order = np.lexsort((found, -values))[:MOST]
-    return Ranking(found[order], values[order])
-
-
 def allowed(store: Store, limits: Query, ranking: Ranking) -> Ranking:
     """Return what a search would let through: what passes the filter, and holds what must and must not be held.
 
@@ -336,11 +220,19 @@ def settled(store: Store, query: Query, table: Candidates, weights: Weights) -> 
         known = scores > 0
         columns[f"{name}/rank"] = np.where(known, _ranks(scores, table.ids), np.nan)
         columns[f"{name}/score"] = np.where(known, scores, np.nan)
-    kept = {name: values for name, values in table.columns.items() if name == LIFT or name.startswith(_KEPT)}
+    for name in table.columns:
+        if name == LIFT or name.startswith(_KEPT):
+            columns[name] = table[name]
     total = weights["lexical"] + weights["semantic"]
     words = weights["lexical"] / total if total else 0.5
     merged = words * share(lexical) + (1 - words) * share(semantic)
-    return replace(table, columns={**columns, **kept}, rankings={}).scored(merged)
+    return replace(table, columns=columns, rankings={}).scored(merged)
+
+
+def share(values: Scores) -> Scores:
+    """Return values as shares of the greatest; zero where there is none above zero."""
+    greatest = values.max(initial=0.0)
+    return values / greatest if greatest > 0 else np.zeros(len(values))
 
 
 def _ranks(scores: Scores, ids: Ids) -> Scores:

@@ -15,7 +15,6 @@ from typing import Any
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.choose import Limits
 from rifflux.retrieve.fuse.base import Weights
-from rifflux.types import Hit
 
 __all__ = [
     "ABOUT",
@@ -68,10 +67,6 @@ class Intent:
     naming: str = ""
     about: Weights | None = None
     both_sides: bool = False
-
-    def keeps(self, hit: Hit) -> bool:
-        """Return True if a hit is of none of the kinds that are left out."""
-        return hit.kind.lower() not in self.not_kinds
 
 
 INTENTS: Mapping[str, Intent] = {

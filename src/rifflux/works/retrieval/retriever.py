@@ -1,65 +1,39 @@
-"""Retrieval of works with evidence: candidates, the works they cite, their order, and what can be quoted of them."""
+"""Retrieval of works with evidence: the profile's steps order the candidates of a question, its packer quotes them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from itertools import repeat
 from operator import attrgetter
 from time import perf_counter
-from typing import TypeVar
 
 import numpy as np
 
-from rifflux.errors import RiffluxError
 from rifflux.evidence.choose import Citable
 from rifflux.evidence.pack import EvidencePack, Packer
-from rifflux.models.workers import Late, Workers
-from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.models.workers import Workers
+from rifflux.retrieve.pipeline import RERANK, Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
-from rifflux.session.profile import Profile, Visibility
 from rifflux.session.searching import Searcher
-from rifflux.store import Store
 from rifflux.text.titles import person
-from rifflux.types import Document, Hit, Identifier, Tag, Trace, Why
+from rifflux.types import Document, Filter, Hit, Identifier, Tag, Trace, Why
 from rifflux.types.former import takes_former
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import PRIMARY, names_of, primary_of
-from rifflux.works.retrieval.candidates import (
-    CITED,
-    POOL,
-    SIDE,
-    SIDES,
-    CandidateGenerator,
-    Gathered,
-    Neighborhood,
-    neighborhood,
-    unmatched,
-)
+from rifflux.works.retrieval.candidates import POOL, SIDE, SIDES, CandidateGenerator, Gathered
 from rifflux.works.retrieval.intent import INTENTS, Intent
-from rifflux.works.retrieval.question import Asked, Naming, Question, meant, naming
-from rifflux.works.retrieval.score import NEAR, SCORED, VALUE, WorkScore
+from rifflux.works.retrieval.question import Asked, Naming, Place, Question, meant, naming
+from rifflux.works.retrieval.steps import CITED, KIND, SCORED, VALUE, RetrievalSettings, WorkSteps, with_nearness
 
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
-T = TypeVar("T")
-Place = tuple[str, str]
 #: The metadata that holds the subject of a work without codes.
 _SUBJECTS = ("subject", "field", "chapter")
 #: Documents are read in so many at a time.
 AHEAD = 12
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalSettings:
-    """Limits of a retrieval: milliseconds to follow citations, and to score. `year` is this year, if not today's."""
-
-    expansion_ms: float = 50.0
-    rerank_ms: float = 200.0
-    year: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,166 +91,73 @@ class WorksRetriever:
         checked_budget(max_tokens)
         if cite:
             style_of(str(cite))
+        packer = replace(self.searcher.profile.packer or Packer(CITING), budget=max_tokens, listed=top_k, style=cite)
         filter, clock = checked_works(since, until, subjects, sources), Stopwatch()
         with self.searcher.store.memoized():
             start = perf_counter()
-            asked = self.searcher.read(query, filter)
-            clock.add("understand", start)
-            question = meant(query, asked, mode, self.intents, self.searcher.store)
-            generator = CandidateGenerator(self.searcher, question, filter, clock)
+            question = self._meant(query, filter, mode, clock)
+            steps = WorkSteps(
+                self.searcher.store, question, self.searcher.analyzer, filter, self.settings, self.workers
+            )
+            view = self.searcher.view
+            searcher = Searcher(replace(view, profile=replace(view.profile, steps=steps)))
+            generator = CandidateGenerator(searcher, question, filter, clock)
             found = generator()
             clock.add("search", start)
-            packer = replace(self.searcher.profile.packer or Packer(CITING), budget=max_tokens, style=cite)
-            return _Ranking(self, question, generator, found, clock)(top_k, packer)
+            found = self._ranked(found, steps, clock)
+            return self._answer(generator, found, steps, replace(packer, limits=question.asked.intent.limits))
 
+    def _meant(self, text: str, filter: Filter, mode: str | None, clock: Stopwatch) -> Question:
+        """Return the question, read and understood."""
+        searcher, start = self.searcher, perf_counter()
+        query = searcher.read(text, filter)
+        question = meant(text, query, mode, self.intents, searcher.store)
+        clock.add("understand", start)
+        return question
 
-@dataclass
-class _Ranking:
-    """The second half of a retrieval: from candidates to ranked works and evidence.
+    def _ranked(self, found: Gathered, steps: WorkSteps, clock: Stopwatch) -> Gathered:
+        """Return the works in the order of the profile's steps, and the trace completed."""
+        works, left_out, dropped = found.pipeline.refined(found.query, found.table, clock)
+        trace, question = found.trace, steps.question
+        trace = replace(
+            trace,
+            reranker=None if RERANK in left_out else SCORED,
+            milliseconds=clock.milliseconds,
+            counts={**trace.counts, CITED: steps.cited, "works": len(works)},
+            dropped={**trace.dropped, **({KIND: dropped[KIND]} if KIND in dropped else {})},
+            degraded=tuple(dict.fromkeys([*trace.degraded, *left_out.values()])),
+            notes=(*trace.notes, *question.notes, *steps.notes, *steps.unmatched(works)),
+            understanding=question.query.understanding,
+        )
+        return replace(found, table=works, trace=trace)
 
-    `degraded` holds reasons for parts that were left out, `notes` remarks for the reader.
-    """
-
-    retriever: WorksRetriever
-    question: Question
-    generator: CandidateGenerator
-    found: Gathered
-    clock: Stopwatch
-    degraded: list[str] = field(init=False)
-    reranker: str | None = None
-    notes: list[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.degraded, asked = list(self.found.trace.degraded), self.question.asked
-        self.notes = [*self.found.trace.notes, f"{asked.intent.name}: {asked.reason}", *self.question.notes]
-
-    def __call__(self, top_k: int, packer: Packer) -> Retrieval:
-        """Return at most `top_k` works, and their evidence."""
-        question, store = self.question, self._store
-        kept = self._without_kinds(self.found.table)
-        start = perf_counter()
-        around = self._around(_one_per_work(kept))
-        more = around.new(kept, question.intent.neighbours)
-        candidates = around.joined(kept, self.generator.settled(self.found.query, more))
-        self.clock.add("citations", start)
-        works = _one_per_work(candidates)
-        tags = store.catalog.tags_of(works.ids)
-        start = perf_counter()
-        ranked = self._ranked(works, tags)
-        self.clock.add("rerank", start)
-        listed = self.generator.rated(self.found, ranked.head(top_k))
-        names = store.catalog.identifiers_of(np.unique(candidates.ids))
-        start = perf_counter()
-        citable = self._citable(ranked.head(POOL), candidates, names, tags)
-        packer = replace(packer, limits=question.intent.limits, listed=top_k, notes=tuple(self.degraded))
-        pack = self._pack(packer, citable, ranked, listed)
-        self.clock.add("pack", start)
-        self.notes += [*around.notes, *unmatched(self.generator.filter, works, tags, store)]
-        return Retrieval(
+    def _answer(self, generator: CandidateGenerator, found: Gathered, steps: WorkSteps, packer: Packer) -> Retrieval:
+        """Return the works of the page with their evidence."""
+        searcher, question, start = generator.searcher, steps.question, perf_counter()
+        names = searcher.store.catalog.identifiers_of(np.unique(steps.candidates.ids))
+        listed = generator.rated(found, found.table.head(packer.listed))
+        citable = _Citables(searcher, question.text, names, steps.tags)(found.table.head(POOL), steps.candidates)
+        pack = replace(packer, notes=found.trace.degraded)(
             question.text,
-            question.asked,
-            self._explained(with_nearness(candidates)),
-            self._explained(listed),
-            pack,
-            self._trace(len(self.found.table) - len(kept), {CITED: len(around.near), "works": len(ranked)}),
-            {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()},
+            question.asked.intent.name,
+            citable,
+            searcher.view.embedder.count_tokens,
+            partial(_relevance, generator, found, listed),
         )
+        generator.clock.add("pack", start)
+        asked = question.asked
+        candidates = self._explained(with_nearness(steps.candidates), asked.sides)
+        reranked = self._explained(listed, asked.sides)
+        return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, _shown(names))
 
-    @property
-    def _store(self) -> Store:
-        return self.retriever.searcher.store
-
-    @property
-    def _profile(self) -> Profile:
-        return self.retriever.searcher.profile
-
-    def _without_kinds(self, table: Candidates) -> Candidates:
-        """Return the candidates without those of kinds that the intent leaves out."""
-        kept = table.take([row for row, hit in enumerate(table.passages) if self.question.intent.keeps(hit)])
-        if dropped := len(table) - len(kept):
-            self.notes.append(f"left out for their kind: {dropped} passages of notices and the like")
-        return kept
-
-    def _around(self, works: Candidates) -> Neighborhood:
-        """Return the works that citations join with the best, or with the one that is asked about."""
-        found = self._within(
-            self.retriever.settings.expansion_ms,
-            "citations",
-            lambda: neighborhood(self._store, self.question, self.found.query, works),
-            "citations were not followed",
-        )
-        return found or Neighborhood()
-
-    def _ranked(self, works: Candidates, tags: Mapping[int, Sequence[Tag]]) -> Candidates:
-        """Return the works by their scores; in the merged order if scoring is late or fails."""
-        settings, searcher, about = self.retriever.settings, self.retriever.searcher, self.question.about
-        score = WorkScore(
-            self._store,
-            self.question.intent.weights,
-            settings.year or datetime.now(UTC).year,
-            tags,
-            self.generator.filter.tags,
-            named=self.question.first.hit.place if self.question.first else None,
-            like=about.tags if about else (),
-            words=frozenset(searcher.analyzer.terms(about.hit.title) if about else self.question.query.terms),
-            analyzer=searcher.analyzer,
-        )
-        otherwise = "the merged order was kept, without scores"
-        ranked = self._within(settings.rerank_ms, SCORED, lambda: score(self.found.query, works), otherwise)
-        if ranked is None:
-            return works
-        self.reranker = SCORED
-        return _alternating(ranked)
-
-    def _within(self, milliseconds: float, name: str, work: Callable[[], T], otherwise: str) -> T | None:
-        """Return the result of some work; None if it fails or is late, and `degraded` says so."""
-        try:
-            return self.retriever.workers(work, perf_counter() + milliseconds / 1000, name)
-        except (Late, RiffluxError) as error:
-            reason = str(error)
-        except Exception as error:  # words of an error that was not foreseen may hold anything
-            reason = type(error).__name__
-        self.degraded.append(f"{otherwise}: {reason}")
-        return None
-
-    def _citable(
-        self,
-        ranked: Candidates,
-        candidates: Candidates,
-        names: Mapping[int, Sequence[Identifier]],
-        tags: Mapping[int, Sequence[Tag]],
-    ) -> list[Citable]:
-        """Return ranked works as evidence may be taken from them, with all of their passages among the candidates."""
-        passages: dict[Place, list[Hit]] = {}
-        for hit in candidates.passages:
-            passages.setdefault(hit.place, []).append(hit)
-        read = _Documents(self._store, [*map(attrgetter("place"), ranked.passages)], self._profile.visible)
-        meant, parts, found = naming(self.question.text), ranked.parts(SCORED), []
-        for row, hit in enumerate(ranked.passages):
-            id, components = int(hit.chunk_id, 16), {name: float(values[row]) for name, values in parts.items()}
-            hit = hit.retold(float(ranked[SCORE][row]), ())
-            work = Citable(hit, passages[hit.place], partial(read, hit.place), components)
-            found.append(_described(work, meant, names.get(id, ()), tags.get(id, ())))
-        return found
-
-    def _pack(self, packer: Packer, works: Sequence[Citable], ranked: Candidates, listed: Candidates) -> EvidencePack:
-        """Return the evidence of works; the relevance of those that are `listed` is known."""
-        known = dict(zip(listed.ids.tolist(), listed[RELEVANCE].tolist(), strict=True))
-
-        def relevance(hits: Sequence[Hit]) -> float:
-            ids = [int(hit.chunk_id, 16) for hit in hits]
-            others = np.flatnonzero(np.isin(ranked.ids, [id for id in ids if id not in known]))
-            more = self.generator.rated(self.found, ranked.take(others))[RELEVANCE].tolist() if len(others) else []
-            return max([*(known[id] for id in ids if id in known), *more], default=0.0)
-
-        question, count = self.question, self.retriever.searcher.view.embedder.count_tokens
-        return packer(question.text, question.intent.name, works, count, relevance)
-
-    def _explained(self, table: Candidates) -> tuple[Hit, ...]:
+    def _explained(self, table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
         """Return works as they may be shown, with their components before weighing and the side that they answer."""
-        values = {name.removeprefix(VALUE): column for name, column in table.columns.items() if name.startswith(VALUE)}
+        values = {}
+        for name, column in table.columns.items():
+            if name.startswith(VALUE):
+                values[name.removeprefix(VALUE)] = column
         rows = np.array([*values.values()]).T.tolist() or [()] * len(table)
-        side, sides, hits = table[SIDE], self.question.asked.sides, []
+        side, hits = table[SIDE], []
         for row, hit in enumerate(page(table)):
             details: Mapping[str, Mapping[str, object]] = {
                 SCORED: {"values": dict(zip(values, rows[row], strict=False))},
@@ -284,65 +165,62 @@ class _Ranking:
             }
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
-        return tuple(map(self._profile.visible.hit, hits))
-
-    def _trace(self, dropped: int, counts: Mapping[str, int]) -> Trace:
-        trace = self.found.trace
-        return replace(
-            trace,
-            reranker=self.reranker,
-            milliseconds=self.clock.milliseconds,
-            counts={**trace.counts, **counts},
-            dropped={**trace.dropped, **({"kind": dropped} if dropped else {})},
-            degraded=tuple(dict.fromkeys(self.degraded)),
-            notes=tuple(self.notes),
-            understanding=self.question.query.understanding,
-        )
+        return tuple(map(self.searcher.profile.visible.hit, hits))
 
 
-def _one_per_work(table: Candidates) -> Candidates:
-    """Return the best candidate of each work, in their order."""
-    first: dict[tuple[str, str], int] = {}
-    for row, hit in enumerate(table.passages):
-        first.setdefault(hit.place, row)
-    return table.take(list(first.values()))
+def _shown(names: Mapping[int, Sequence[Identifier]]) -> dict[str, tuple[str, ...]]:
+    """Return the identifiers of works as they are written, by chunk id."""
+    shown = {}
+    for id, each in names.items():
+        shown[f"{id:016x}"] = tuple(map(str, names_of(each)))
+    return shown
 
 
-def _alternating(table: Candidates) -> Candidates:
-    """Return the works of each side of a comparison in turn, each side's in their order; those of neither come last.
-
-    The side of the best comes first.
-    """
-    side = table[SIDE]
-    if not np.isfinite(side).any():
-        return table
-    rows = {value: np.flatnonzero(side == value).tolist() for value in dict.fromkeys(side[np.isfinite(side)].tolist())}
-    turns = max(map(len, rows.values()), default=0)
-    inturn = [group[turn] for turn in range(turns) for group in rows.values() if turn < len(group)]
-    return table.take([*inturn, *np.flatnonzero(~np.isfinite(side)).tolist()])
+def _relevance(generator: CandidateGenerator, found: Gathered, listed: Candidates, hits: Sequence[Hit]) -> float:
+    """Return the relevance of the best of some hits; that of those which are `listed` is known."""
+    ids = Candidates.of_hits(hits).ids
+    known, works = listed[RELEVANCE][np.isin(listed.ids, ids)], found.table
+    others = works.take(np.flatnonzero(np.isin(works.ids, ids) & ~np.isin(works.ids, listed.ids)))
+    more = generator.rated(found, others)[RELEVANCE] if len(others) else np.empty(0)
+    return float(np.concatenate([known, more]).max(initial=0.0))
 
 
-def with_nearness(table: Candidates) -> Candidates:
-    """Return candidates that all tell how near their works are to the best by citations, not the new ones alone."""
-    scores = table[f"{CITED}/{SCORE}"]
-    return table.with_column(f"{CITED}/{SCORE}", np.where(np.isnan(scores), table[NEAR], scores))
+@dataclass
+class _Citables:
+    """Give ranked works as evidence may be taken from them, by their identifiers and tags by chunk id."""
 
+    searcher: Searcher
+    text: str
+    names: Mapping[int, Sequence[Identifier]]
+    tags: Mapping[int, Sequence[Tag]]
+    places: Sequence[Place] = ()
+    read: dict[Place, Document | None] = field(default_factory=dict)
 
-class _Documents:
-    """Read documents as they may be shown, in their order, several at a time."""
+    def __call__(self, ranked: Candidates, candidates: Candidates) -> list[Citable]:
+        """Return the works in their order, with all of their passages among the candidates."""
+        passages: dict[Place, list[Hit]] = {}
+        for hit in candidates.passages:
+            passages.setdefault(hit.place, []).append(hit)
+        self.places, meant = [*map(attrgetter("place"), ranked.passages)], naming(self.text)
+        parts, found = ranked.parts(SCORED), []
+        rows = zip(ranked.passages, ranked[SCORE].tolist(), ranked.ids.tolist(), strict=True)
+        values = np.array([*parts.values()]).T.tolist() or [()] * len(ranked)
+        for (hit, score, id), addends in zip(rows, values, strict=True):
+            hit, components = hit.retold(score, ()), dict(zip(parts, addends, strict=False))
+            work = Citable(hit, passages[hit.place], partial(self.document, hit.place), components)
+            found.append(_described(work, meant, self.names.get(id, ()), self.tags.get(id, ())))
+        return found
 
-    def __init__(self, store: Store, places: Sequence[Place], visible: Visibility) -> None:
-        self._store, self._places, self._visible = store, list(places), visible
-        self._read: dict[Place, Document | None] = {}
-
-    def __call__(self, place: Place) -> Document | None:
-        if place not in self._read:
-            start = self._places.index(place)
-            wanted = self._places[start : start + AHEAD]
-            found = self._store.catalog.documents_at(wanted)
-            shown = {place: self._visible.document(place[0], each) for place, each in found.items()}
-            self._read |= {**dict.fromkeys(wanted), **shown}
-        return self._read[place]
+    def document(self, place: Place) -> Document | None:
+        """Return a document as it may be shown; several are read at a time, in the order of the works."""
+        if place not in self.read:
+            start = self.places.index(place)
+            wanted = self.places[start : start + AHEAD]
+            found = self.searcher.store.catalog.documents_at(wanted)
+            for each in wanted:
+                document = found.get(each)
+                self.read[each] = document and self.searcher.profile.visible.document(each[0], document)
+        return self.read[place]
 
 
 def _described(work: Citable, naming: Naming, identifiers: Sequence[Identifier], tags: Sequence[Tag]) -> Citable:
@@ -351,12 +229,15 @@ def _described(work: Citable, naming: Naming, identifiers: Sequence[Identifier],
     if hit.withheld:
         return replace(work, certainty=naming.certainty(hit.title, (), identifiers))
     authors, venue = tuple(map(str, facts.get("authors", ()))), str(facts.get("venue", ""))
-    headed = frozenset(each.chunk_id for each in work.passages if naming.heads(each.heading_path))
+    headed = set()
+    for each in work.passages:
+        if naming.heads(each.heading_path):
+            headed.add(each.chunk_id)
     return replace(
         work,
         certainty=naming.certainty(hit.title, authors, identifiers) or int(bool(headed)),
-        named=headed,
-        groups={"authors": frozenset(map(person, authors)), "venues": frozenset([venue] if venue else [])},
+        named=frozenset(headed),
+        groups=frozenset([*zip(repeat("authors"), map(person, authors)), *([("venues", venue)] if venue else [])]),
         subject=_subject(facts, tags),
     )
 
@@ -364,7 +245,6 @@ def _described(work: Citable, naming: Naming, identifiers: Sequence[Identifier],
 def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
     """Return the primary category of a work, else the subject in its metadata; empty if unknown."""
     primary = str(facts.get(PRIMARY, ""))
-    tag = Tag(*primary.split(":", 1)) if ":" in primary else primary_of(tags)
-    if tag:
+    if tag := Tag(*primary.split(":", 1)) if ":" in primary else primary_of(tags):
         return f"{tag.scheme}:{tag.value[:2] if tag.scheme == 'msc' else tag.value}"
-    return next((str(facts[name]) for name in _SUBJECTS if facts.get(name)), "")
+    return str(next(filter(None, map(facts.get, _SUBJECTS)), ""))

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from rifflux.errors import MissingExtra
 from rifflux.store.sqlite.connection.derived import Stamp, Unfit, current, rebuild
-from rifflux.store.sqlite.semantic.packed import GRAPH, Packed
+from rifflux.store.sqlite.semantic.packed import NAME as VECTORS
+from rifflux.store.sqlite.semantic.packed import Packed
 from rifflux.store.sqlite.semantic.scan import FEW, nearest_rows
 from rifflux.types import Ids, Scores, Vectors
 
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NAME", "Proximity", "keep", "known", "needed", "verify"]
 
-NAME, FORMAT = GRAPH, 1
+#: What begins like the packed vectors is forgotten with them.
+NAME, FORMAT = f"{VECTORS}-graph", 1
 #: From so many packed rows on there is a graph; fewer are scanned as fast.
 LEAST = 250_000
 #: Links of a node, and the rows that are looked at for them.
