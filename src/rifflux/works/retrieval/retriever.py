@@ -146,9 +146,10 @@ class WorksRetriever:
         )
         generator.clock.add("pack", start)
         asked = question.asked
+        shown = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()}
         candidates = self._explained(with_nearness(steps.candidates), asked.sides)
         reranked = self._explained(listed, asked.sides)
-        return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, _shown(names))
+        return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, shown)
 
     def _explained(self, table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
         """Return works as they may be shown, with their components before weighing and the side that they answer."""
@@ -166,14 +167,6 @@ class WorksRetriever:
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
         return tuple(map(self.searcher.profile.visible.hit, hits))
-
-
-def _shown(names: Mapping[int, Sequence[Identifier]]) -> dict[str, tuple[str, ...]]:
-    """Return the identifiers of works as they are written, by chunk id."""
-    shown = {}
-    for id, each in names.items():
-        shown[f"{id:016x}"] = tuple(map(str, names_of(each)))
-    return shown
 
 
 def _relevance(generator: CandidateGenerator, found: Gathered, listed: Candidates, hits: Sequence[Hit]) -> float:
