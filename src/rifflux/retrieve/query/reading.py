@@ -19,54 +19,16 @@ from functools import partial
 from itertools import chain, filterfalse
 from operator import itemgetter, methodcaller
 
-from rifflux.retrieve.query.expand import Synonyms, expand
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.identifiers import labelled, named_results, numbered_results
-from rifflux.types import Clause, Filter, Query, TermStatistics, Understanding
+from rifflux.types import Clause, Filter, Query, Understanding
 
-__all__ = ["QueryReader", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
-
-
-@dataclass(frozen=True, slots=True)
-class QueryReader:
-    """Reads questions by the words of an index.
-
-    `facets` are the metadata fields that may be asked as `field:value`, `synonyms` the user's. With `expands`, words
-    that occur nowhere are searched in other spellings too.
-    """
-
-    store: Store
-    analyzer: Analyzer
-    facets: tuple[str, ...] = ()
-    synonyms: Synonyms | None = None
-    expands: bool = True
-    exact: bool = False
-
-    def __call__(self, text: str, filter: Filter | None = None, understanding: Understanding | None = None) -> Query:
-        """Return a question as it is searched for; a part of another may have the `understanding` of that."""
-        query = understand(text, self.analyzer, self.facets, filter)
-        clauses = (*query.clauses, *query.required)
-        frequencies = _Frequencies(self.store, list(chain.from_iterable(clauses)))
-        counts = self.store.counts()
-        sort = understanding or classify(query, self.analyzer, frequencies, counts["chunks"])
-        anchors = tuple([terms for terms in map(query.words.__getitem__, sort.identifiers) if terms])
-        frequencies(list(chain.from_iterable(anchors)))
-        query = replace(
-            query,
-            anchors=anchors,
-            specificity=sort.specificity,
-            understanding=sort,
-            exact=self.exact,
-            statistics=TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known),
-        )
-        if not self.expands:
-            return query
-        return expand(query, self.analyzer, frequencies, self.store.lexical.vocabulary, self.synonyms)
+__all__ = ["KnownFrequencies", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
 
 
 @dataclass(slots=True)
-class _Frequencies:
+class KnownFrequencies:
     """How many chunks hold a term. Each is looked up once, the `first` along with whatever is asked first."""
 
     store: Store
@@ -168,10 +130,12 @@ def understand(text: str, analyzer: Analyzer, facets: Collection[str] = (), filt
         searched[sort].append(_joined(read) if sort != PREFIX else words.begin(part, _joined(read)))
     plain, phrases = [*chain.from_iterable(searched[WORDS])], _each_once(searched[PHRASE])
     mentioned = len(plain) > sum(map(len, phrases))
+    beside = phrases if mentioned else ()
     asked, limits = _halves(text, reading)
     query = Query(
         text=text,
-        clauses=_alternatives(plain, phrases if mentioned else ()),
+        # Every word by itself, those of a phrase that is mentioned too, and that phrase whole.
+        clauses=tuple(dict.fromkeys([*zip(chain(plain, *beside), strict=True), *beside])),
         required=() if mentioned else phrases,
         excluded=_each_once(map(_joined, map(words.read, reading.excluded))),
         prefixes=tuple(dict.fromkeys(chain.from_iterable(searched[PREFIX]))),
@@ -205,12 +169,6 @@ def _halves(text: str, reading: _Reading) -> tuple[str, str]:
 def _comparable(text: str) -> str:
     """Replace halves of surrogate pairs, as a broken terminal may send: nothing can store or compare them."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clause, ...]:
-    """Return every word by itself, those of the phrases too, and the phrases whole; each once."""
-    singles = zip(chain(words, *phrases), strict=True)
-    return tuple(dict.fromkeys([*singles, *phrases]))
 
 
 def _read(text: str, facets: Collection[str]) -> _Reading:
