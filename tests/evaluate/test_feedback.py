@@ -10,8 +10,8 @@ import pytest
 import rifflux
 from rifflux import Document, InvalidArgument, NotFound
 from rifflux.evaluate import Run, compare, read_feedback
-from rifflux.store.sqlite.connection import connect
-from rifflux.store.sqlite.connection.schema import MIGRATIONS, SCHEMA_VERSION
+from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
+from tests.support.first_version import first_version
 
 
 @pytest.fixture
@@ -100,17 +100,13 @@ insert into link values (1, 'other', 'cites', 1.0);
 """
 
 
-def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
-    with monkeypatch.context() as past:
-        past.setattr(connect, "MIGRATIONS", MIGRATIONS[:1])
-        past.setattr(connect, "SCHEMA_VERSION", 1)
-        connection, _ = connect.connect(str(path), create=True)
+    with first_version(path) as connection:
         connection.execute(AS_THE_FIRST_VERSION_WROTE)
-        connection.close()
     with rifflux.open(path, model="hash:32") as index:
         index.judge("jobs", "queue")
-        assert index.status().schema_version == SCHEMA_VERSION == len(MIGRATIONS)
+        assert index.status().schema_version == SCHEMA_VERSION
         assert [event.key for event in index.admin.store.registry.events("judgement")] == ["queue"]
         assert [hit.document for hit in index.search("jobs", mode="lexical")] == ["queue"]
         assert index.admin.check() == []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import Weights, weighed
-from rifflux.retrieve.table import SCORE, Candidates, columns, declare, declared, joined, trails
+from rifflux.retrieve.table import Candidates, columns, declare, declared, joined, trails
 from rifflux.types import Ranking, Why
 
 NOTED = declare("noted/told", "factor", "a column of these tests")
@@ -47,7 +47,7 @@ class TestCandidates:
 
     @given(st.lists(st.sampled_from([0.0, 1.0, 1.0 + 1e-15, 2.0]), max_size=8))
     def test_an_order_is_by_value_then_id(self, scores: list[float]) -> None:
-        found = table(*scores).with_column(NOTED, np.array(scores)).ordered_by(SCORE)
+        found = table(*scores).with_column(NOTED, np.array(scores)).scored(np.array(scores))
         assert found.ids.tolist() == sorted(range(len(scores)), key=lambda id: (-round(scores[id], 12), id))
         assert found[NOTED].tolist() == [scores[id] for id in found.ids.tolist()]
 

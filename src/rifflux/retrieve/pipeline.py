@@ -75,7 +75,7 @@ class Pipeline:
 
     def found(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> tuple[Candidates, Trace]:
         """Return the best `top_k` candidates, their passages read, and the trace completed."""
-        table = self.candidates(query, clock)
+        table = self.ordered(query, gather(query, self.channels, clock), clock)
         counts = counted(table)
         start = perf_counter()
         table = self.read(table.head(self.depth(top_k)))
@@ -191,15 +191,11 @@ class Plan:
 
     def found(self, top_k: int) -> tuple[Candidates, Trace]:
         """Return the candidates of a page; where steps drop so much that it stays short, more of them are read."""
-        table, trace = self.gather(top_k)
+        table, trace = self.pipeline.found(self.query, top_k, self.trace, self.clock)
         read = self.pipeline.depth(top_k)
         if len(table.ids) >= top_k or not trace.dropped or read >= WIDEST or not self._more(trace, read):
             return table, trace
         return replace(self.wider(WIDER * read), clock=self.clock).found(top_k)
-
-    def gather(self, top_k: int) -> tuple[Candidates, Trace]:
-        """Return the best `top_k` candidates, their passages read, and the trace."""
-        return self.pipeline.found(self.query, top_k, self.trace, self.clock)
 
     def _more(self, trace: Trace, read: int) -> bool:
         """Return True if there are candidates that were not read: fused, or further down in a channel."""

@@ -16,7 +16,6 @@ from operator import attrgetter, getitem
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rifflux.types import Hit, Ids, Ranking, Scores, Why
 
@@ -44,7 +43,6 @@ __all__ = [
     "places_in",
     "pool_of",
     "quality",
-    "ranks_of",
     "stacked",
     "stages",
     "trails",
@@ -144,22 +142,17 @@ class Candidates:
 
         Raises `KeyError` for a column that is not declared.
         """
-        return self._with({name: values})
+        declared(name)
+        missing = len(self.ids) - len(values)
+        values = np.concatenate([values, np.full(missing, np.nan)]) if missing > 0 else values
+        return Candidates(self.ids, {**self.columns, name: values}, self.rankings, self.passages)
 
     def with_stage(self, stage: str, parts: Mapping[str, Scores]) -> Candidates:
         """Return the table with the columns of a stage by their parts: `score`, `rank` and what else it tells."""
-        named = {}
+        table = self
         for part, values in parts.items():
-            named[f"{stage}/{part}"] = values
-        return self._with(named)
-
-    def _with(self, columns: Mapping[str, Scores]) -> Candidates:
-        added = dict(self.columns)
-        for name, values in columns.items():
-            declared(name)
-            missing = len(self.ids) - len(values)
-            added[name] = np.concatenate([values, np.full(missing, np.nan)]) if missing > 0 else values
-        return Candidates(self.ids, added, self.rankings, self.passages)
+            table = table.with_column(f"{stage}/{part}", values)
+        return table
 
     def parts(self, stage: str) -> Mapping[str, Scores]:
         """Return the columns of a stage by part, but for `score` and `rank`."""
@@ -182,18 +175,14 @@ class Candidates:
         columns = {name: values[:limit] for name, values in self.columns.items()}
         return Candidates(self.ids[:limit], columns, self.rankings, self.passages[:limit])
 
-    def ordered_by(self, name: str, ties: Scores | None = None) -> Candidates:
-        """Return the rows by a column, the greatest first; equal ones by the least of `ties`, then by id.
+    def scored(self, scores: Scores, ties: Scores | None = None) -> Candidates:
+        """Return the rows by another score, the greatest first; equal ones by the least of `ties`, then by id.
 
         Values that differ in the last bits only are equal: they differ by rounding. NaN comes last.
         """
-        falling = -np.round(self[name], 12)
-        keys = (self.ids, falling) if ties is None else (self.ids, ties, falling)
-        return self.take(np.lexsort(keys))
-
-    def scored(self, scores: Scores, ties: Scores | None = None) -> Candidates:
-        """Return the rows with another score, in its order."""
-        return self.with_column(SCORE, scores).ordered_by(SCORE, ties)
+        falling = -np.round(scores, 12)
+        order = np.lexsort((self.ids, falling) if ties is None else (self.ids, ties, falling))
+        return self.with_column(SCORE, scores).take(order)
 
     def place(self, id: int) -> int | None:
         """Return the place of a chunk, counted from 0; None if it is no candidate."""
@@ -244,62 +233,19 @@ def pool_of(rankings: Mapping[str, Ranking], pool: int | None = None) -> Ids:
     return ids[first]
 
 
-# Looking up ids in rankings
-
-#: Ids are looked up by so many comparisons of all with all at most, and up to an eighth of the buckets in a table.
-COMPARISONS, BUCKETS = 1 << 13, 4096
-
-
 def places_in(ranking: Ranking, ids: Ids) -> tuple[Scores, Scores]:
-    """Return the best rank, from 1, and the score of each id in a ranking; NaN where it is missing."""
-    ranks, scores = ranks_of(ranking, ids), np.full(len(ids), np.nan)
-    known = np.isfinite(ranks)
-    scores[known] = ranking.scores[ranks[known].astype(np.int64) - 1]
-    ranks[~known] = np.nan
+    """Return the best rank, from 1, and the score of each id in a ranking; NaN where it is missing.
+
+    `ids` holds each once.
+    """
+    ranks, scores = np.full((2, len(ids)), np.nan)
+    if len(ids):
+        order = np.argsort(ids)
+        places = order[np.minimum(np.searchsorted(ids, ranking.ids, sorter=order), len(ids) - 1)]
+        # Backwards, so that of several ranks of one id the best is written last.
+        known = np.flatnonzero(ids[places] == ranking.ids)[::-1]
+        ranks[places[known]], scores[places[known]] = known + 1.0, ranking.scores[known]
     return ranks, scores
-
-
-def ranks_of(ranking: Ranking, ids: Ids) -> Scores:
-    """Return the best rank, from 1, of each id in a ranking; infinity where it is missing. `ids` holds each once."""
-    if not len(ranking) or not len(ids):
-        return np.full(len(ids), np.inf)
-    if len(ids) * len(ranking) <= COMPARISONS:
-        return _compared(ranking.ids, ids)
-    return _hashed(ranking.ids, ids) if len(ids) <= BUCKETS // 8 else _searched(ranking.ids, ids)
-
-
-def _compared(ranked: Ids, ids: Ids) -> Scores:
-    """Look up a few ids by comparing all with all."""
-    same = ranked == ids[:, None]
-    first = same.argmax(1)
-    return np.where(same[np.arange(len(ids)), first], first + 1.0, np.inf)
-
-
-def _hashed(ranked: Ids, ids: Ids) -> Scores:
-    """Look up a pool of ids by a table of their last bits, which are as good as random."""
-    ranks, places, buckets = np.full(len(ids), np.inf), np.arange(len(ids)), ids & (BUCKETS - 1)
-    table = np.full(BUCKETS, -1)
-    table[buckets] = places
-    place = table[ranked & (BUCKETS - 1)]
-    maybe = np.flatnonzero(place >= 0)
-    _write(ranks, place[maybe], maybe, ids[place[maybe]] == ranked[maybe])
-    # Of several ids in one bucket the last has it.
-    lost = np.flatnonzero(table[buckets] != places)
-    ranks[lost] = _compared(ranked, ids[lost])
-    return ranks
-
-
-def _searched(ranked: Ids, ids: Ids) -> Scores:
-    """Look up any number of ids by binary search."""
-    ranks, order = np.full(len(ids), np.inf), np.argsort(ids)
-    place = order[np.minimum(np.searchsorted(ids, ranked, sorter=order), len(ids) - 1)]
-    _write(ranks, place, np.arange(len(ranked)), ids[place] == ranked)
-    return ranks
-
-
-def _write(ranks: Scores, place: Ids, rank: Ids, known: NDArray[np.bool_]) -> None:
-    """Put the known ranks in their places, backwards, so that of several ranks of one id the best stays."""
-    ranks[place[known][::-1]] = rank[known][::-1] + 1.0
 
 
 # Explanations, written from the columns; only surfaces read them

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ from rifflux.errors import ModelError, ModelMismatch
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
 from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
-from rifflux.retrieve.query.reading import QueryReader, classify, understand
+from rifflux.retrieve.query.expand import expand
+from rifflux.retrieve.query.reading import KnownFrequencies, classify, understand
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Relevance, at_least
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
@@ -27,9 +29,11 @@ from rifflux.session.arguments import (
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.types import (
+    Clause,
     Filter,
     Query,
     Results,
+    TermStatistics,
     Trace,
     Understanding,
     Vectors,
@@ -110,8 +114,9 @@ class Searcher:
 
     def way(self, mode: str, fusion: str | Fuse | None, rerank: str | Rerank | None, diversity: Diversity) -> Way:
         """Return how to search. Raises `InvalidArgument` for an argument that cannot be meant."""
-        reranker, mode = self._reranker(rerank, mode), checked_mode(mode)
-        return Way(mode, fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None, reranker, diversity)
+        reranker = None if rerank is None and mode != HYBRID_RERANK else self._reranker(rerank)
+        mode, fuse = checked_mode(mode), fusion_of(fusion) if fusion else self.profile.fusion
+        return Way(mode, fuse if mode == HYBRID else None, reranker, diversity)
 
     def timed(
         self, text: str, filter: Filter | Mapping[str, Any] | None, clock: Stopwatch, deadline: float | None = None
@@ -123,16 +128,29 @@ class Searcher:
         clock.add("understand", start)
         return query if deadline is None else replace(query, deadline=deadline)
 
-    def read(self, text: str, filter: Filter | None = None, understanding: Understanding | None = None) -> Query:
+    def read(self, text: str, limits: Filter | None = None, understanding: Understanding | None = None) -> Query:
         """Return a question as it is searched for: analyzed, classified and expanded, each once.
 
         A part of a question may have the `understanding` of the whole.
         """
-        profile = self.profile
-        reader = QueryReader(
-            self.store, self.analyzer, self.view.facets, self.view.session.synonyms, profile.expand, profile.exact
+        store, analyzer, profile = self.store, self.analyzer, self.profile
+        query = understand(text, analyzer, self.view.facets, limits, self._held)
+        frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
+        counts = store.counts()
+        sort = understanding or classify(query, analyzer, frequencies, counts["chunks"])
+        anchors = tuple(filter(None, map(query.words.__getitem__, sort.identifiers)))
+        frequencies([*chain.from_iterable(anchors)])
+        query = replace(
+            query,
+            anchors=anchors,
+            specificity=sort.specificity,
+            understanding=sort,
+            exact=profile.exact,
+            statistics=TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known),
         )
-        return reader(text, filter, understanding)
+        if not profile.expand:
+            return query
+        return expand(query, analyzer, frequencies, store.lexical.vocabulary, self.view.session.synonyms)
 
     def ready(self, query: Query, top_k: int, clock: Stopwatch, way: Way | None = None, *, rated: bool = False) -> Plan:
         """Return the search for a question that was read, ready to run; a hybrid one by default."""
@@ -166,6 +184,10 @@ class Searcher:
         )
         return Plan(pipeline, query, trace, clock, profile.pool)
 
+    def _held(self, phrase: Clause) -> bool:
+        """Return True if the index holds terms side by side."""
+        return len(self.store.lexical.match(Query("", required=(phrase,)), 1, self.profile.weights)) > 0
+
     def rated(self, query: Query, table: Candidates) -> Candidates:
         """Return the candidates of a question with their relevance, if the profile wants it."""
         rate = self._relevance(query)
@@ -189,13 +211,12 @@ class Searcher:
     def classify(self, query: str) -> Understanding:
         """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
-        read, chunks = understand(query, self.analyzer, self.view.facets), self.store.counts()["chunks"]
+        read = understand(query, self.analyzer, self.view.facets, held=self._held)
+        chunks = self.store.counts()["chunks"]
         return classify(read, self.analyzer, self.store.lexical.document_frequencies, chunks)
 
-    def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
-        """Return the reranker of an argument or mode; kept, for its model and its memory serve the next search too."""
-        if choice is None and mode != HYBRID_RERANK:
-            return None
+    def _reranker(self, choice: str | Rerank | None) -> Rerank:
+        """Return the chosen or default reranker; kept, for its model and its memory serve the next search too."""
         from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, reranker_of
 
         name = choice or DEFAULT_RERANKER
@@ -207,7 +228,13 @@ class Searcher:
         """Return the query with its vector, the channels that answer, what is missing, and what was left out."""
         if mode == LEXICAL:
             return query, [LEXICAL], [], []
-        if mode == HYBRID and self.profile.shortcut and _is_one_identifier(query):
+        named = (
+            [*chain.from_iterable(query.anchors)]
+            if len(query.anchors) == 1 and query.specificity >= 1 and not query.asking
+            else []
+        )
+        held = query.statistics.frequencies if query.statistics else {}
+        if mode == HYBRID and self.profile.shortcut and named and all(map(held.get, named)):
             return query, [LEXICAL], [], ["the question is one identifier: searched by its words alone"]
         query, degraded = self._with_vector(query, clock)
         if mode == SEMANTIC:
@@ -278,11 +305,3 @@ class Searcher:
         typed = as_typed(plan.query)
         verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
         return replace(verdict, hit=self.profile.visible.hit(verdict.hit)) if verdict.hit else verdict
-
-
-def _is_one_identifier(query: Query) -> bool:
-    """Return True if the question is nothing but one identifier that this index holds."""
-    if len(query.anchors) != 1 or query.asking or query.specificity < 1 or query.statistics is None:
-        return False
-    (anchor,) = query.anchors
-    return all(query.statistics.frequencies.get(term) for term in anchor)

@@ -87,6 +87,7 @@ class _Once:
     value: list[Any] = field(default_factory=list)
 
 
+@dataclass
 class CurrentEmbedder:
     """Gives the embedder, loaded when first needed. Safe to share between threads.
 
@@ -94,17 +95,16 @@ class CurrentEmbedder:
     loaded. One that was chosen stays, and does not fit then.
     """
 
-    def __init__(self, store: Store, choice: str | Embedder | None = None, threads: int | None = None) -> None:
-        self._store = store
-        self._choice = choice
-        self._threads = threads
-        self._lock = threading.Lock()
-        self._loaded: Embedder | None = None
-        self._loaded_for: str | None = None
+    store: Store
+    choice: str | Embedder | None = None
+    threads: int | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _loaded: Embedder | None = field(default=None, init=False, repr=False)
+    _loaded_for: str | None = field(default=None, init=False, repr=False)
 
     def __call__(self) -> Embedder:
         """Return the embedder. Raises `ModelError` where it cannot be loaded."""
-        known = None if self._choice else self._store.semantic.model()
+        known = None if self.choice else self.store.semantic.model()
         wanted = known.fingerprint if known else None
         with self._lock:
             # Before the first vectors are stored there is nothing to follow, and what was loaded is what makes them.
@@ -116,16 +116,16 @@ class CurrentEmbedder:
     def _load(self, spec: str | None) -> Embedder:
         from rifflux.models import load_embedder
 
-        return load_embedder(self._choice or spec or DEFAULT_MODEL, threads=self._threads)
+        return load_embedder(self.choice or spec or DEFAULT_MODEL, threads=self.threads)
 
 
+@dataclass
 class Sampler:
     """Looks at some files of a store. The first search waits for it, a millisecond; later ones get what is known."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._latest: Freshness | None = None
-        self._due = 0.0
+    store: Store
+    _latest: Freshness | None = field(default=None, init=False)
+    _due: float = field(default=0.0, init=False)
 
     def latest(self) -> Freshness | None:
         """Return the latest finding; None if there can be none. Takes microseconds, but for the first time."""
@@ -140,13 +140,13 @@ class Sampler:
 
     def now(self) -> Freshness:
         """Return the finding of a look at many files."""
-        found = _look(self._store, MANY)
+        found = _look(self.store, MANY)
         self._latest, self._due = found, time.monotonic() + PAUSE
         return found
 
     def _look(self) -> None:
         with suppress(RiffluxError):  # the index was closed meanwhile, or nobody may read it any more
-            self._latest = _look(self._store, FEW)
+            self._latest = _look(self.store, FEW)
 
 
 def synced(store: Store) -> Mapping[str, float]:
@@ -225,7 +225,7 @@ class Session:
         self.now = now
         self.models = Kept()
         self.kept = Kept()
-        self._facets: dict[tuple[str, str], _Facets] = {}
+        self.facets: dict[tuple[str, str], _Facets] = {}
         self._lock = threading.Lock()
 
     @property
@@ -240,19 +240,11 @@ class Session:
 
         return Workers()
 
-    def facets(self, user: str, profile: Profile) -> tuple[str, ...]:
-        """Return the facets of a profile as the user, or else nobody in particular, declared them since it was made."""
-        for owner in (user, ""):
-            declared = self._facets.get((owner, profile.name))
-            if declared and profile.facets in declared.former:
-                return declared.now
-        return profile.facets
-
     def declare_facets(self, user: str, profile: Profile, names: tuple[str, ...]) -> None:
         """Give a profile other facets, in all views of a user; those of nobody are everybody's."""
         with self._lock:
-            known = self._facets.get((user, profile.name), _Facets(frozenset(), ()))
-            self._facets[user, profile.name] = _Facets(known.former | {profile.facets, names}, names)
+            known = self.facets.get((user, profile.name), _Facets(frozenset(), ()))
+            self.facets[user, profile.name] = _Facets(known.former | {profile.facets, names}, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,8 +310,15 @@ class IndexView:
 
     @property
     def facets(self) -> tuple[str, ...]:
-        """Return the metadata fields that queries may name as `field:value`."""
-        return self.session.facets(self.user, self.profile)
+        """Return the metadata fields that queries may name as `field:value`.
+
+        They are the profile's, or those that the user, or else nobody in particular, declared since it was made.
+        """
+        for owner in (self.user, ""):
+            declared = self.session.facets.get((owner, self.profile.name))
+            if declared and self.profile.facets in declared.former:
+                return declared.now
+        return self.profile.facets
 
     @cached_property
     def sampler(self) -> Sampler:

@@ -57,8 +57,8 @@ _LISTS: Mapping[str, Sequence[str]] = {
         " understand remember recall check fetch bring pull share present locate ask asking introduce walk",
         "information info details detail definition meaning explanation description overview summary introduction"
         " everything anything something stuff facts documentation docs documents notes passages sections pages text"
-        " material primer background context knowledge insight insights section passage page note document chapter entry"
-        " article articles paper papers anyone someone somebody anybody",
+        " material primer background context knowledge insight insights section passage page note document chapter"
+        " entry article articles paper papers anyone someone somebody anybody",
         "mean means meaning definition explained described defined discussed mentioned covered documented found stated"
         " explanation overview summary details info information please thanks stand stands say says talk entail refer"
         " refers",

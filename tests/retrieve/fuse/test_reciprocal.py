@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse import ReciprocalRank, fusion_of
-from rifflux.retrieve.table import SCORE, joined, ranks_of
+from rifflux.retrieve.table import SCORE, joined, places_in
 from rifflux.types import Ranking
 
 
@@ -115,5 +115,6 @@ def test_ranks_are_found_for_any_number_of_ids(wanted: int, ranked: int, step: i
     known = random.permutation(1500) * step
     ids, found = random.permutation(1500)[:wanted] * step, np.concatenate([known[:ranked], known[: ranked // 3]])
     first = {id: rank for rank, id in reversed(list(enumerate(found.tolist(), 1)))}
-    ranks = ranks_of(Ranking(found, np.zeros(len(found))), ids)
-    assert ranks.tolist() == [first.get(id, np.inf) for id in ids.tolist()]
+    ranks, scores = places_in(Ranking(found, -np.arange(1.0, len(found) + 1)), ids)
+    assert np.nan_to_num(ranks).tolist() == [first.get(id, 0.0) for id in ids.tolist()]
+    np.testing.assert_array_equal(scores, -ranks)

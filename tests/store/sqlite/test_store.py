@@ -26,11 +26,12 @@ from rifflux.errors import (
 )
 from rifflux.store import Event, FieldWeights, FileState, Store, open_store
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection import connect, locks
-from rifflux.store.sqlite.connection.schema import MIGRATIONS, SCHEMA_VERSION
+from rifflux.store.sqlite.connection import locks
+from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.testing import AccountsContract, GenerationContract, OwnerContract, StoreContract, change, words
 from rifflux.testing.making import embedded
 from rifflux.types import Filter
+from tests.support.first_version import first_version
 
 
 class TestSqliteFile(StoreContract):
@@ -277,32 +278,48 @@ def test_an_unknown_engine_names_those_there_are() -> None:
         open_store("oracle://x")
 
 
-def test_an_older_index_learns_the_terms_of_its_titles(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as past:
-        before = next(version for version, script in enumerate(MIGRATIONS) if "title_terms" in script)
-        past.setattr(connect, "MIGRATIONS", MIGRATIONS[:before])
-        past.setattr(connect, "SCHEMA_VERSION", before)
-        old, _ = connect.connect(str(path.with_name("old.db")), create=True)
+def test_an_older_index_learns_the_terms_of_its_titles(path: Path) -> None:
     long = "alpha beta gamma delta epsilon zeta eta theta iota"
-    for id, title in enumerate(("car red the red", long), 1):
-        old.execute(
-            "insert into document (id, owner, collection, key, path, kind, title) values (?, 0, 'c', ?, '', '', ?)",
-            (id, f"key {id}", title),
-        )
-        for chunk in (10 * id, 10 * id + 1):
+    with first_version(path.with_name("old.db")) as old:
+        for id, title in enumerate(("car red the red", long), 1):
             old.execute(
-                "insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash) "
-                "values (?, ?, ?, 0, '[]', 'words', 0, 5, 1)",
-                (chunk, chunk, id),
+                "insert into document (id, collection, key, path, kind, title) values (?, 'c', ?, '', '', ?)",
+                (id, f"key {id}", title),
             )
-            old.execute(
-                "insert into chunk_terms (rowid, title, headings, body) values (?, ?, 'x', 'body')", (chunk, title)
-            )
-    old.close()
+            for chunk in (10 * id, 10 * id + 1):
+                old.execute(
+                    "insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash) "
+                    "values (?, ?, ?, 0, '[]', 'words', 0, 5, 1)",
+                    (chunk, chunk, id),
+                )
+                old.execute(
+                    "insert into chunk_terms (rowid, title, headings, body) values (?, ?, 'x', 'body')", (chunk, title)
+                )
     store = SqliteStore.open(str(path.with_name("old.db")))
     ids = np.array([21, 11, 10])
     assert store.catalog.titled(("red", "car", "the"), ids).tolist() == [11, 10]
     assert store.catalog.titled(long.split(), ids).tolist() == []
+
+
+def test_rows_of_an_older_index_stay_as_they_are_and_are_told_to_nobody(path: Path) -> None:
+    with first_version(path.with_name("old.db")) as old:
+        old.execute("insert into document (id, collection, key, path, kind, title) values (7, 'c', 'a', 'p', 'k', 'T')")
+        old.execute("insert into document_text values (7, 'words')")
+        old.execute("insert into chunk values (5, 42, 7, 0, '[]', 'words', 0, 5, 1)")
+        old.execute("insert into model values (1, 'tiny', 'hash', 2, 'f', 'tiny', 'active')")
+        old.execute("insert into vector values (3, 1, 5, 1, zeroblob(8))")
+    store = SqliteStore.open(str(path.with_name("old.db")))
+    found = store.catalog.document("c", "a")
+    assert found is not None
+    assert (found.title, found.kind, found.text) == ("T", "k", "words")
+    assert (store.semantic.embedded(), store.counts()["chunks"]) == (1, 1)
+    connection = store.view.engine.connection
+    assert connection.execute("select id, chunk from vector").fetchall() == [(3, 5)]
+    assert connection.execute("select count(*) from touched").get == 0
+    assert connection.execute("select count(*) from sqlite_master where name like 'old_%'").get == 0
+    fresh = SqliteStore.open(":memory:").view.engine.connection
+    listed = "select name, tbl_name, sql from sqlite_master order by name"
+    assert connection.execute(listed).fetchall() == fresh.execute(listed).fetchall()
 
 
 @pytest.mark.slow

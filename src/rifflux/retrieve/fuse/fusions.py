@@ -136,13 +136,13 @@ class _Weighted:
 
     def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
         """Return BM25 as a share of the best score, which keeps a clear winner clear; 0 for what was not found."""
-        ranking = table.rankings.get(LEXICAL, Ranking.empty())
-        best = float(ranking.scores[0]) if len(ranking) else 0.0
-        return _known(table[BM25]) / best if best > 0 else np.zeros(len(table))
+        ranking = table.rankings.get(LEXICAL)
+        best = float(ranking.scores[0]) if ranking else 0.0
+        return np.nan_to_num(table[BM25]) / best if best > 0 else np.zeros(len(table))
 
     def semantic(self, table: Candidates) -> Scores:
         """Return cosines scaled so that the best of the ranking is 1 and its last 0; what is below it is 0."""
-        return _min_max(table, SEMANTIC)
+        return _scaled(table, SEMANTIC)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Balanced(_Weighted):
 
     def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
         """Return BM25 scaled so that the best of the ranking is 1 and its last 0."""
-        return _min_max(table, LEXICAL)
+        return _scaled(table, LEXICAL)
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Linear(_Weighted):
 
     def semantic(self, table: Candidates) -> Scores:
         """Return the cosine, not below 0."""
-        return np.maximum(_known(table[COSINE]), 0.0)
+        return np.maximum(np.nan_to_num(table[COSINE]), 0.0)
 
 
 @dataclass(frozen=True)
@@ -222,10 +222,11 @@ class Adaptive(_Weighted):
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
         """Return the weight for this query."""
-        semantic = rankings.get(SEMANTIC, Ranking.empty())
-        if not len(semantic):
+        semantic = rankings.get(SEMANTIC)
+        if not semantic:
             return 0.0
-        prior = min(max(self._prior(rankings, evidence), 0.01), 0.99)
+        priors = [*map(self.priors.get, evidence.kinds(pool_of(rankings, self.looked_at)), repeat(self.prior))]
+        prior = min(max(sum(priors) / len(priors) if priors else self.prior, 0.01), 0.99)
         gap = float(semantic.scores[0] - semantic.scores[GAP_RANK - 1]) if len(semantic) >= GAP_RANK else self.usual_gap
         odds = math.log(prior / (1 - prior)) + self.slope * (gap - self.usual_gap)
         return 1 / (1 + math.exp(-odds))
@@ -236,33 +237,22 @@ class Adaptive(_Weighted):
 
     def semantic(self, table: Candidates) -> Scores:
         """Return cosines scaled from the last of the ranking (0) to its best (1); of one further down if it was cut."""
-        ranking = table.rankings.get(SEMANTIC, Ranking.empty())
-        if len(ranking) != ENOUGH:
-            return super().semantic(table)
-        return _scaled(table[COSINE], ranking, _extrapolated(ranking.scores))
-
-    def _prior(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
-        kinds = evidence.kinds(pool_of(rankings, self.looked_at))
-        return sum(map(self.priors.get, kinds, repeat(self.prior))) / len(kinds) if kinds else self.prior
+        ranking = table.rankings.get(SEMANTIC)
+        is_cut = ranking is not None and len(ranking.ids) == ENOUGH
+        return _scaled(table, SEMANTIC, _extrapolated(table.rankings[SEMANTIC].scores) if is_cut else None)
 
 
-def _min_max(table: Candidates, channel: str) -> Scores:
-    """Return a channel's scores scaled by the ends of its ranking; what it does not hold is 0."""
-    ranking = table.rankings.get(channel, Ranking.empty())
-    if not len(ranking):
+def _scaled(table: Candidates, channel: str, low: float | None = None) -> Scores:
+    """Return a channel's scores as their place between its last (or `low`), which is 0, and its best, which is 1.
+
+    What it does not hold is 0.
+    """
+    ranking = table.rankings.get(channel)
+    if not ranking:
         return np.zeros(len(table))
-    return _scaled(table[f"{channel}/score"], ranking, float(ranking.scores[-1]))
-
-
-def _scaled(known: Scores, ranking: Ranking, low: float) -> Scores:
-    """Return scores as their place from `low`, which is 0, to the best, which is 1; 0 for what is missing."""
-    high = float(ranking.scores[0])
-    return _known((known - low) / (high - low) if high > low else known - low + 1.0)
-
-
-def _known(scores: Scores) -> Scores:
-    """Return scores with 0 for what is missing."""
-    return np.where(np.isnan(scores), 0.0, scores)
+    known, high = table[f"{channel}/score"], float(ranking.scores[0])
+    low = float(ranking.scores[-1]) if low is None else low
+    return np.nan_to_num((known - low) / (high - low) if high > low else known - low + 1.0)
 
 
 def _extrapolated(cosines: Scores) -> float:

@@ -15,12 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, permutations, product
+from itertools import chain, permutations, product, starmap
 from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import rifflux.text
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.retrieve.query.codes import codes, shortened
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.symbols import symbol_names
 from rifflux.types import Clause, Query
@@ -64,7 +65,7 @@ class Variant:
     shown: str
     word: str
     beside: Clause
-    unknown: bool = False
+    reason: str = "synonyms of {!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,11 @@ def expand(
     query: Query, analyzer: Analyzer, frequencies: Frequencies, vocabulary: Vocabulary, known: Synonyms | None
 ) -> Query:
     """Return the query with its variants, and a note of each word or formula that got some."""
-    found = [*spellings(query, frequencies, vocabulary), *(synonyms(query, known) if known else ())]
+    found = [
+        *spellings(query, frequencies, vocabulary),
+        *(synonyms(query, known) if known else ()),
+        *starmap(_written, chain(codes(query, frequencies), shortened(query, frequencies, vocabulary))),
+    ]
     asked = {*query.clauses, *query.required, *query.excluded}
     # A dictionary, because two words may lead to the same variant.
     fresh: dict[Clause, Variant] = {}
@@ -95,12 +100,15 @@ def expand(
     return replace(query, variants=tuple(variants), beside=tuple(variants.values()), notes=(*query.notes, *notes))
 
 
+def _written(clause: Clause, word: str, beside: Clause) -> Variant:
+    return Variant(clause, " ".join(clause), word, beside, "{!r} in other spellings")
+
+
 def _notes(variants: Iterable[Variant]) -> Iterator[str]:
-    shown: dict[tuple[str, bool], list[str]] = {}
+    shown: dict[str, list[str]] = {}
     for variant in variants:
-        shown.setdefault((variant.word, variant.unknown), []).append(variant.shown)
-    for (word, unknown), others in shown.items():
-        reason = f"{word!r} occurs nowhere" if unknown else f"synonyms of {word!r}"
+        shown.setdefault(variant.reason.format(variant.word), []).append(variant.shown)
+    for reason, others in shown.items():
         yield f"{reason}: also searched {', '.join(others)}"
 
 
@@ -119,7 +127,7 @@ def spellings(query: Query, frequencies: Frequencies, vocabulary: Vocabulary) ->
         if not held.get(term) and mended < MOST_MENDED:
             mended += 1
             for near in _near(term, vocabulary):
-                yield Variant((near,), near, word, (term,), unknown=True)
+                yield Variant((near,), near, word, (term,), "{!r} occurs nowhere")
 
 
 def _near(term: str, vocabulary: Vocabulary) -> list[str]:

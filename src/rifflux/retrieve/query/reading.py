@@ -19,59 +19,17 @@ from functools import partial
 from itertools import chain, filterfalse
 from operator import itemgetter, methodcaller
 
-from rifflux.retrieve.query.expand import Synonyms, expand
-from rifflux.store import FieldWeights, Store
+from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.asking import framed
 from rifflux.text.identifiers import labelled, named_results, numbered_results
-from rifflux.types import Clause, Filter, Query, TermStatistics, Understanding
+from rifflux.types import Clause, Filter, Query, Understanding
 
-__all__ = ["QueryReader", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
-
-
-@dataclass(frozen=True, slots=True)
-class QueryReader:
-    """Reads questions by the words of an index.
-
-    `facets` are the metadata fields that may be asked as `field:value`, `synonyms` the user's. With `expands`, words
-    that occur nowhere are searched in other spellings too.
-    """
-
-    store: Store
-    analyzer: Analyzer
-    facets: tuple[str, ...] = ()
-    synonyms: Synonyms | None = None
-    expands: bool = True
-    exact: bool = False
-
-    def __call__(self, text: str, filter: Filter | None = None, understanding: Understanding | None = None) -> Query:
-        """Return a question as it is searched for; a part of another may have the `understanding` of that."""
-        query = understand(text, self.analyzer, self.facets, filter, self._held)
-        clauses = (*query.clauses, *query.required)
-        frequencies = _Frequencies(self.store, list(chain.from_iterable(clauses)))
-        counts = self.store.counts()
-        sort = understanding or classify(query, self.analyzer, frequencies, counts["chunks"])
-        anchors = tuple([terms for terms in map(query.words.__getitem__, sort.identifiers) if terms])
-        frequencies(list(chain.from_iterable(anchors)))
-        query = replace(
-            query,
-            anchors=anchors,
-            specificity=sort.specificity,
-            understanding=sort,
-            exact=self.exact,
-            statistics=TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known),
-        )
-        if not self.expands:
-            return query
-        return expand(query, self.analyzer, frequencies, self.store.lexical.vocabulary, self.synonyms)
-
-
-    def _held(self, phrase: Clause) -> bool:
-        return len(self.store.lexical.match(Query("", required=(phrase,)), 1, FieldWeights())) > 0
+__all__ = ["KnownFrequencies", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
 
 
 @dataclass(slots=True)
-class _Frequencies:
+class KnownFrequencies:
     """How many chunks hold a term. Each is looked up once, the `first` along with whatever is asked first."""
 
     store: Store
@@ -185,10 +143,12 @@ def understand(
         searched[sort].append(_joined(read) if sort != PREFIX else words.begin(part, _joined(read)))
     plain, phrases = [*chain.from_iterable(searched[WORDS])], _each_once(searched[PHRASE])
     mentioned = len(plain) > sum(map(len, phrases))
+    beside = phrases if mentioned else ()
     asked, limits = _halves(text, reading)
     query = Query(
         text=text,
-        clauses=_alternatives(plain, phrases if mentioned else ()),
+        # Every word by itself, those of a phrase that is mentioned too, and that phrase whole.
+        clauses=tuple(dict.fromkeys([*zip(chain(plain, *beside), strict=True), *beside])),
         worths=_worths(plain),
         asking=asking,
         required=() if mentioned else phrases,
@@ -240,14 +200,8 @@ def _comparable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _alternatives(words: Sequence[str], phrases: Sequence[Clause]) -> tuple[Clause, ...]:
-    """Return every word by itself, those of the phrases too, and the phrases whole; each once."""
-    singles = zip(chain(words, *phrases), strict=True)
-    return tuple(dict.fromkeys([*singles, *phrases]))
-
-
 def _worths(words: Sequence[str]) -> Mapping[Clause, float]:
-    """Return what each word counts that the question says more than once: (k3 + 1) n / (k3 + n), as Okapi's BM25 has it.
+    """Return what each word counts that the question says n times: (k3 + 1) n / (k3 + n), as Okapi's BM25 has it.
 
     Robertson et al., "Okapi at TREC-3", 1994. Letters and numbers are repeated without meaning more.
     """

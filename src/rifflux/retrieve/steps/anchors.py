@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from collections import Counter
 from itertools import chain
 
 import numpy as np
 
-from rifflux.retrieve.query.naming import Atom, atoms, is_held, likeness
+from rifflux.retrieve.query.naming import Atom, atoms, held_of, likeness
 from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, Candidates, declare
 from rifflux.store import LONGEST_NAME, Store
 from rifflux.text.analyzer import Analyzer, idf
@@ -19,6 +19,7 @@ __all__ = ["STAGE", "Anchors"]
 
 STAGE = "anchors"
 LOOKED_AT, LOOKED_AT_FIRST = 100, 30
+MOST_HELD = 3
 declare("anchors/*", "factor", "the factor for an anchor that the candidate holds, bears as identifier or is titled by")
 
 #: What the factor of those is called that have an anchor as their identifier.
@@ -68,37 +69,36 @@ class Anchors:
         asked = atoms(query.semantic_text, self.analyzer)
         if not asked:
             return []
-        near = (table[f"{LEXICAL}/rank"] <= LOOKED_AT) if f"{LEXICAL}/rank" in table else np.zeros(len(table), bool)
+        near = table[f"{LEXICAL}/rank"] <= LOOKED_AT
         near[:LOOKED_AT_FIRST] = True
         titles: dict[str, list[int]] = {}
         for id, (title, headings) in self.store.catalog.names(table.ids[near]).items():
             for name in dict.fromkeys((title, *headings[-1:])):
                 titles.setdefault(name, []).append(id)
-        read = {name: atoms(name, self.analyzer) for name in titles if name}
-        held = {name: {_key(atom) for atom in found} for name, found in read.items()}
-        count, known = Counter(chain.from_iterable(held.values())), dict(query.statistics.frequencies) if query.statistics else {}
+        read = {name: found for name in titles if (found := atoms(name, self.analyzer))}
+        count = Counter(key for found in read.values() for key in {_key(atom) for atom in found})
+        known = query.statistics.frequencies if query.statistics else {}
         chunks = query.statistics.chunks if query.statistics else 0
 
         def weight(atom: Atom) -> float:
-            local = idf(len(read), count.get(_key(atom), 0))
-            return min(local, idf(chunks, known[atom.term])) if atom.number is None and atom.term in known else local
+            local = idf(len(read), count[_key(atom)])
+            return min(local, idf(chunks, known[atom.term])) if atom.number is None and known.get(atom.term) else local
 
-        titled = [atom for atom in asked if _key(atom) in count or atom.number is not None]
-        total = sum(map(weight, asked))
-        if not titled or not total:
-            return []
-        kept = {}
-        if sum(map(weight, titled)) >= 0.4 * total:
-            kept = {name for name, found in read.items() if likeness(titled, found, weight) >= self.agreement}
-        if kept:
-            rarest = min((_key(atom) for atom in titled if _key(atom) in count), key=count.__getitem__, default="")
-            owners = [name for name, keys in held.items() if rarest in keys]
-            if 2 * len(kept) < len(owners):
-                kept = set()
-        if not kept:
-            kept = {name for name, found in read.items() if is_held(found, asked)}
-            if len(kept) > 3:
-                kept = set()
+        shortened = {other.written for other in asked if other.number is not None}
+        titled = [atom for atom in asked if count[_key(atom)] or atom.number is not None or atom.written in shortened]
+        kept, owners = set(), 0
+        if sum(map(weight, titled)) >= 0.4 * sum(map(weight, asked)):
+            for name, found in read.items():
+                begun, whole = likeness(titled, found, weight)
+                owners += whole >= self.agreement
+                if begun >= self.agreement:
+                    kept.add(name)
+        if 2 * len(kept) < owners or not kept:
+            widths = {name: held_of(found, asked) for name, found in read.items()}
+            longest = max(widths.values(), default=0)
+            kept = {name for name, width in widths.items() if width == longest and longest}
+            if len(kept) > MOST_HELD:
+                return []
         return [id for name in kept for id in titles[name]]
 
     def _lift(self, factors: Mapping[str, Scores], rows: int) -> Scores:

@@ -133,7 +133,7 @@ class Relevance:
             texts.append(f" {title} \n {joined(hit.heading_path)} \n {joined(hit.content)} ")
         return {
             "cosine": self._cosines(query, table),
-            "coverage": _shares(weights, texts, _stand_ins(query)),
+            "coverage": _shares(weights, texts, _stand_ins(query) if query.variants else {}),
             "length": np.full(len(table), math.log1p(len(weights))),
             "named": query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
             "title": np.array(titled, np.float64),

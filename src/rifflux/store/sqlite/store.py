@@ -17,11 +17,11 @@ from rifflux.store.registry import Registry
 from rifflux.store.semantic import Semantic
 from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
 from rifflux.store.sqlite.connection.connect import MEMORY, connect
-from rifflux.store.sqlite.connection.derived import forget
+from rifflux.store.sqlite.connection.derived import DerivedFile
 from rifflux.store.sqlite.connection.engine import Engine, GenerationCache, View
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
-from rifflux.store.sqlite.lexical.word_index import WordIndex, WordIndexes
+from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.registry.registry import SqliteRegistry
 from rifflux.store.sqlite.semantic.semantic import Matrix, SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
@@ -51,10 +51,7 @@ class Database:
     engine: Engine
     words: WordIndexes
     vectors: VectorIndex | None
-    counted: GenerationCache[tuple[int, int, int]] = field(default_factory=GenerationCache)
-    embedded: GenerationCache[tuple[int]] = field(default_factory=GenerationCache)
     frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
-    statistics: GenerationCache[tuple[int, int]] = field(default_factory=GenerationCache)
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
 
@@ -63,23 +60,23 @@ class Database:
         """Open a file, or a temporary database at `:memory:`."""
         connection, read_only = connect(location, create=create)
         try:
-            words = WordIndexes(location, read_only=read_only)
-            vectors = VectorIndex(location, read_only=read_only, way=way) if location != MEMORY else None
             engine = Engine(connection, location, read_only=read_only)
+            words = WordIndexes(location, engine.known, read_only=read_only)
+            vectors = VectorIndex(location, read_only=read_only, way=way) if location != MEMORY else None
         except BaseException:
             connection.close()
             raise
         engine.followers += [words, *([vectors] if vectors else [])]
         return cls(engine, words, vectors)
 
-    def derived(self, words: list[WordIndex]) -> list[WordIndex | VectorIndex]:
-        """Return some word indexes, and the packed vectors."""
-        return [*words, *([self.vectors] if self.vectors else [])]
+    def opened(self) -> list[DerivedFile]:
+        """Return what is derived from the database, as far as it was asked for."""
+        return [*self.words.opened(), *([self.vectors] if self.vectors else [])]
 
-    def wanted(self) -> list[WordIndex | VectorIndex]:
+    def wanted(self) -> list[DerivedFile]:
         """Return what is next to the database, or would pay."""
         with View(self.engine).reading() as (connection, _):
-            return self.derived(self.words.wanted(connection))
+            return [*self.words.wanted(connection), *([self.vectors] if self.vectors else [])]
 
 
 class SqliteStore:
@@ -92,11 +89,9 @@ class SqliteStore:
         self.owner = owner
         self.database, self._roles = database, roles or {}
         self.view = view = View(database.engine, owner)
-        self.catalog: Catalog = SqliteCatalog(view, database.counted)
-        self.lexical: Lexical = SqliteLexical(view, database.words, database.frequencies, database.statistics)
-        self.semantic: Semantic = SqliteSemantic(
-            view, database.vectors, database.embedded, database.matrices, database.allowed
-        )
+        self.catalog: Catalog = SqliteCatalog(view)
+        self.lexical: Lexical = SqliteLexical(view, database.words, database.frequencies)
+        self.semantic: Semantic = SqliteSemantic(view, database.vectors, database.matrices, database.allowed)
         self.registry: Registry = SqliteRegistry(view)
         for role, make in self._roles.items():
             setattr(self, role, make(self))
@@ -179,7 +174,7 @@ class SqliteStore:
             return []
         return [
             f"{derived.title} is not used, {derived.trouble}: the tables answered, which takes longer"
-            for derived in self.database.derived(self.database.words.opened())
+            for derived in self.database.opened()
             if derived.trouble
         ]
 
@@ -217,6 +212,6 @@ class SqliteStore:
                 trouble = derived.check(connection)
             if trouble:
                 with self.view.writing(content=False) as (connection, _):
-                    forget(connection, derived.name)
+                    derived.forget(connection)
                 derived.build()
                 yield f"{derived.title} {derived.place} could not be used: built it anew"

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rifflux.store.catalog import DocumentChange, Edge, FileState, Placed
+from rifflux.store.catalog import Catalog, DocumentChange, Edge, FileState, Placed
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
-from rifflux.store.sqlite.connection.engine import GenerationCache, View
+from rifflux.store.sqlite.connection.engine import View
 from rifflux.store.sqlite.query import where
 from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Why
 
@@ -28,24 +28,19 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteCatalog:
+class SqliteCatalog(Catalog):
     """Documents, files and links of one owner. Every change is one transaction, or part of the one around it."""
 
     view: View
-    #: Counts by owner, since counting goes through all rows.
-    counted: GenerationCache[tuple[int, int, int]]
 
     def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
-        """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""
         self.put_all([Placed(collection, change, file)])
 
     def put_all(self, documents: Iterable[Placed]) -> None:
-        """Add or replace documents as `put` does, but many at once; of two with the same name the later counts."""
         with self.view.writing() as (connection, owner):
             put_documents(connection, owner, documents)
 
     def remove(self, collection: str, keys: Sequence[str]) -> int:
-        """Remove documents by key and return how many there were."""
         with self.view.writing() as (connection, owner):
             removed = 0
             for key in keys:
@@ -54,13 +49,11 @@ class SqliteCatalog:
             return removed
 
     def note_uses(self, collection: str, keys: Sequence[str], time: float) -> None:
-        """Count one more use of each document; what is found does not change by it."""
         with self.view.writing(content=False) as (connection, owner):
             rows = [{"owner": owner, "collection": collection, "key": key, "time": time} for key in keys]
             connection.executemany(sql.NOTE_USE, rows)
 
     def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
-        """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
         with self.view.writing() as (connection, owner):
             file = _file(owner, root, state.path)
             connection.execute(sql.PUT_FILE, asdict(state) | file)
@@ -75,7 +68,6 @@ class SqliteCatalog:
             return len(gone)
 
     def remove_files(self, root: str, paths: Sequence[str]) -> int:
-        """Forget files and all their documents; returns how many documents went."""
         with self.view.writing() as (connection, owner):
             files = [_file(owner, root, path) for path in paths]
             held = sum(len(connection.execute(sql.HELD_BY_FILE, file).fetchall()) for file in files)
@@ -83,13 +75,11 @@ class SqliteCatalog:
             return held
 
     def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
-        """Keep what each source says of a document, by their names, instead of what was kept."""
         with self.view.writing(content=False) as (connection, owner):
             connection.execute(graph.DROP_RECORDS, (owner, collection, key))
             connection.executemany(graph.PUT_RECORD, [(*each, owner, collection, key) for each in records.items()])
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
-        """Read the rows of a ranking, in its order, with its scores and trails; ids that are gone are left out."""
         ids = ranking.ids.tolist()
         which = "chunk.uid in (select value from json_each(:ids))"
         found = self.view.rows(sql.HYDRATE.format(which=which), {"ids": json.dumps(ids)})
@@ -100,7 +90,6 @@ class SqliteCatalog:
         return hits
 
     def chunk(self, chunk_id: str) -> Hit | None:
-        """Return one chunk by its public id."""
         try:
             uid = int(chunk_id, 16)
         except ValueError:
@@ -110,7 +99,6 @@ class SqliteCatalog:
         return next(iter(self._hits("chunk.uid = :uid", {"uid": uid})), None)
 
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
-        """Return all chunks of a document in reading order."""
         which = "document.owner = :owner and document.collection = :collection and document.key = :key"
         return self._hits(f"{which} order by chunk.position", {"collection": collection, "key": key})
 
@@ -118,41 +106,31 @@ class SqliteCatalog:
         return [_hit(row) for row in self.view.rows(sql.HYDRATE.format(which=which), bound)]
 
     def document(self, collection: str, key: str) -> Document | None:
-        """Return one document with its whole text."""
         return self.documents_at([(collection, key)]).get((collection, key))
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
-        """Return several documents, with their whole texts, by (collection, key); what is gone is left out."""
         rows = self.view.rows(sql.DOCUMENTS_AT, {"places": json.dumps(places)}) if places else []
         return {(collection, key): _document(key, *row) for collection, key, *row in rows}
 
     def outlines(self, prefix: str) -> list[tuple[str, Document]]:
-        """Return the documents of the collections whose names begin so, by collection and key.
-
-        Only title, metadata, license and identifiers are read.
-        """
         rows = self.view.rows(sql.OUTLINES, {"prefix": prefix, "end": prefix + chr(0x10FFFF)})
         return [(collection, _outline(*row)) for collection, *row in rows]
 
     def documents(self, collection: str, filter: Filter) -> list[Document]:
-        """Return the documents of a collection that a filter lets through, by key."""
         condition, bound = where(filter)
         rows = self.view.rows(sql.DOCUMENTS.format(condition=condition or "true"), bound | {"collection": collection})
         return [_whole(row) for row in rows]
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
-        """Return the places of every document with this key, path or absolute path."""
         splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
         return self.view.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
 
     def collections(self) -> Mapping[str, int]:
-        """Count the documents of each collection."""
         return dict(self.view.rows(sql.COLLECTIONS))
 
     def in_order(
         self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
     ) -> list[Document]:
-        """Return the documents of a collection by date."""
         if key is not None and not before and after == 0:
             return [_whole(row) for row in self.view.rows(sql.ONE, {"collection": collection, "key": key})]
         time, id = float("-inf"), 0
@@ -167,12 +145,10 @@ class SqliteCatalog:
         return [_whole(row) for row in rows]
 
     def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
-        """Count the uses of each document, with the time of the last."""
         rows = self.view.rows(sql.USES, {"collection": collection, "keys": json.dumps(list(keys))})
         return {key: (uses, used_at) for key, uses, used_at in rows}
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
-        """Return what is remembered of a root's files, by path."""
         if not below:
             return {row[0]: FileState(*row) for row in self.view.rows(sql.FILES, {"root": root})}
         # No path sorts between those that begin with "below/" and "below0".
@@ -180,83 +156,68 @@ class SqliteCatalog:
         return {row[0]: FileState(*row) for row in self.view.rows(sql.FILES_BELOW, bound)}
 
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
-        """Count the files, and return up to `number` of them with their roots."""
         ((total,),) = self.view.rows(sql.FILE_COUNT)
         some = sql.SOME_OWN_FILES if self.view.owner else sql.SOME_FILES
         statement = sql.ALL_FILES if total <= number else some
-        found = []
-        for root, *state in self.view.rows(statement, {"number": number}):
-            found.append((root, FileState(*state)))
-        return total, found
+        return total, [(root, FileState(*state)) for root, *state in self.view.rows(statement, {"number": number})]
 
     def roots(self) -> list[str]:
-        """Return the folders that were synced."""
         return [root for (root,) in self.view.rows(sql.ROOTS)]
 
     def kinds(self, ids: Ids) -> Mapping[int, str]:
-        """Return the kind of each chunk's document."""
-        return dict(self.view.rows(sql.KINDS, {"ids": json.dumps(ids.tolist())}))
+        return dict(self._of_chunks(sql.KINDS, ids))
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
-        """Return the title and the headings of each chunk."""
-        rows = self.view.rows(sql.NAMES, {"ids": json.dumps(ids.tolist())})
+        rows = self._of_chunks(sql.NAMES, ids)
         return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
 
     def titled(self, terms: Collection[str], ids: Ids) -> Ids:
-        """Return those of the chunks whose document's title has these terms and no others."""
         rows = self.view.rows(sql.TITLED, {"terms": " ".join(sorted(set(terms)))})
         return ids[np.isin(ids, [id for (id,) in rows])] if rows else ids[:0]
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
-        """Return those of the chunks whose document a filter lets through."""
         condition, bound = where(filter)
-        statement = sql.PASSING.format(condition=condition or "true")
-        rows = self.view.rows(statement, bound | {"ids": json.dumps(ids.tolist())})
+        rows = self._of_chunks(sql.PASSING.format(condition=condition or "true"), ids, **bound)
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def any_passes(self, filter: Filter) -> bool:
-        """Return whether a filter lets any document through."""
         condition, bound = where(filter)
         return bool(self.view.rows(sql.ANY_PASSES.format(condition=condition or "true"), bound)[0][0])
 
     def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
-        """Return the places of the documents that each identifier names."""
         found: dict[str, list[tuple[str, str]]] = {}
         for name, collection, key in self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))}):
             found.setdefault(name, []).append((collection, key))
         return found
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
-        """Return the documents that those of some chunks link to, or are linked from."""
-        statement = graph.LINKED_TO if incoming else graph.LINKED_FROM
-        return [*starmap(Edge, self.view.rows(statement, {"ids": json.dumps(ids.tolist())}))]
+        return [*starmap(Edge, self._of_chunks(graph.LINKED_TO if incoming else graph.LINKED_FROM, ids))]
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
-        """Count the documents that link to that of each chunk."""
-        return dict(self.view.rows(graph.CITATIONS, {"ids": json.dumps(ids.tolist()), "kind": kind}))
+        return dict(self._of_chunks(graph.CITATIONS, ids, kind=kind))
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
-        """Return the subject tags of each chunk's document."""
-        return self._grouped(graph.TAGS_OF, ids, Tag)
+        return self._named("tag", ids, Tag)
 
     def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
-        """Return the identifiers of each chunk's document."""
-        return self._grouped(graph.IDENTIFIERS_OF, ids, Identifier)
+        return self._named("identifier", ids, Identifier)
 
-    def _grouped(self, statement: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
-        """Return what is made of each chunk's schemes and values."""
+    def _named(self, table: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
+        """Return what is made of the schemes and values that a table has of each chunk's document."""
         found: dict[int, list[Value]] = {}
-        for id, scheme, value in self.view.rows(statement, {"ids": json.dumps(ids.tolist())}):
-            found.setdefault(id, []).append(make(scheme, value))
+        for id, *name in self._of_chunks(graph.NAMES_OF.format(table=table), ids):
+            found.setdefault(id, []).append(make(*name))
         return found
 
+    def _of_chunks(self, statement: str, ids: Ids, **bound: Any) -> list[Any]:
+        """Return the rows that a statement finds of some chunks."""
+        return self.view.rows(statement, {"ids": json.dumps(ids.tolist()), **bound})
+
     def records(self, collection: str, key: str) -> Mapping[str, str]:
-        """Return what was kept of a document's sources, by their names."""
         return dict(self.view.rows(graph.RECORDS, {"collection": collection, "key": key}))
 
     def counts(self) -> Mapping[str, int]:
-        """Count `documents`, `chunks` and `files`."""
-        return dict(zip(_COUNTED, self.view.kept(self.counted, sql.COUNTS), strict=True))
+        return dict(zip(_COUNTED, self.view.kept(sql.COUNTS), strict=True))
 
 
 def _file(owner: int, root: str, path: str) -> dict[str, Any]:

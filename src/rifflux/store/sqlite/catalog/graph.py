@@ -10,12 +10,14 @@ order by 1, 2, 3"""
 # A link names an identifier of its target, or a key of its own collection. The cross joins keep the order: from the
 # few chunks that are asked about to the links, never through a table as a whole. The plus keeps an owner's or a
 # collection's rows from being gone through one by one.
-LINKED_FROM = """
+_ASKED = """
 with asked as (
-    select chunk.uid, document.id, document.collection
+    select chunk.uid, document.id, document.collection, document.key
     from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
         join document on document.id = chunk.document
-)
+)"""
+
+LINKED_FROM = f"""{_ASKED}
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join link on link.document = asked.id
     cross join identifier on identifier.scheme || ':' || identifier.value = +link.key
@@ -30,12 +32,7 @@ from asked cross join link on link.document = asked.id
 where target.id <> asked.id group by 1, 2, 3
 order by 1, 2, 3"""
 
-LINKED_TO = """
-with asked as (
-    select chunk.uid, document.id, document.collection, document.key
-    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
-        join document on document.id = chunk.document
-)
+LINKED_TO = f"""{_ASKED}
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join identifier on identifier.document = asked.id
     cross join link on link.key = identifier.scheme || ':' || identifier.value
@@ -50,35 +47,27 @@ from asked cross join link on link.key = asked.key
 where source.id <> asked.id group by 1, 2, 3
 order by 1, 2, 3"""
 
-CITATIONS = """
+CITATIONS = f"""{_ASKED}
 select uid, count(distinct source) from (
-    select chunk.uid as uid, link.document as source
-    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
-        cross join identifier on identifier.document = chunk.document
+    select asked.uid as uid, link.document as source
+    from asked cross join identifier on identifier.document = asked.id
         cross join link on link.key = identifier.scheme || ':' || identifier.value
         join document as source on source.id = link.document and +source.owner = :owner
-    where link.kind = :kind and link.document <> chunk.document
+    where link.kind = :kind and link.document <> asked.id
     union
-    select chunk.uid, link.document
-    from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
-        join document on document.id = chunk.document
-        cross join link on link.key = document.key
+    select asked.uid, link.document
+    from asked cross join link on link.key = asked.key
         join document as source
-            on source.id = link.document and +source.owner = :owner and +source.collection = document.collection
-    where link.kind = :kind and link.document <> chunk.document
+            on source.id = link.document and +source.owner = :owner and +source.collection = asked.collection
+    where link.kind = :kind and link.document <> asked.id
 )
 group by uid"""
 
-TAGS_OF = """
-select chunk.uid, tag.scheme, tag.value
+# Of the table `tag` or `identifier`.
+NAMES_OF = """
+select chunk.uid, scheme, named.value
 from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
-    cross join tag on tag.document = chunk.document
-order by 1, 2, 3"""
-
-IDENTIFIERS_OF = """
-select chunk.uid, identifier.scheme, identifier.value
-from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
-    cross join identifier on identifier.document = chunk.document
+    cross join {table} as named on named.document = chunk.document
 order by 1, 2, 3"""
 
 RECORDS = """

@@ -1,21 +1,19 @@
 """The statements of the catalog, whole and named."""
 
 # Where rows are looked up by id, the plus keeps SQLite from going through all that the owner has.
-KINDS = """
-select chunk.uid, document.kind from chunk join document on document.id = chunk.document
+_OF_CHUNKS = """
+from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
 
-NAMES = """
-select chunk.uid, document.title, chunk.headings from chunk join document on document.id = chunk.document
-where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
+KINDS = f"select chunk.uid, document.kind {_OF_CHUNKS}"
+
+NAMES = f"select chunk.uid, document.title, chunk.headings {_OF_CHUNKS}"
 
 TITLED = """
 select chunk.uid from document join chunk on chunk.document = document.id
 where document.owner = :owner and document.title_terms = :terms"""
 
-PASSING = """
-select chunk.uid from chunk join document on document.id = chunk.document
-where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids)) and {condition}"""
+PASSING = f"select chunk.uid {_OF_CHUNKS} and {{condition}}"
 
 ANY_PASSES = "select exists (select 1 from document where owner = :owner and {condition})"
 
@@ -66,11 +64,12 @@ select document.collection, document.key, document.title, document.metadata, doc
 from document where document.owner = :owner and document.collection >= :prefix and document.collection < :end
 order by document.collection, document.key"""
 
-DOCUMENTS = """
-select document.key, document_text.text, document.title, document.kind, document.created_at, document.updated_at,
-    document.metadata, document.licence
+_WHOLE = """
+select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
 from document join document_text on document_text.document = document.id
-where document.owner = :owner and collection = :collection and {condition} order by document.key"""
+where owner = :owner and collection = :collection"""
+
+DOCUMENTS = f"{_WHOLE} and {{condition}} order by key"
 
 NOTE_USE = """
 insert into document_use select id, 1, :time from document
@@ -158,9 +157,7 @@ DROP_FILE = "delete from file where owner = :owner and root = :root and path = :
 
 FILES = "select path, size, mtime_ns, hash, problem from file where owner = :owner and root = :root"
 
-FILES_BELOW = """
-select path, size, mtime_ns, hash, problem from file
-where owner = :owner and root = :root and path >= :path and path < :end and (path = :path or path >= :first)"""
+FILES_BELOW = f"{FILES} and path >= :path and path < :end and (path = :path or path >= :first)"
 
 FILE_COUNT = "select count(*) from file where owner = :owner"
 
@@ -210,33 +207,18 @@ select
     ) as chunks,
     (select count(*) from file where owner = :owner) as files"""
 
-# For the name of a part: all that begin with it. For owner 0, everybody.
-OWNERS = """
-select name from owner
-where name <> :name and (:name = '' or substr(name, 1, length(:part)) = :part)
-order by name"""
-
 COLLECTIONS = "select collection, count(*) from document where owner = :owner group by collection"
 
 PLACE = """
 select coalesce(time, 9e18), id from document
 where owner = :owner and collection = :collection and key = :key"""
 
-ONE = """
-select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
-from document join document_text on document_text.document = document.id
-where owner = :owner and collection = :collection and key = :key"""
+ONE = f"{_WHOLE} and key = :key"
 
-FROM = """
-select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
-from document join document_text on document_text.document = document.id
-where owner = :owner and collection = :collection and coalesce(time, 9e18) >= :time
-    and (coalesce(time, 9e18) > :time or id >= :id)
+FROM = f"""{_WHOLE}
+    and coalesce(time, 9e18) >= :time and (coalesce(time, 9e18) > :time or id >= :id)
 order by coalesce(time, 9e18), id limit :limit"""
 
-BEFORE = """
-select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
-from document join document_text on document_text.document = document.id
-where owner = :owner and collection = :collection and coalesce(time, 9e18) <= :time
-    and (coalesce(time, 9e18) < :time or id < :id)
+BEFORE = f"""{_WHOLE}
+    and coalesce(time, 9e18) <= :time and (coalesce(time, 9e18) < :time or id < :id)
 order by coalesce(time, 9e18) desc, id desc limit :limit"""

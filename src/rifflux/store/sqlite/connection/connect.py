@@ -14,7 +14,7 @@ import apsw
 from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, RiffluxError, UnusableIndex
 from rifflux.store.sqlite.connection.bm25 import bm25
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
-from rifflux.store.sqlite.connection.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from rifflux.store.sqlite.connection.schema import APPLICATION_ID, SCHEMA_VERSION, upgrade
 
 __all__ = ["MEMORY", "connect", "frozen", "raise_ours", "translated"]
 
@@ -23,6 +23,8 @@ UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
 #: What a log that was once longer is cut down to, in bytes.
 LOG_BYTES = 64 << 20
 _MAGIC = b"SQLite format 3\0"
+# A view of each full-text table by term. It is temporary, so that an index that cannot be written has it too.
+_TERM_COUNTS = "create virtual table temp.{table}_count using fts5vocab(main, {table}, row)"
 #: The location of an index that vanishes when closed.
 MEMORY = ":memory:"
 
@@ -141,6 +143,8 @@ def _prepared(
         _migrate(connection)
     elif _version(connection) < SCHEMA_VERSION:
         raise UnusableIndex(f"{path} is read-only and of an older version: copy it to a place where it can be upgraded")
+    for table in ("chunk_terms", "owned_terms"):
+        connection.execute(_TERM_COUNTS.format(table=table))
     connection.register_fts5_function("owner_bm25", bm25)
     return connection
 
@@ -182,8 +186,8 @@ def _migrate(connection: apsw.Connection) -> None:
     connection.execute("begin immediate")
     try:
         # Another process may have migrated while this one waited for the lock.
-        for script in MIGRATIONS[_version(connection) :]:
-            connection.execute(script)
+        if _version(connection) < SCHEMA_VERSION:
+            upgrade(connection, _version(connection))
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", SCHEMA_VERSION)
     except BaseException:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
@@ -32,12 +33,14 @@ from typing import Any
 
 import apsw
 
+from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
 from rifflux.store.sqlite.connection.engine import Current, current, location_of, transaction, unmoved
 from rifflux.store.sqlite.connection.locks import held
 
 __all__ = [
     "STAMP_BYTES",
     "Current",
+    "DerivedFile",
     "Stamp",
     "Unfit",
     "advance",
@@ -108,6 +111,61 @@ class Stamp:
 
 def _checksum(text: bytes) -> bytes:
     return blake2b(text, digest_size=_DIGEST_BYTES).digest()
+
+
+class DerivedFile:
+    """A derived file as this process has it open: kept by a thread of its own, and not used once it is unfit."""
+
+    #: What messages call it.
+    title: str
+
+    def __init__(self, location: str, name: str, *, read_only: bool) -> None:
+        self.name, self.place = name, location_of(location, name)
+        #: The token of the copy that cannot be used, and why.
+        self._refused = ("", "")
+        self._builder = None if read_only else BackgroundBuilder(location, self._keep)
+
+    def _keep(self, connection: apsw.Connection) -> bool:
+        """Bring it up to date; False if it will be later, or if somebody else is at it."""
+        raise NotImplementedError
+
+    def _verify(self, connection: apsw.Connection, known: Current) -> None:
+        """Read all of the copy that the database knows; raises `Unfit` where something is wrong with it."""
+        raise NotImplementedError
+
+    def check(self, connection: apsw.Connection) -> str | None:
+        """Return what is wrong with the copy that the database knows; None if nothing is, or there is none."""
+        known = current(connection, self.name)
+        try:
+            if known and known.token:
+                self._verify(connection, known)
+        except Unfit as error:
+            return str(error)
+        return None
+
+    def forget(self, connection: apsw.Connection) -> None:
+        """Know no copy any more."""
+        forget(connection, self.name)
+
+    def build(self) -> None:
+        """Bring it up to date now, or make it, if that pays."""
+        while self._builder and not self._builder.once():
+            time.sleep(PAUSE)
+
+    def suggest(self) -> None:
+        """Have it built soon, which a search could do with."""
+        if self._builder:
+            self._builder.suggest()
+
+    def close(self) -> None:
+        """End what goes on in the background."""
+        if self._builder:
+            self._builder.close()
+
+    @property
+    def trouble(self) -> str | None:
+        """Return why it is not used although there should be one; None if all is well."""
+        return self._refused[1] or (self._builder.trouble if self._builder else None)
 
 
 def touched(connection: apsw.Connection, name: str, after: int) -> list[int]:

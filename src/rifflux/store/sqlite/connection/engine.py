@@ -114,6 +114,8 @@ class Engine:
         self.lock = threading.RLock()
         self.readers = Readers(location)
         self.followers: list[DerivedFiles] = []
+        #: First rows by owner and statement, such as counts, which go through all rows.
+        self.kept: GenerationCache[Any] = GenerationCache()
         self.frozen = frozen(connection)
         self._memo = threading.local()
         #: Owners of whom the open transaction changes what they find.
@@ -274,14 +276,11 @@ class View:
         with self.reading() as (connection, _):
             return self.engine.known(connection, statement, **bound)
 
-    def kept(self, cache: GenerationCache[Any], statement: str) -> Any:
-        """Return the first row of a statement, from a cache unless what this owner finds has changed."""
+    def kept(self, statement: str) -> Any:
+        """Return the first row of a statement, the one read before unless what this owner finds has changed."""
         with self.reading() as (connection, owner):
-            return cache.get(
-                owner,
-                self.generation(connection),
-                lambda: connection.execute(statement, {"owner": owner}).fetchone(),
-            )
+            state, key = self.generation(connection), (owner, statement)
+            return self.engine.kept.get(key, state, lambda: connection.execute(statement, {"owner": owner}).fetchone())
 
     def generation(self, connection: apsw.Connection) -> object:
         """Return a value that changes with whatever changed what this owner can find; in a transaction a new one."""

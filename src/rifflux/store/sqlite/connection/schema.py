@@ -1,33 +1,59 @@
-"""The tables, as a list of migrations: entry n brings a database from version n to n + 1."""
+"""The tables as they are, and how those of an earlier version become so."""
 
-from rifflux.store.sqlite.connection.founding import EVENTS, FIRST, LOG, REGISTER, TERM_CHARACTERS, WORKS
+from __future__ import annotations
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "SCHEMA_VERSION"]
+from string import ascii_letters, digits, printable
+
+import apsw
+
+__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "upgrade"]
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
+SCHEMA_VERSION = 14
+#: Tables whose columns changed, each with the first version that has them as they are.
+_CHANGED = {"file": 6, "vector": 6, "event": 6, "chunk": 9, "document": 11}
+#: The first version that knows the terms of titles.
+_HAS_TITLE_TERMS = 11
 
-# Who the rows belong to. Owner 0, of the empty name, is who uses an index alone. Numbers are never used again, because
-# they are part of the terms: those of all other owners live in a table of their own, each with its owner's number in
-# front, so that nobody's posting lists and statistics hold what is another's. Tables whose keys change are rebuilt.
-_OWNERS = f"""
-create table owner (
+# Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
+# occur in terms, so they may stay separators and need no escaping here.
+_TERM_CHARACTERS = "".join(c for c in printable.strip() if c not in ascii_letters + digits + "'\"")
+
+_TERMS = f"""
+    title, headings, body,
+    content = '', contentless_delete = 1,
+    tokenize = "ascii tokenchars '{_TERM_CHARACTERS}'"
+"""
+
+# Documents and their chunks, whose rows have owners. Owner 0, of the empty name, is who uses an index alone. Numbers
+# are never used again, because they are part of the terms: those of all other owners live in a table of their own, each
+# with its owner's number in front, so that nobody's posting lists and statistics hold what is another's.
+_DOCUMENTS = f"""
+create table if not exists setting (
+    name text primary key,
+    value text not null
+) without rowid;
+-- The highest row that a chunk was dropped from: rows are never given to another chunk.
+insert or ignore into setting values ('generation', '0'), ('last_dropped_chunk', '0');
+
+create table if not exists owner (
     id integer primary key autoincrement,
     name text not null unique,
     generation integer not null default 0
 );
-insert into owner (id, name) values (0, '');
+insert or ignore into owner (id, name) values (0, '');
 
-create table owner_setting (
+create table if not exists owner_setting (
     owner integer not null references owner (id) on delete cascade,
     name text not null,
     value text not null,
     primary key (owner, name)
 ) without rowid;
 
-create table new_file (
+create table if not exists file (
     id integer primary key,
-    owner integer not null references owner (id),
+    owner integer not null default 0 references owner (id),
     root text not null,
     path text not null,
     size integer not null,
@@ -36,13 +62,11 @@ create table new_file (
     problem text,
     unique (owner, root, path)
 );
-insert into new_file select id, 0, root, path, size, mtime_ns, hash, problem from file;
-drop table file;
-alter table new_file rename to file;
 
-create table new_document (
+-- title_terms are the different terms of a short title, sorted, for finding documents by their whole title.
+create table if not exists document (
     id integer primary key,
-    owner integer not null references owner (id),
+    owner integer not null default 0 references owner (id),
     collection text not null,
     key text not null,
     file integer references file (id) on delete cascade,
@@ -54,114 +78,253 @@ create table new_document (
     time real,
     metadata text not null default '{{}}',
     licence text,
+    title_terms text,
     unique (owner, collection, key)
 );
-insert into new_document
-select id, 0, collection, key, file, path, kind, title, created_at, updated_at, time, metadata, licence from document;
-drop table document;
-alter table new_document rename to document;
 create index document_file on document (file);
 create index document_key on document (owner, key);
 create index document_path on document (owner, path);
 create index document_time on document (owner, time);
+-- What has no date comes last.
+create index document_order on document (owner, collection, coalesce(time, 9e18), id);
+create index document_title_terms on document (owner, title_terms) where title_terms is not null;
 
--- The owner of the document, once more: counting and reading all of somebody's must not look at anybody else's rows.
--- length is the number of terms in all fields; 0 for chunks of owner 0 that were made before it was kept.
-alter table chunk add column owner integer not null default 0;
-alter table chunk add column length integer not null default 0;
-create index chunk_owner on chunk (owner, id, length);
-alter table vector add column owner integer not null default 0;
-create index vector_owner on vector (owner, model);
-drop index vector_hash;
-create index vector_hash on vector (owner, hash);
-
-alter table event add column owner integer not null default 0;
-drop index event_kind;
-create index event_kind on event (owner, kind);
-
-create virtual table owned_terms using fts5 (
-    title, headings, body,
-    content = '', contentless_delete = 1,
-    tokenize = "ascii tokenchars '{TERM_CHARACTERS}'"
+create table if not exists document_text (
+    document integer primary key references document (id) on delete cascade,
+    text text not null
 );
-drop trigger chunk_gone;
-create trigger chunk_gone after delete on chunk begin
-    delete from chunk_terms where rowid = old.id;
-    delete from owned_terms where rowid = old.id;
-end;
+
+-- uid is the public chunk id; id stays small and grows, which is what the terms table is fast with. The owner of the
+-- document stands here once more: counting and reading all of somebody's must not look at anybody else's rows. length
+-- is the number of terms in all fields; 0 for chunks of owner 0 that were made before it was kept.
+-- What is embedded of a message is not what its words are: a change of one must not cost the other. embedded is null
+-- where it is made of title, headings and text, words is a hash of the terms, null where hash stands for them too.
+create table if not exists chunk (
+    id integer primary key,
+    uid integer not null unique,
+    document integer not null references document (id) on delete cascade,
+    position integer not null,
+    headings text not null,
+    text text not null,
+    span_start integer not null,
+    span_end integer not null,
+    hash integer not null,
+    owner integer not null default 0,
+    length integer not null default 0,
+    embedded text,
+    words integer
+);
+create index chunk_document on chunk (document, position);
+create index chunk_hash on chunk (hash);
+-- What a search reads of the chunks that it ranks, an owner's together: in the table they lie between everybody's, and
+-- each would be read from a page of its own.
+create index chunk_owner on chunk (owner, id, length, uid);
+
+create virtual table if not exists chunk_terms using fts5 ({_TERMS});
+create virtual table if not exists owned_terms using fts5 ({_TERMS});
+
+create table if not exists model (
+    id integer primary key,
+    name text not null,
+    backend text not null,
+    dimension integer not null,
+    fingerprint text not null,
+    spec text not null,
+    state text not null
+);
+
+create table if not exists vector (
+    id integer primary key,
+    model integer not null references model (id) on delete cascade,
+    chunk integer not null references chunk (id) on delete cascade,
+    hash integer not null,
+    data blob not null,
+    owner integer not null default 0,
+    unique (model, chunk)
+);
+create index vector_chunk on vector (chunk);
+-- Of indexes that serve alike SQLite takes one by their order, and rows come in that of the index.
+create index vector_owner on vector (owner, model);
+create index vector_hash on vector (owner, hash);
 """
 
-# What each of several sources says of a document: a source that is read again replaces what it said, and no more.
-_RECORDS = """
-create table record (
+# What hangs on documents. Links name their target as `scheme:value`, so identifiers are looked up by that. Two
+# documents may claim one identifier: sources are wrong at times, and whether they are one work is for the importer to
+# say.
+_WORKS = """
+create table if not exists link (
+    document integer not null references document (id) on delete cascade,
+    key text not null,
+    kind text not null,
+    confidence real not null,
+    primary key (document, key, kind)
+) without rowid;
+create index link_key on link (key);
+
+create table if not exists identifier (
+    document integer not null references document (id) on delete cascade,
+    scheme text not null,
+    value text not null,
+    primary key (document, scheme, value)
+) without rowid;
+create index identifier_name on identifier (scheme || ':' || value);
+
+create table if not exists tag (
+    document integer not null references document (id) on delete cascade,
+    scheme text not null,
+    value text not null,
+    primary key (document, scheme, value)
+) without rowid;
+create index tag_value on tag (scheme, value);
+
+create table if not exists part (
+    document integer not null references document (id) on delete cascade,
+    position integer not null,
+    kind text not null,
+    headings text not null,
+    label text not null,
+    span_start integer not null,
+    span_end integer not null,
+    primary key (document, position)
+) without rowid;
+
+-- What each of several sources says of a document: a source that is read again replaces what it said, and no more.
+create table if not exists record (
     document integer not null references document (id) on delete cascade,
     name text not null,
     data text not null,
     unique (document, name)
 );
-"""
 
-# The word index next to the database (see `words`) holds the chunks of owner 0. The full-text table keeps no terms by
-# chunk, so those of chunks that it does not cover yet wait here. What its filters ask for is logged too.
-_FRESH_TERMS = """
-create table fresh_terms (
-    chunk integer primary key references chunk (id) on delete cascade,
-    title text not null,
-    headings text not null,
-    body text not null
-);
-
-drop trigger chunk_put_logged;
-create trigger chunk_put_logged after insert on chunk
-when new.owner = 0 and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (new.id, 'words'); end;
-
-drop trigger chunk_changed_logged;
-create trigger chunk_changed_logged after update of hash on chunk
-when new.owner = 0 and old.hash <> new.hash and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (new.id, 'words'); end;
-
-drop trigger chunk_dropped_logged;
-create trigger chunk_dropped_logged after delete on chunk
-when old.owner = 0 and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (old.id, 'words'); end;
-
-create trigger document_changed_logged after update of path, kind, time, metadata on document
-when new.owner = 0 and (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata)
-    and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) select id, 'words' from chunk where document = new.id; end;
-
-create index touched_what on touched (what, seq, chunk);
-"""
-
-# What is embedded of a message is not what its words are: a change of one must not cost the other. `embedded` is null
-# where it is made of title, headings and text, `words` is a hash of the terms, null where `hash` stands for them too.
-_MESSAGES = """
-alter table chunk add column embedded text;
-alter table chunk add column words integer;
-
-drop trigger chunk_changed_logged;
-create trigger chunk_changed_logged after update of words on chunk
-when new.owner = 0 and coalesce(old.words, old.hash) <> coalesce(new.words, new.hash)
-    and exists (select 1 from derived where name = 'words')
-begin insert into touched (chunk, what) values (new.id, 'words'); end;
-
--- What has no date comes last.
-create index document_order on document (owner, collection, coalesce(time, 9e18), id);
-"""
-
-# How often a document was recalled. Apart from it, since counting changes nothing of what is found.
-_USES = """
-create table document_use (
+-- How often a document was recalled. Apart from it, since counting changes nothing of what is found.
+create table if not exists document_use (
     document integer primary key references document (id) on delete cascade,
     uses integer not null,
     used_at real not null
 );
 """
 
-# The different terms of short titles, sorted, for finding documents by their whole title.
+# An event names its document by key and not by row: a judgement outlives the document's removal and return. Of a token
+# only the digest of its secret is kept, of a question only a digest of its words.
+_REGISTER = """
+create table if not exists event (
+    id integer primary key,
+    time real not null,
+    kind text not null,
+    query text not null,
+    collection text not null,
+    key text not null,
+    chunk text not null,
+    grade integer,
+    user text not null,
+    owner integer not null default 0
+);
+create index event_kind on event (owner, kind);
+
+create table if not exists token (
+    id text primary key,
+    user text not null,
+    role text not null,
+    label text not null,
+    created_at real not null,
+    used_at real,
+    revoked_at real,
+    digest blob not null
+) without rowid;
+
+create table if not exists usage (
+    id integer primary key,
+    user text not null,
+    feature text not null,
+    model text not null,
+    tokens integer not null,
+    cost real not null,
+    time real not null
+);
+create index usage_user on usage (user, time);
+create index usage_time on usage (time);
+
+create table if not exists question (
+    id integer primary key,
+    user text not null,
+    digest blob not null,
+    time real not null
+);
+create index question_time on question (time);
+"""
+
+# What files derived from the database need to follow it (see `derived`): which there are, with the last entry of the
+# log that each covers, and the log itself. Without a derived file nothing is logged; nor are vectors of a model that is
+# not in use, since they change nothing that is found. Every owner may have a word index next to the database, and each
+# follows a log of its own. The full-text tables keep no terms by chunk, so those of chunks that it does not cover yet
+# wait in fresh_terms. What its filters ask for is logged too.
+_LOG = """
+create table if not exists derived (
+    name text primary key,
+    covered integer not null,
+    token text not null
+) without rowid;
+
+create table if not exists touched (
+    seq integer primary key autoincrement,
+    chunk integer not null,
+    what text not null
+);
+create index touched_what on touched (what, seq, chunk);
+
+create table if not exists fresh_terms (
+    chunk integer primary key references chunk (id) on delete cascade,
+    title text not null,
+    headings text not null,
+    body text not null
+);
+"""
+
+_TRIGGERS = """
+create trigger chunk_gone after delete on chunk begin
+    delete from chunk_terms where rowid = old.id;
+    delete from owned_terms where rowid = old.id;
+end;
+
+create trigger chunk_row_retired after delete on chunk begin
+    update setting set value = max(cast(value as integer), old.id) where name = 'last_dropped_chunk';
+end;
+
+create trigger chunk_put_logged after insert on chunk begin
+    insert into touched (chunk, what)
+    select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
+end;
+
+create trigger chunk_changed_logged after update of words on chunk
+when coalesce(old.words, old.hash) <> coalesce(new.words, new.hash) begin
+    insert into touched (chunk, what)
+    select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
+end;
+
+create trigger chunk_dropped_logged after delete on chunk begin
+    insert into touched (chunk, what)
+    select old.id, name from derived where name = iif(old.owner, 'words-' || old.owner, 'words');
+end;
+
+create trigger document_changed_logged after update of path, kind, time, metadata on document
+when (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata) begin
+    insert into touched (chunk, what)
+    select chunk.id, name from derived join chunk on chunk.document = new.id
+    where name = iif(new.owner, 'words-' || new.owner, 'words');
+end;
+
+create trigger vector_put_logged after insert on vector
+when exists (select 1 from derived where name = 'vectors')
+    and new.model = (select id from model where state = 'active')
+begin insert into touched (chunk, what) values (new.chunk, 'vectors'); end;
+
+create trigger vector_dropped_logged after delete on vector
+when exists (select 1 from derived where name = 'vectors')
+    and old.model = (select id from model where state = 'active')
+begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
+"""
+
 _TITLE_TERMS = """
-alter table document add column title_terms text;
 create virtual table temp.title_term using fts5vocab(main, chunk_terms, instance);
 update document set title_terms = named.terms
 from (
@@ -175,71 +338,33 @@ from (
 ) as named
 where document.id = named.document;
 drop table temp.title_term;
-create index document_title_terms on document (owner, title_terms) where title_terms is not null;
 """
 
-# Every owner may have a word index next to the database, and each follows a log of its own.
-_WORDS_BY_OWNER = """
-drop trigger chunk_put_logged;
-create trigger chunk_put_logged after insert on chunk begin
-    insert into touched (chunk, what)
-    select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
-end;
+_MADE_AGAIN = "select type, name from sqlite_master where type in ('index', 'trigger') and sql is not null"
 
-drop trigger chunk_changed_logged;
-create trigger chunk_changed_logged after update of words on chunk
-when coalesce(old.words, old.hash) <> coalesce(new.words, new.hash) begin
-    insert into touched (chunk, what)
-    select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
-end;
 
-drop trigger chunk_dropped_logged;
-create trigger chunk_dropped_logged after delete on chunk begin
-    insert into touched (chunk, what)
-    select old.id, name from derived where name = iif(old.owner, 'words-' || old.owner, 'words');
-end;
+def upgrade(connection: apsw.Connection, version: int) -> None:
+    """Bring the tables of a version, 0 for none at all, to this one, within a transaction that is open.
 
-drop trigger document_changed_logged;
-create trigger document_changed_logged after update of path, kind, time, metadata on document
-when (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata) begin
-    insert into touched (chunk, what)
-    select chunk.id, name from derived join chunk on chunk.document = new.id
-    where name = iif(new.owner, 'words-' || new.owner, 'words');
-end;
-"""
+    A table that lacks columns is made again: its rows wait in another one meanwhile, before any trigger sees them.
+    """
+    for kind, name in connection.execute(_MADE_AGAIN).fetchall():
+        connection.execute(f"drop {kind} {name}")
+    waiting = {table: _columns(connection, table) for table, since in _CHANGED.items() if version < since}
+    for table in filter(waiting.get, waiting):
+        connection.execute(f"create table old_{table} as select * from {table}")
+        connection.execute(f"drop table {table}")
+    for script in (_DOCUMENTS, _WORKS, _REGISTER, _LOG):
+        connection.execute(script)
+    for table, columns in waiting.items():
+        if columns:
+            connection.execute(f"insert into {table} ({columns}) select {columns} from old_{table}")
+            connection.execute(f"drop table old_{table}")
+    connection.execute(_TRIGGERS)
+    if version < _HAS_TITLE_TERMS:
+        connection.execute(_TITLE_TERMS)
 
-# That somebody asked something of the service, for measures by day: a digest of the words, never the words.
-_QUESTIONS = """
-create table question (
-    id integer primary key,
-    user text not null,
-    digest blob not null,
-    time real not null
-);
-create index question_time on question (time);
-"""
 
-# What a search reads of the chunks that it ranks, an owner's together: in the table they lie between everybody's, and
-# each would be read from a page of its own.
-_CHUNK_IDS = """
-drop index chunk_owner;
-create index chunk_owner on chunk (owner, id, length, uid);
-"""
-
-MIGRATIONS: tuple[str, ...] = (
-    FIRST,
-    EVENTS,
-    LOG,
-    WORKS,
-    REGISTER,
-    _OWNERS,
-    _RECORDS,
-    _FRESH_TERMS,
-    _MESSAGES,
-    _USES,
-    _TITLE_TERMS,
-    _WORDS_BY_OWNER,
-    _QUESTIONS,
-    _CHUNK_IDS,
-)
-SCHEMA_VERSION = len(MIGRATIONS)
+def _columns(connection: apsw.Connection, table: str) -> str:
+    """Return the names of a table's columns, listed; empty for a table that is not there."""
+    return ", ".join(str(name) for _, name, *_ in connection.execute(f"pragma table_info({table})"))

@@ -12,10 +12,11 @@ from typing import Any
 import apsw
 import numpy as np
 
-from rifflux.store.lexical import FieldWeights
+from rifflux.store.lexical import FieldWeights, Lexical
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring, Statistics
 from rifflux.store.sqlite.connection.engine import GenerationCache, View
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
+from rifflux.store.sqlite.lexical.word_index_terms import Counted
 from rifflux.store.sqlite.query import Terms, best, where, worths_of
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
 
@@ -54,9 +55,6 @@ where exists (select 1 from {table} where {table} match :terms and rowid = chunk
 ROWS_OF = """
 select chunk.id from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner"""
 
-# A view of the word index by term. It is temporary, so that an index that cannot be written has it too.
-TERM_COUNTS = "create virtual table if not exists temp.{table}_count using fts5vocab(main, {table}, row)"
-
 DOCUMENT_FREQUENCIES = """
 select wanted.value, counted.doc
 from json_each(:terms) as wanted cross join {table}_count as counted on counted.term = :prefix || wanted.value"""
@@ -77,13 +75,12 @@ FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteLexical:
+class SqliteLexical(Lexical):
     """Ranks chunk ids by their terms; nothing is fetched."""
 
     view: View
     indexes: WordIndexes
     frequencies: GenerationCache[dict[str, int]]
-    statistics: GenerationCache[tuple[int, int]]
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
         """Rank chunks by BM25 over the query's terms, as SQLite's bm25() does, negated.
@@ -106,7 +103,7 @@ class SqliteLexical:
             return None
         with self.view.reading() as (connection, owner):
             words = self.indexes.of(owner)
-            log = words.log(connection, self.view.engine.known) if words else None
+            log = words.log(connection) if words else None
         if words is None or log is None or weights != words.weights:
             return None
         found = words.ask(log, lambda snapshot: snapshot.find(query, limit + _TIE_MARGIN, log.fresh))
@@ -163,26 +160,24 @@ class SqliteLexical:
         """Return how to score by the statistics of this owner alone."""
         statement = MATCHING.format(table=terms.table)
         with self.view.reading() as (connection, _):
-            statistics = Statistics(*self.view.kept(self.statistics, STATISTICS))
+            statistics = Statistics(*self.view.kept(STATISTICS))
             frequencies = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
         fields = weights.title, weights.headings, weights.body
         return Bm25Scoring.of(statistics, frequencies, terms.worths(query), fields)
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
-        """Return those of the chunks that hold a term, or a phrase of adjacent terms."""
         terms = Terms(self.view.number)
         statement = (HOLDING_FEW if len(ids) <= FEW else HOLDING).format(table=terms.table)
         rows = self.view.rows(statement, {"ids": json.dumps(ids.tolist()), "terms": terms.phrase(clause)})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """Count the chunks in which each term occurs; terms that occur in none are left out."""
         with self.view.reading() as (connection, owner):
             # Counting goes through all chunks that hold a term.
             known = self.frequencies.get(owner, self.view.generation(connection), dict)
             if unknown := sorted(set(terms) - known.keys()):
                 words = self.indexes.of(owner)
-                found = words.frequencies(connection, unknown, self.view.engine.known) if words else None
+                found = words.frequencies(connection, unknown) if words else None
                 if found is None:
                     found = self._counted(DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})
                 known.update({**dict.fromkeys(unknown, 0), **found})
@@ -192,29 +187,18 @@ class SqliteLexical:
             return counts
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        """Return the terms of so many characters that begin with `start`, each with its number of chunks.
-
-        Terms that occur no more may be among them, with 0.
-        """
         with self.view.reading() as (connection, owner):
             words = self.indexes.of(owner)
-            terms = words.terms(connection, start, shortest, longest, self.view.engine.known) if words else None
+            terms = words.terms(connection, start, shortest, longest) if words else None
         if terms is not None:
-            from rifflux.store.sqlite.lexical.word_index_terms import Counted
-
             return Counted(terms, self.document_frequencies)
         bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
         return self._counted(VOCABULARY, bound)
 
     def _counted(self, statement: str, bound: Mapping[str, Any]) -> Mapping[str, int]:
         """Return terms with the number of chunks that hold each."""
-        with self.view.reading() as (connection, owner):
-            terms = Terms(owner)
-            connection.execute(TERM_COUNTS.format(table=terms.table))
-            rows: list[Any] = connection.execute(
-                statement.format(table=terms.table), {**bound, "prefix": terms.prefix}
-            ).fetchall()
-            return dict(rows)
+        terms = Terms(self.view.number)
+        return dict(self.view.rows(statement.format(table=terms.table), {**bound, "prefix": terms.prefix}))
 
 
 def _worth(query: Query, least: float) -> Query:

@@ -5,26 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
 from rifflux.store.lexical import FieldWeights
-from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
 from rifflux.store.sqlite.connection.connect import MEMORY
-from rifflux.store.sqlite.connection.derived import Current, Unfit, current, location_of
+from rifflux.store.sqlite.connection.derived import Current, DerivedFile, Unfit, current, location_of
+from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary
 from rifflux.store.sqlite.lexical.word_snapshot import WordSnapshot, intact, sound
 from rifflux.store.sqlite.query import Terms
 
-if TYPE_CHECKING:
-    from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary
-
 __all__ = ["LEAST_CHUNKS", "Log", "WordIndex", "WordIndexes"]
-
 
 Answer = TypeVar("Answer")
 
@@ -45,20 +40,14 @@ select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), co
 from derived where name = :name"""
 
 _HIGHEST = "select coalesce(max(id), 0) from chunk where owner = :owner"
-_COUNT = "select count(*) from chunk where owner = ?"
+_COUNT = "select count(*) from chunk where owner = :owner"
 _FRESH = "select title, headings, body from fresh_terms where chunk in (select value from json_each(?))"
 _SAME = """
 select id from chunk where id in (select value from json_each(?)) and id not in (select chunk from fresh_terms)"""
 _BEHIND = "select 1 from touched where what = ? limit 1"
 
-
-#: Reads the first row of a statement, or gives what it read before.
+#: Reads the first row of a statement on a connection, or gives what it read before in the same search.
 Known = Callable[..., Any]
-
-
-def _read(connection: apsw.Connection, statement: str, **bound: object) -> Any:
-    """Read the first row of a statement."""
-    return connection.execute(statement, bound).fetchone()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,48 +57,40 @@ class Log(Current):
     fresh: tuple[int, ...] = ()
 
 
-class WordIndex:
+class WordIndex(DerivedFile):
     """Opens an owner's word index of the database at `location` when asked, and has it built and kept up to date."""
 
     title = "the word index"
     #: What it can rank by.
     weights = FieldWeights()
 
-    def __init__(self, location: str, owner: int = 0, *, read_only: bool = False) -> None:
-        self._terms = Terms(owner)
-        self.name = self._terms.index
-        self.place = location_of(location, self.name)
+    def __init__(self, location: str, owner: int, known: Known, *, read_only: bool) -> None:
+        self._terms, self._known = Terms(owner), known
+        super().__init__(location, self._terms.index, read_only=read_only)
         # Whether there are chunks enough for it, and up to which row there cannot be.
         self._enough, self._too_few = False, LEAST_CHUNKS - 1
         self._lock = threading.Lock()
         self._open: WordSnapshot | None = None
-        self._refused: tuple[str, str] | None = None
-        self._vocabulary: TermDictionary | None = None
-        self._builder = None if read_only else BackgroundBuilder(location, self._keep)
+        self._vocabulary = TermDictionary(self.place)
 
     def _keep(self, connection: apsw.Connection) -> bool:
         from rifflux.store.sqlite.lexical.word_index_build import Upkeep
 
         known = current(connection, self.name)
-        damaged = known is not None and self._refused is not None and self._refused[0] == known.token
         upkeep = Upkeep(connection, self.place, self._terms)
-        return upkeep.build() if damaged else upkeep.keep()
+        return upkeep.build() if known and known.token and known.token == self._refused[0] else upkeep.keep()
 
-    def log(self, connection: apsw.Connection, known: Known | None = None) -> Log | None:
-        """Return what the database says of its word index; None if there is none, or it covers far too little.
-
-        `known` reads a row that may have been read before in the same search.
-        """
-        read = known or _read
-        row = read(connection, _LOG, name=self.name, most=MOST_FRESH + 1)
+    def log(self, connection: apsw.Connection) -> Log | None:
+        """Return what the database says of its word index; None if there is none, or it covers far too little."""
+        row = self._known(connection, _LOG, name=self.name, most=MOST_FRESH + 1)
         if row is None or not row[2]:
-            if self._builder and self._is_worth_it(connection, read):
-                self._builder.suggest()
+            if self._builder and self._is_worth_it(connection):
+                self.suggest()
             return None
         latest, covered, token, listed = row
         fresh = tuple(json.loads(listed))
-        if fresh and self._builder:
-            self._builder.suggest()
+        if fresh:
+            self.suggest()
         return Log(latest, covered, token, fresh) if len(fresh) <= MOST_FRESH else None
 
     def at(self, log: Log) -> WordSnapshot | None:
@@ -117,26 +98,20 @@ class WordIndex:
         with self._lock:
             if self._open and self._open.stamp.token == log.token:
                 return self._open
-            if self._refused and self._refused[0] == log.token:
+            if self._refused[0] == log.token:
                 return None
             try:
-                self._open, self._refused = WordSnapshot.open(self.place, log, self._terms), None
+                self._open, self._refused = WordSnapshot.open(self.place, log, self._terms), ("", "")
             except Unfit as error:
                 self._refuse(log, error)
             return self._open
 
-    def check(self, connection: apsw.Connection) -> str | None:
-        """Return what the checksums say is wrong with the copy that the database knows; None if nothing is."""
-        known = current(connection, self.name)
-        if known is None or not known.token:
-            return None
-        try:
-            WordSnapshot.open(self.place, known, self._terms)
-            with sound():
-                damaged = [path.name for path in sorted(self.place.iterdir()) if not intact(path)]
-        except Unfit as error:
-            return str(error)
-        return f"{', '.join(damaged)} changed since written" if damaged else None
+    def _verify(self, connection: apsw.Connection, known: Current) -> None:
+        WordSnapshot.open(self.place, known, self._terms)
+        with sound():
+            damaged = [path.name for path in sorted(self.place.iterdir()) if not intact(path)]
+        if damaged:
+            raise Unfit(f"{', '.join(damaged)} changed since written")
 
     def ask(self, log: Log, question: Callable[[WordSnapshot], Answer]) -> Answer | None:
         """Ask the state that the database knows; None where there is none, or it turns out to be damaged."""
@@ -149,11 +124,9 @@ class WordIndex:
             self._refuse(log, error)
             return None
 
-    def frequencies(
-        self, connection: apsw.Connection, terms: Sequence[str], known: Known | None = None
-    ) -> Mapping[str, int] | None:
+    def frequencies(self, connection: apsw.Connection, terms: Sequence[str]) -> Mapping[str, int] | None:
         """Count the chunks in which each term occurs; None where the word index does not cover most of them."""
-        log = self.log(connection, known)
+        log = self.log(connection)
         if log is None or len(log.fresh) > FEW_FRESH:
             return None
         listed = json.dumps(log.fresh)
@@ -168,17 +141,12 @@ class WordIndex:
         found = {term: counts[term] + new[self._terms.prefix + term] for term in terms}
         return {term: count for term, count in found.items() if count}
 
-    def terms(
-        self, connection: apsw.Connection, start: str, shortest: int, longest: int, known: Known | None = None
-    ) -> frozenset[str] | None:
+    def terms(self, connection: apsw.Connection, start: str, shortest: int, longest: int) -> frozenset[str] | None:
         """Return the terms of so many characters that begin with `start`, perhaps more; None where it is unknown."""
-        from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary
-
-        log = self.log(connection, known)
+        log = self.log(connection)
         if log is None or self.at(log) is None:
             return None
         try:
-            self._vocabulary = self._vocabulary or TermDictionary(self.place)
             listed = self._vocabulary.beginning(start, shortest, longest)
         except (OSError, UnicodeDecodeError):
             return None
@@ -190,8 +158,7 @@ class WordIndex:
     def _refuse(self, log: Log, error: Unfit) -> None:
         """Do not use this state any more, and have it rebuilt."""
         self._open, self._refused = None, (log.token, str(error))
-        if self._builder:
-            self._builder.suggest()
+        self.suggest()
 
     def changed(self, connection: apsw.Connection) -> None:
         """Have the word index follow what was just committed."""
@@ -208,37 +175,20 @@ class WordIndex:
         """Return whether there is one, or shall be when it is asked for: always of owner 0, of others if it pays."""
         return not self._terms.owner or current(connection, self.name) is not None or self._is_worth_it(connection)
 
-    def _is_worth_it(self, connection: apsw.Connection, known: Known | None = None) -> bool:
+    def _is_worth_it(self, connection: apsw.Connection) -> bool:
         """Return whether there are so many chunks that it pays; counted only when there may be."""
-        owner = self._terms.owner
-        if not self._enough and (highest := (known or _read)(connection, _HIGHEST, owner=owner)[0]) > self._too_few:
-            missing = LEAST_CHUNKS - connection.execute(_COUNT, (owner,)).get
+        owner = {"owner": self._terms.owner}
+        if not self._enough and (highest := self._known(connection, _HIGHEST, **owner)[0]) > self._too_few:
+            missing = LEAST_CHUNKS - connection.execute(_COUNT, owner).get
             self._enough, self._too_few = missing <= 0, highest + missing - 1
         return self._enough
-
-    def build(self) -> None:
-        """Bring the word index up to date now, or make it."""
-        while self._builder and not self._builder.once():
-            time.sleep(PAUSE)
-
-    def close(self) -> None:
-        """End what goes on in the background."""
-        if self._builder:
-            self._builder.close()
-
-    @property
-    def trouble(self) -> str | None:
-        """Return why the word index is not used although there should be one; None if all is well."""
-        if self._refused:
-            return self._refused[1]
-        return self._builder.trouble if self._builder else None
 
 
 class WordIndexes:
     """The word indexes of a database's owners, by number, as far as they were asked for; none in memory."""
 
-    def __init__(self, location: str, *, read_only: bool = False) -> None:
-        self._location, self._read_only = location, read_only
+    def __init__(self, location: str, known: Known, *, read_only: bool) -> None:
+        self._location, self._known, self._read_only = location, known, read_only
         self._opened: dict[int, WordIndex] = {}
 
     def of(self, owner: int) -> WordIndex | None:
@@ -246,7 +196,8 @@ class WordIndexes:
         if self._location == MEMORY or owner < 0:
             return None
         if owner not in self._opened:
-            self._opened.setdefault(owner, WordIndex(self._location, owner, read_only=self._read_only))
+            index = WordIndex(self._location, owner, self._known, read_only=self._read_only)
+            self._opened.setdefault(owner, index)
         return self._opened[owner]
 
     def opened(self) -> list[WordIndex]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from rifflux.errors import OutOfScope
-from rifflux.store.registry import Erased, Event, QuestionDigest, Reaction, Spending, SpendingSum, Token
+from rifflux.store.registry import Erased, Event, QuestionDigest, Reaction, Registry, Spending, SpendingSum, Token
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.engine import View
 from rifflux.store.sqlite.connection.locks import held
@@ -73,7 +73,7 @@ order by event.time, event.id"""
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteRegistry:
+class SqliteRegistry(Registry):
     """Settings, events and claims of one owner. What concerns everybody is refused to a named one."""
 
     view: View
@@ -100,84 +100,67 @@ class SqliteRegistry:
             yield mine
 
     def setting(self, name: str) -> str | None:
-        """Return a setting's value, or None."""
         own = {"owner": self.view.owner} if self.view.owner else {}
         row = self.view.row(OWN_SETTING if own else SETTING, name=name, **own)
         return row[0] if row else None
 
     def policy(self, name: str) -> str | None:
-        """Return a setting of the whole index, which every owner may read; None where it is not set."""
         row = self.view.row(SETTING, name=name)
         return row[0] if row else None
 
     def set(self, name: str, value: str, *, content: bool = True) -> None:
-        """Store a setting; without `content`, one that changes nothing of what is found."""
         with self.view.writing(content=content) as (connection, owner):
             statement = PUT_OWN_SETTING if owner else PUT_SETTING
             connection.execute(statement, {"owner": owner, "name": name, "value": value})
 
     def record(self, event: Event) -> None:
-        """Append an event to the record; its document need not exist."""
         with self.view.writing(content=False) as (connection, owner):
             connection.execute(PUT_EVENT, asdict(event) | {"owner": owner})
 
     def events(self, kind: str | None = None) -> list[Event]:
-        """Return the recorded events of a kind, or all."""
         return [Event(*row) for row in self.view.rows(EVENTS, {"kind": kind})]
 
     def put_token(self, token: Token, digest: bytes) -> None:
-        """Remember a new token by the digest of its secret."""
         with self._whole.writing(content=False) as (connection, _):
             connection.execute(_PUT_TOKEN, (*astuple(token), digest))
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
-        """Return a token and the digest of its secret, or None."""
         return next(((Token(*row[:-1]), row[-1]) for row in self._whole.rows(_TOKEN, {"id": id})), None)
 
     def tokens(self) -> list[Token]:
-        """Return all tokens in the order of their making."""
         return [Token(*row) for row in self._whole.rows(_TOKENS)]
 
     def mark_used(self, id: str, time: float) -> None:
-        """Remember when a token was last used."""
         with self._whole.writing(content=False) as (connection, _):
             connection.execute(_MARK_USED, (time, id))
 
     def revoke(self, id: str, time: float) -> bool:
-        """Make a token useless for ever; False if there is none that is valid."""
         with self._whole.writing(content=False) as (connection, _):
             connection.execute(_REVOKE, (time, id))
             return connection.changes() > 0
 
     def erase(self, user: str) -> Erased:
-        """Delete all that is kept of a user, in one transaction: what they have, their tokens, what they did."""
         return erase(self._whole, user)
 
     def spend(self, spendings: Sequence[Spending]) -> None:
-        """Append to the record of spendings."""
         with self._whole.writing(content=False) as (connection, _):
             connection.executemany(_SPEND, [astuple(each) for each in spendings])
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
-        """Sum up spendings by day, user, feature and model."""
         rows = self._whole.rows(_SPENT, {"user": user, "since": since, "until": until})
         return [SpendingSum(*row) for row in rows]
 
     def cost(self, user: str, since: float) -> float:
-        """Sum up what a user has spent since a moment."""
         ((cost,),) = self._whole.rows(_COST, {"user": user, "since": since})
         return float(cost)
 
     def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
-        """Append to the record of questions, and drop what is older than a moment."""
         with self._whole.writing(content=False) as (connection, _):
             connection.executemany(_ASK, [astuple(each) for each in questions])
             connection.execute(_FORGET_QUESTIONS, (forget_before,))
 
     def questions(self, since: float = 0.0, until: float | None = None) -> list[QuestionDigest]:
-        """Return the questions of all users in a span of time."""
         return [QuestionDigest(*row) for row in self._whole.rows(_QUESTIONS, {"since": since, "until": until})]
 
     def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
-        """Return what all users did with what they found, in a span of time."""
         return [Reaction(*row) for row in self._whole.rows(_REACTIONS, {"since": since, "until": until})]

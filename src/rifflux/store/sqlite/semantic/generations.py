@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from rifflux.errors import InvalidArgument
-from rifflux.store.semantic import Generation, ModelInfo, State
+from rifflux.store.semantic import Generation, Generations, ModelInfo, State
 from rifflux.store.sqlite.connection.derived import forget
 
 if TYPE_CHECKING:
@@ -45,19 +45,17 @@ delete from vector where id in (
 _DROP_MODELS = "delete from model where state = 'retired'"
 
 
-class SqliteGenerations:
+class SqliteGenerations(Generations):
     """The generations of an index. Building and dropping change nothing that is found, so what is derived stays."""
 
     def __init__(self, view: View) -> None:
         self._view = view
 
     def all(self) -> list[Generation]:
-        """Return the active one first, then one that is built, then those that are dropped."""
         rows = self._view.rows(_ALL)
         return [Generation(ModelInfo(*model), State(state), vectors, chunks) for *model, state, vectors, chunks in rows]
 
     def begin(self, model: ModelInfo) -> None:
-        """Build vectors of a model, or go on where that was interrupted, while searches use those there are."""
         bound = {name: getattr(model, name) for name in ModelInfo.__slots__}
         with self._view.writing(content=False) as (connection, _):
             active, building = (_by_state(connection, state) for state in (State.ACTIVE, State.BUILDING))
@@ -76,7 +74,6 @@ class SqliteGenerations:
                     connection.execute(_BEGIN, bound)
 
     def finish(self) -> bool:
-        """Let searches use the built vectors from now on, and retire the others; False if a chunk still lacks one."""
         with self._view.writing() as (connection, _):
             if not connection.execute(_COMPLETE).get:
                 return False
@@ -87,14 +84,12 @@ class SqliteGenerations:
             return True
 
     def abort(self) -> ModelInfo | None:
-        """Retire what is being built; returns its model, or None if there was nothing."""
         with self._view.writing(content=False) as (connection, _):
             building = _by_state(connection, State.BUILDING)
             connection.execute(_MOVE, {"before": State.BUILDING, "after": State.RETIRED})
             return building
 
     def drop(self, most: int) -> int:
-        """Drop at most so many vectors of retired generations; returns how many, 0 once nothing is left of them."""
         with self._view.writing(content=False) as (connection, _):
             connection.execute(_DROP, (most,))
             dropped = connection.changes()

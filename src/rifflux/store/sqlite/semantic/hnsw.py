@@ -1,7 +1,7 @@
 """A graph of near neighbours over the packed vectors (HNSW, Malkov and Yashunin 2016): for more than a million of them.
 
 A scan takes time in proportion to the rows, a walk through the graph hardly more with ten times as many. But the graph
-takes minutes to build and as much space again, so it is an option (`neighbours="hnsw"`), and below `LEAST` rows there
+takes minutes to build and as much space again, so it is an option (`neighbors="hnsw"`), and below `LEAST` rows there
 is none. It only names candidates: they get their cosines from the packed vectors, as those of the scan do.
 
 The graph is a folder next to the database (`derived`): a stamp, the nodes, and usearch's own file, mapped and not read.
@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from rifflux.errors import MissingExtra
 from rifflux.store.sqlite.connection.derived import Stamp, Unfit, current, rebuild
-from rifflux.store.sqlite.semantic.packed import GRAPH, Packed
+from rifflux.store.sqlite.semantic.packed import NAME as VECTORS
+from rifflux.store.sqlite.semantic.packed import Packed
 from rifflux.store.sqlite.semantic.scan import FEW, nearest_rows
 from rifflux.types import Ids, Scores, Vectors
 
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NAME", "Proximity", "keep", "known", "needed", "verify"]
 
-NAME, FORMAT = GRAPH, 1
+#: What begins like the packed vectors is forgotten with them.
+NAME, FORMAT = f"{VECTORS}-graph", 1
 #: From so many packed rows on there is a graph; fewer are scanned as fast.
 LEAST = 250_000
 #: Links of a node, and the rows that are looked at for them.
@@ -70,7 +72,7 @@ def needed() -> None:
     try:
         import usearch.index  # noqa: F401
     except ImportError:
-        raise MissingExtra("neighbours='hnsw' needs usearch: pip install 'rifflux[hnsw]', or use 'scan'") from None
+        raise MissingExtra("neighbors='hnsw' needs usearch: pip install 'rifflux[hnsw]', or use 'scan'") from None
 
 
 @dataclass(frozen=True, slots=True)

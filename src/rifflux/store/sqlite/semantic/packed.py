@@ -27,11 +27,9 @@ from numpy.typing import NDArray
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, Stamp, Unfit
 from rifflux.types import Ids, Scores, Vectors
 
-__all__ = ["FORMAT", "GRAPH", "NAME", "Packed", "sign_words", "write"]
+__all__ = ["FORMAT", "NAME", "Packed", "sign_words", "write"]
 
 NAME, FORMAT = "vectors", 1
-#: The graph over them (see `hnsw`). What begins like the packed vectors is forgotten with them.
-GRAPH = f"{NAME}-graph"
 #: Rows that are packed, or rescored, at a time: few enough to stay in the processor's cache.
 BATCH, RESCORED = 2048, 256
 

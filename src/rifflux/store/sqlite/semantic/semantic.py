@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import ModelMismatch, OutOfScope
-from rifflux.store.semantic import ModelInfo, Pending, State
+from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
 from rifflux.store.sqlite.connection.derived import unmoved
 from rifflux.store.sqlite.connection.engine import GenerationCache, View
 from rifflux.store.sqlite.query import Terms, best, where
@@ -190,30 +190,26 @@ def _blocks(connection: apsw.Connection, owner: int) -> Iterator[list[Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteSemantic:
+class SqliteSemantic(Semantic):
     """Vectors of one owner's chunks, ranked by cosine; nothing is fetched."""
 
     view: View
     #: Packed vectors; None for an index in memory.
     index: VectorIndex | None
-    counted: GenerationCache[tuple[int]]
     matrices: GenerationCache[Matrix]
     #: Rows of documents that pass a filter, since a filter is mostly used again.
     allowed: GenerationCache[Ids]
 
     @property
     def generations(self) -> SqliteGenerations:
-        """Return the models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
         if self.view.owner:
             raise OutOfScope("the models are the whole index's: ask who looks after it")
         return SqliteGenerations(self.view)
 
     def embedded(self) -> int:
-        """Count the chunks that have a vector of the model in use."""
-        return int(self.view.kept(self.counted, EMBEDDED)[0])
+        return int(self.view.kept(EMBEDDED)[0])
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
-        """Store vectors for chunks that still have the given hash; returns how many did."""
         stored = 0
         with self.view.writing(content=False) as (connection, owner):
             state = connection.execute(MODEL_STATE, (model,)).get if model else State.ACTIVE
@@ -228,7 +224,6 @@ class SqliteSemantic:
         return stored
 
     def use_model(self, model: ModelInfo) -> None:
-        """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
         known = self.model()
         if known is None:
             with self.view.writing() as (connection, _):
@@ -246,7 +241,6 @@ class SqliteSemantic:
             )
 
     def model(self) -> ModelInfo | None:
-        """Return the model whose vectors are stored, or None while there are none."""
         row = self.view.row(ACTIVE_MODEL)
         return ModelInfo(*row) if row else None
 
@@ -264,7 +258,6 @@ class SqliteSemantic:
             ]
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
-        """Return vectors already stored for the same embedded text."""
         rows = self.view.rows(VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes)), "model": model})
         return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
 
@@ -284,7 +277,6 @@ class SqliteSemantic:
         return {id: np.frombuffer(data, np.float32) for id, data in rows}
 
     def nearest(self, query: Query, limit: int) -> Ranking:
-        """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing."""
         length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
         if query.vector is None or not length:
             return Ranking.empty()
@@ -308,7 +300,7 @@ class SqliteSemantic:
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
         index, state = self.index, self.view.generation(connection)
-        if index and index.suggest(connection, self.embedded):
+        if index and index.will_be_packed(connection, self.embedded):
             with unmoved(connection):
                 self._check_model(connection, query)
                 return scanned(connection, owner, vector, limit, allowed)

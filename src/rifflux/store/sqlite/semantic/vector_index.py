@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apsw
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
 from rifflux.store.sqlite.connection.derived import (
     Current,
+    DerivedFile,
     Unfit,
     current,
     forget,
@@ -26,13 +26,11 @@ from rifflux.store.sqlite.connection.derived import (
     unmoved,
 )
 from rifflux.store.sqlite.query import best
-from rifflux.store.sqlite.semantic.packed import FORMAT, GRAPH, NAME, Packed, write
+from rifflux.store.sqlite.semantic import hnsw
+from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, Packed, write
 from rifflux.store.sqlite.semantic.scan import nearest_rows
 from rifflux.store.sqlite.semantic.semantic import Allowed, Matrix
 from rifflux.types import Ids, Ranking, Vectors
-
-if TYPE_CHECKING:
-    from rifflux.store.sqlite.semantic.hnsw import Proximity
 
 __all__ = ["LEAST", "WAYS", "VectorIndex", "VectorSnapshot"]
 
@@ -88,7 +86,7 @@ class VectorSnapshot:
 
     packed: Packed
     fresh: Fresh
-    graph: Proximity | None = None
+    graph: hnsw.Proximity | None = None
 
     def is_of(self, known: Current, model: int) -> bool:
         """Return whether this is the state that the database knows."""
@@ -132,34 +130,30 @@ class VectorSnapshot:
         return dict(zip(self.packed.ids[rows].tolist(), self.packed.vectors(rows), strict=True))
 
 
-class VectorIndex:
+class VectorIndex(DerivedFile):
     """Maps the packed vectors of the database at `location`, follows its changes, and has them packed again in time."""
 
-    #: What to forget when it is damaged: the graph over it, too.
-    name, title = f"{NAME}*", "the matrix of packed vectors"
+    title = "the matrix of packed vectors"
 
-    def __init__(self, location: str, *, read_only: bool = False, way: str = "scan") -> None:
+    def __init__(self, location: str, *, read_only: bool, way: str) -> None:
         if way not in WAYS:
             raise InvalidArgument(f"no way to find neighbours is called {way!r}: choose one of {', '.join(WAYS)}")
-        self._location, self.place = location, location_of(location, NAME)
+        super().__init__(location, NAME, read_only=read_only)
+        self._location = location
         self._graphs: Path | None = None
         if way == "hnsw":
-            from rifflux.store.sqlite.semantic import hnsw
-
             hnsw.needed()
             self._graphs = location_of(location, hnsw.NAME)
         # The token of the graph that was looked at last.
         self._graph_seen = ""
         self._closing = self._renewing = False
         self._open: VectorSnapshot | None = None
-        self._refused: tuple[str, str] | None = None
         self._changed_at = -QUIET
-        self._builder = None if read_only else BackgroundBuilder(location, self._keep)
 
     def at(self, connection: apsw.Connection) -> VectorSnapshot | None:
         """Return what is packed, with what changed since, as a connection sees it; None where nothing fits."""
         known = current(connection, NAME)
-        if known is None or not known.token or (self._refused and self._refused[0] == known.token):
+        if known is None or known.token in ("", self._refused[0]):
             return None
         model = connection.execute(_MODEL).fetchone()
         found = self._open
@@ -192,19 +186,11 @@ class VectorIndex:
 
     def _graph_moved(self, connection: apsw.Connection) -> bool:
         """Return whether there is another graph than the one that was looked at last."""
-        if self._graphs is None:
-            return False
-        from rifflux.store.sqlite.semantic import hnsw
+        return self._graphs is not None and hnsw.known(connection) != self._graph_seen
 
-        return hnsw.known(connection) != self._graph_seen
-
-    def _graph_of(self, connection: apsw.Connection, packed: Packed) -> Proximity | None:
+    def _graph_of(self, connection: apsw.Connection, packed: Packed) -> hnsw.Proximity | None:
         """Return the graph of what is packed, if there shall be one and it can be used."""
-        if self._graphs is None:
-            return None
-        from rifflux.store.sqlite.semantic import hnsw
-
-        if len(packed) < hnsw.LEAST:
+        if self._graphs is None or len(packed) < hnsw.LEAST:
             return None
         if self._open and self._open.packed is packed and not self._graph_moved(connection):
             return self._open.graph
@@ -212,15 +198,14 @@ class VectorIndex:
         try:
             return hnsw.Proximity.open(self._graphs, packed, self._graph_seen)
         except Unfit:
-            if self._builder:
-                self._builder.suggest()
+            self.suggest()
             return None
 
-    def suggest(self, connection: apsw.Connection, embedded: Callable[[], int]) -> bool:
+    def will_be_packed(self, connection: apsw.Connection, embedded: Callable[[], int]) -> bool:
         """Have vectors packed soon, which a search could do with, if there are enough; returns whether there are."""
         if self._builder is None or not _is_worth_it(connection):
             return False
-        self._builder.suggest()
+        self.suggest()
         return embedded() >= LEAST
 
     def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
@@ -232,8 +217,7 @@ class VectorIndex:
     def build(self) -> None:
         """Pack now what is not packed yet, if there is enough of it."""
         self._changed_at = -QUIET
-        while self._builder and not self._builder.once():
-            time.sleep(PAUSE)
+        super().build()
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
         """Pack again what there is, so that nothing that was deleted stays in a file next to the database."""
@@ -244,32 +228,23 @@ class VectorIndex:
     def close(self) -> None:
         """End what goes on in the background; what this process changed is packed first, but no graph is waited for."""
         self._changed_at, self._closing = -QUIET, True
-        if self._builder:
-            self._builder.close()
+        super().close()
 
-    def check(self, connection: apsw.Connection) -> str | None:
-        """Read all of the copy that the database knows, and return what is wrong with it; None if nothing is."""
-        known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
-        if known is None or model is None or not known.token:
-            return None
-        try:
-            packed = Packed.open(self.place, known, model[0])
-            packed.verify()
-        except Unfit as error:
-            return str(error)
+    def _verify(self, connection: apsw.Connection, known: Current) -> None:
+        model = connection.execute(_MODEL).fetchone()
+        if model is None:
+            return
+        packed = Packed.open(self.place, known, model[0])
+        packed.verify()
         try:
             if self._graphs:
-                from rifflux.store.sqlite.semantic import hnsw
-
                 hnsw.verify(self._graphs, packed, hnsw.known(connection))
         except Unfit as error:
-            return f"of the graph over it, {error}"
-        return None
+            raise Unfit(f"of the graph over it, {error}") from error
 
-    @property
-    def trouble(self) -> str | None:
-        """Return why the packed vectors are not used although there are some."""
-        return self._refused[1] if self._refused else None
+    def forget(self, connection: apsw.Connection) -> None:
+        """Know no copy any more, nor one of the graph over it."""
+        forget(connection, f"{NAME}*")
 
     def _keep(self, connection: apsw.Connection) -> bool:
         """Pack if it is time, and have the graph follow; False if it will be later, or if somebody else is at it."""
@@ -300,18 +275,16 @@ class VectorIndex:
     def _drop(self, connection: apsw.Connection) -> None:
         """Do without what is next to the database."""
         self._renewing = False
-        forget(connection, NAME)
+        self.forget(connection)
         self.place.unlink(missing_ok=True)
         self._drop_graph(connection)
 
     def _drop_graph(self, connection: apsw.Connection) -> None:
         """Do without the graph, if there is one, until it is rebuilt; it holds vectors too."""
-        forget(connection, GRAPH)
-        shutil.rmtree(location_of(self._location, GRAPH), ignore_errors=True)
+        forget(connection, hnsw.NAME)
+        shutil.rmtree(location_of(self._location, hnsw.NAME), ignore_errors=True)
 
     def _keep_graph(self, connection: apsw.Connection, place: Path) -> bool:
-        from rifflux.store.sqlite.semantic import hnsw
-
         known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
         if known is None or model is None or self._closing:
             return True
@@ -323,13 +296,12 @@ class VectorIndex:
 
     def _behind(self, connection: apsw.Connection, model: int) -> tuple[float, int]:
         """Count the chunks that changed since they were packed, and all; infinitely many if nothing fits."""
-        known = current(connection, NAME)
         try:
-            if known is None:
-                raise Unfit("nothing was packed yet")
-            return len(touched(connection, NAME, known.covered)), len(Packed.open(self.place, known, model))
+            if known := current(connection, NAME):
+                return len(touched(connection, NAME, known.covered)), len(Packed.open(self.place, known, model))
         except Unfit:
-            return float("inf"), 0
+            pass
+        return float("inf"), 0
 
 
 def _is_worth_it(connection: apsw.Connection) -> bool:

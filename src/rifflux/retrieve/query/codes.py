@@ -1,0 +1,90 @@
+"""Other ways to write the numbers and codes of a question, as far as the index knows them: `RFC2119`, `ch. 07`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from rifflux.text.analyzer import fold
+from rifflux.types import Clause, Query
+
+__all__ = ["codes", "shortened"]
+
+_PIECE = re.compile(r"[^\W\d_]+|\d+")
+_SHORTENED = re.compile(r"\b([^\W\d_]{1,6})(\.?)\s?(\d+)")
+#: What codes are joined by, and how many digits a number is filled to.
+JOINTS, WIDEST = ("", "-", ".", ":", "/"), 5
+#: The longest word that an abbreviation stands for, and for how many.
+LONGEST, MOST = 14, 8
+#: A question has so many numbers looked at.
+MOST_NUMBERS = 8
+
+#: A clause to search by, and the words and terms it stands beside.
+Way = tuple[Clause, str, Clause]
+Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
+Vocabulary = Callable[[str, int, int], Mapping[str, int]]
+
+
+def codes(query: Query, frequencies: Frequencies) -> Iterator[Way]:
+    """Yield how the index writes numbers and codes of the question: parted, joined, with other zeros."""
+    numbered = [place for place, (token, _) in enumerate(query.tokens) if _has_digit(token)][:MOST_NUMBERS]
+    if not numbered:
+        return
+    ways = dict[str, tuple[str, Clause]]()
+    for place in numbered:
+        token, terms = query.tokens[place]
+        ways.update((piece, (token, terms)) for piece in _pieces(token) if piece not in terms)
+    for (one, first), (other, second) in pairwise(query.tokens):
+        if _has_digit(one) or _has_digit(other):
+            found = (fold(f"{one}{joint}{other}") for joint in JOINTS)
+            ways.update((joined, (f"{one} {other}", (*first, *second))) for joined in found)
+    for run in _runs(query):
+        for joint in JOINTS:
+            ways[joint.join(map(_bare, run))] = " ".join(run), tuple(run)
+    known = frequencies([*ways, *map(_bare, ways)])
+    for way, (word, terms) in ways.items():
+        if known.get(way) and ((way,) not in query.clauses) and (_bare(way) == way or not known.get(_bare(way))):
+            yield (way,), word, terms
+
+
+def _runs(query: Query) -> Iterator[list[str]]:
+    """Yield the numbers that stand side by side, and those of one token."""
+    run: list[str] = []
+    for token, _ in (*query.tokens, ("", ())):
+        if token.isdecimal():
+            run.append(token)
+            continue
+        if 2 < len(run) <= MOST_NUMBERS:
+            yield run
+        run = []
+        if token[:1].isdecimal() and len(parts := _PIECE.findall(token)) > 1 and all(map(str.isdecimal, parts)):
+            yield parts
+
+
+def _has_digit(token: str) -> bool:
+    return any(map(str.isdecimal, token))
+
+
+def _bare(piece: str) -> str:
+    return piece.lstrip("0") or piece if piece.isdecimal() else piece
+
+
+def _pieces(token: str) -> Iterator[str]:
+    """Yield the words and numbers of a token, numbers without leading zeros and with as many as are usual."""
+    for piece in _PIECE.findall(fold(token)):
+        yield _bare(piece)
+        if piece.isdecimal():
+            for width in range(len(_bare(piece)) + 1, WIDEST + 1):
+                yield _bare(piece).zfill(width)
+
+
+def shortened(query: Query, frequencies: Frequencies, vocabulary: Vocabulary) -> Iterator[Way]:
+    """Yield the words that one before a number may be short for, with that number: `ch. 7`, `chapter 7`."""
+    for found in _SHORTENED.finditer(query.semantic_text):
+        word, number = fold(found[1]), found[3]
+        if not found[2] and frequencies([word]):
+            continue
+        longer = vocabulary(word, len(word) + 1, LONGEST)
+        for term in sorted(longer, key=lambda each: (-longer[each], each))[:MOST]:
+            yield (term, number), f"{found[1]} {number}", (word,)
