@@ -25,6 +25,7 @@ __all__ = [
     "LEXICAL",
     "LIFT",
     "MEDIUM",
+    "NAMED",
     "OTHERS",
     "PLACE",
     "RANK",
@@ -93,6 +94,7 @@ def columns() -> tuple[Column, ...]:
 
 SCORE = declare("score", "of the last step", "the score that the rows are ordered by")
 LIFT = declare("lift", "factor", "the product of all that an anchor lifted the candidate by, not capped")
+NAMED = declare("named", "1 or 0", "1 if the question names the candidate by its title, last heading or identifier")
 RELEVANCE = declare("relevance", "probability", "the calibrated probability that the passage answers the question")
 RANK = "rank"
 OTHERS = "others"

@@ -22,6 +22,7 @@ __all__ = [
     "HYBRID_RERANK",
     "MODES",
     "MOST_RESULTS",
+    "NO_RERANKER",
     "checked_budget",
     "checked_deadline",
     "checked_document",
@@ -36,6 +37,8 @@ __all__ = [
 HYBRID = "hybrid"
 #: The hybrid mode with the default reranker.
 HYBRID_RERANK = "hybrid-rerank"
+#: The name of no reranker at all.
+NO_RERANKER = "none"
 #: The modes of searching, and the other names people know them by.
 MODES: Mapping[str, str] = {
     LEXICAL: LEXICAL,

@@ -52,9 +52,11 @@ class Profile:
     of a store; `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them,
     `steps` those that follow the fusion, of the reranker and the diversity of a search. With `anchors`, what a
     question names to the letter lifts the hits that hold it; with `shortcut`, a question that is one identifier is
-    searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too, and the
-    user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
-    page gets its own. With `exact`, scores by words are SQLite's own to the last digit, however large the index is.
+    searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too, and the user's
+    synonyms are. `rerank` names the reranker of hybrid searches that choose none, whose fusion lets scores be changed;
+    in those, passages of a few words count less with `stubs`. `diversity` is what keeps a page from repeating itself;
+    with `relevance`, each hit of a page gets its own. With `exact`, scores by words are SQLite's own to the last digit,
+    however large the index is.
     `features` are weights of the reranker of that name by component, `intents` what is changed of how works are
     retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default. `visible` closes what
     licenses withhold, `packer` packs evidence of what was found, for content that is cited. `command` is what
@@ -76,6 +78,8 @@ class Profile:
     anchors: bool = True
     shortcut: bool = True
     expand: bool = True
+    rerank: str | None = None
+    stubs: bool = False
     diversity: Diversity = REPEATING
     relevance: bool = True
     exact: bool = False
@@ -97,7 +101,7 @@ class Profile:
 
 
 #: The default profile: folders of notes, documents and code.
-FILES = Profile("files", facets=("author", "language", "tags"))
+FILES = Profile("files", facets=("author", "language", "tags"), rerank="features", stubs=True)
 #: Where the profile of each name is, as module:value.
 PROFILES = {
     "files": "rifflux.session.profile:FILES",

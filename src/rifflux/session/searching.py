@@ -17,10 +17,13 @@ from rifflux.retrieve.query.reading import KnownFrequencies, classify, understan
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Relevance, at_least
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
+from rifflux.retrieve.steps.stubs import STAGE as STUBS
+from rifflux.retrieve.steps.stubs import Stubs
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
     HYBRID,
     HYBRID_RERANK,
+    NO_RERANKER,
     checked_deadline,
     checked_filter,
     checked_mode,
@@ -85,7 +88,8 @@ class Searcher:
         `mode` is `lexical` (by words), `semantic` (by meaning) or `hybrid`. Where a channel is missing, the answer
         comes from the others and `results.trace` says so. `min_score` drops hits of less relevance, from 0 to 1; with a
         profile that does not tell relevance, those of a lower score.
-        `rerank` reorders the best hits: `features`, `maxsim`, `cross-encoder`, `llm` or a `Rerank`; what it has not
+        `rerank` reorders the best hits: `features`, `maxsim`, `cross-encoder`, `llm`, `none` or a `Rerank`, by default
+        as the profile has it unless the fusion goes by ranks; what it has not
         done within `deadline_ms` of the call is left out, and the trace says that too.
         `collapse` leaves out near-duplicates of better hits, `group="document"` all but a document's best hit, and
         `diversify` prefers hits that are unlike those above them: True, or how much that counts against being relevant,
@@ -114,8 +118,11 @@ class Searcher:
 
     def way(self, mode: str, fusion: str | Fuse | None, rerank: str | Rerank | None, diversity: Diversity) -> Way:
         """Return how to search. Raises `InvalidArgument` for an argument that cannot be meant."""
-        reranker = None if rerank is None and mode != HYBRID_RERANK else self._reranker(rerank)
-        mode, fuse = checked_mode(mode), fusion_of(fusion) if fusion else self.profile.fusion
+        fuse = fusion_of(fusion) if fusion else self.profile.fusion
+        if rerank is None and mode == HYBRID and fuse.anchored:
+            rerank = self.profile.rerank or NO_RERANKER
+        wanted = rerank != NO_RERANKER and (rerank is not None or mode == HYBRID_RERANK)
+        reranker, mode = self._reranker(rerank) if wanted else None, checked_mode(mode)
         return Way(mode, fuse if mode == HYBRID else None, reranker, diversity)
 
     def timed(
@@ -166,7 +173,10 @@ class Searcher:
             pool,
             StoreEvidence(self.store, query),
             Anchors(self.store, self.analyzer) if profile.anchors and way.fuse and way.fuse.anchored else None,
-            profile.steps(way.reranker, [] if way.diversity == REPEATING else way.diversity.steps(self.store)),
+            (
+                *([(STUBS, Stubs())] if profile.stubs and way.fuse and way.fuse.anchored else ()),
+                *profile.steps(way.reranker, [] if way.diversity == REPEATING else way.diversity.steps(self.store)),
+            ),
             self._relevance(query) if rated else None,
         )
         freshness = self.view.sampler.latest()

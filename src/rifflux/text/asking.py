@@ -106,7 +106,8 @@ _LISTS: Mapping[str, Sequence[str]] = {
         " leggere vorrei voglio puoi potresti può potrebbe significa",
         "informazioni informazione dettagli dettaglio definizione significato spiegazione descrizione panoramica"
         " riassunto tutto qualcosa documentazione",
-        "significato definizione spiegato descritto definito menzionato significa spiegazione riassunto dettagli grazie",
+        "significato definizione spiegato descritto definito menzionato significa spiegazione riassunto dettagli"
+        " grazie",
         "ciao salve favore grazie brevemente esattamente cos'è",
         "come perché quando chi quale quali",
     ),
@@ -140,8 +141,8 @@ def _words_of(language: str) -> _Words | None:
     language = "english" if language == "porter" else language
     if language not in _LISTS:
         return None
-    lists = [frozenset(each.split()) for each in _LISTS[language]]
-    return _Words(*lists, stop_words(language) - lists[-1])
+    verbs, doubtful, nouns, closing, fillers, kinds = (frozenset(each.split()) for each in _LISTS[language])
+    return _Words(verbs, doubtful, nouns, closing, fillers, kinds, stop_words(language) - kinds)
 
 
 def framed(text: str, language: str) -> Framed:

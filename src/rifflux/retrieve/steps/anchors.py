@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
-from rifflux.retrieve.query.naming import Atom, atoms, held_of, likeness
-from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, Candidates, declare
+from rifflux.retrieve.fuse.base import weights_of
+from rifflux.retrieve.query.naming import Titles, atoms
+from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, RANK, SCORE, Candidates, declare
 from rifflux.store import LONGEST_NAME, Store
-from rifflux.text.analyzer import Analyzer, idf
+from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Ids, Query, Scores
 
 __all__ = ["STAGE", "Anchors"]
 
 STAGE = "anchors"
+#: Names are looked for among the titles of so many of the best by words, and of so many of the best at all.
 LOOKED_AT, LOOKED_AT_FIRST = 100, 30
-MOST_HELD = 3
 declare("anchors/*", "factor", "the factor for an anchor that the candidate holds, bears as identifier or is titled by")
 
 #: What the factor of those is called that have an anchor as their identifier.
@@ -43,7 +43,6 @@ class Anchors:
     exact_title: float = 1.5
     cap: float = 4.0
     identified: float = 8.0
-    agreement: float = 0.8
 
     def __call__(self, query: Query, table: Candidates) -> Candidates:
         """Lift the scores of candidates that hold an anchor; a column for each of its factors."""
@@ -52,19 +51,20 @@ class Anchors:
         if not len(table):
             return table
         factors = self._factors(query.anchors, asked if by_title else frozenset(), table.ids)
-        named = self.named(query, table)
-        if named:
+        if named := self._titled(query, table):
             factors = {**factors, f"{IDENTIFIED}: title": _where(table.ids, named, self.identified)}
         if not factors:
             return table
         before = table.ranks()
         table = table.with_column(LIFT, _product(factors.values(), len(table))).with_stage(STAGE, factors)
+        bearing = [values for name, values in factors.items() if name.startswith(IDENTIFIED)]
+        table = table.with_column(NAMED, np.isfinite(np.fmax.reduce([np.full(len(table), np.nan), *bearing])) * 1.0)
         table = table.scored(table[SCORE] * self._lift(factors, len(table)), before)
         lifted = np.isfinite(np.fmax.reduce([table[f"{STAGE}/{name}"] for name in factors]))
         scores, ranks = (np.where(lifted, values, np.nan) for values in (table[SCORE], table.ranks()))
         return table.with_stage(STAGE, {"score": scores, RANK: ranks})
 
-    def named(self, query: Query, table: Candidates) -> list[int]:
+    def _titled(self, query: Query, table: Candidates) -> list[int]:
         """Return the candidates whose title or last heading the question names."""
         asked = atoms(query.semantic_text, self.analyzer)
         if not asked:
@@ -73,33 +73,11 @@ class Anchors:
         near[:LOOKED_AT_FIRST] = True
         titles: dict[str, list[int]] = {}
         for id, (title, headings) in self.store.catalog.names(table.ids[near]).items():
-            for name in dict.fromkeys((title, *headings[-1:])):
+            for name in {title, *headings[-1:]}:
                 titles.setdefault(name, []).append(id)
-        read = {name: found for name in titles if (found := atoms(name, self.analyzer))}
-        count = Counter(key for found in read.values() for key in {_key(atom) for atom in found})
-        known = query.statistics.frequencies if query.statistics else {}
-        chunks = query.statistics.chunks if query.statistics else 0
-
-        def weight(atom: Atom) -> float:
-            local = idf(len(read), count[_key(atom)])
-            return min(local, idf(chunks, known[atom.term])) if atom.number is None and known.get(atom.term) else local
-
-        shortened = {other.written for other in asked if other.number is not None}
-        titled = [atom for atom in asked if count[_key(atom)] or atom.number is not None or atom.written in shortened]
-        kept, owners = set(), 0
-        if sum(map(weight, titled)) >= 0.4 * sum(map(weight, asked)):
-            for name, found in read.items():
-                begun, whole = likeness(titled, found, weight)
-                owners += whole >= self.agreement
-                if begun >= self.agreement:
-                    kept.add(name)
-        if 2 * len(kept) < owners or not kept:
-            widths = {name: held_of(found, asked) for name, found in read.items()}
-            longest = max(widths.values(), default=0)
-            kept = {name for name, width in widths.items() if width == longest and longest}
-            if len(kept) > MOST_HELD:
-                return []
-        return [id for name in kept for id in titles[name]]
+        read = {name: found for name in sorted(titles) if (found := atoms(name, self.analyzer))}
+        rarity = {clause[0]: value for clause, value in weights_of(self.store, query).items() if len(clause) == 1}
+        return [id for name in Titles(read, rarity).named(asked) for id in titles[name]]
 
     def _lift(self, factors: Mapping[str, Scores], rows: int) -> Scores:
         """Return the factor of each candidate's score."""
@@ -133,10 +111,6 @@ class Anchors:
         for id, names in self.store.catalog.identifiers_of(holders).items() if len(holders) else ():
             if any(self.analyzer.of_word(name.value) == anchor for name in names):
                 yield id
-
-
-def _key(atom: Atom) -> str:
-    return atom.term if atom.number is None else str(atom.number)
 
 
 def _where(ids: Ids, holders: Ids | Sequence[int], factor: float) -> Scores:

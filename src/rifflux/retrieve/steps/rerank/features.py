@@ -17,7 +17,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import Weights, weighed
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
-from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates
+from rifflux.retrieve.table import LEXICAL, NAMED, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
 from rifflux.text.dates import timestamp
 from rifflux.types import Query, Scores, Vectors
@@ -51,6 +51,7 @@ WEIGHTS = Weights(
         "phrase": 0.5,
         "title": 0.2,
         "identifier": 0.3,
+        "named": 3.0,
         "centroid": 0.15,
         "expansion": 0.25,
         "lexical": 0.0,
@@ -70,6 +71,7 @@ class Features:
     `phrase`      how many pairs of neighbouring terms of the question are neighbours in the hit, by idf too
     `title`       how much of the title and headings is in the question
     `identifier`  how many codes of the question (`D40`, `250.1725`, `cache_ttl`) the hit holds, whole
+    `named`       1 if the question names the hit, by its title, last heading or identifier
     `centroid`    cosine with the best of the other candidates, scaled as `fused` is
     `expansion`   how much it holds of what the best of the other candidates say besides the question, scaled likewise
     `freshness`   halved with every `half_life_days` since the hit was made or changed
@@ -185,6 +187,11 @@ def identifier(asked: FeatureInput) -> Scores:
     return np.array([len(codes & terms) / (len(codes) or 1) for terms in asked.held])
 
 
+def named(asked: FeatureInput) -> Scores:
+    """Return 1 for hits that the question names: nothing else is meant by a name."""
+    return np.nan_to_num(asked.table[NAMED])
+
+
 def centroid(asked: FeatureInput) -> Scores:
     """Return the mean cosine with the best of the others, from the least (0) to the greatest (1) candidate."""
     ids = asked.table.ids.tolist()
@@ -216,6 +223,7 @@ COMPONENTS: Mapping[str, Callable[[FeatureInput], Scores]] = {
     "phrase": phrase,
     "title": title,
     "identifier": identifier,
+    "named": named,
     "centroid": centroid,
     "expansion": expansion,
     "lexical": lexical,
