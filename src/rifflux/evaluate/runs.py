@@ -17,7 +17,7 @@ from rifflux.index import Index
 from rifflux.retrieve.fuse import FUSIONS, fusion_of
 from rifflux.retrieve.steps.rerank import RERANKERS
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
-from rifflux.session.arguments import HYBRID, HYBRID_RERANK, MOST_RESULTS, checked_mode
+from rifflux.session.arguments import HYBRID, HYBRID_RERANK, MOST_RESULTS, NO_RERANKER, checked_mode
 from rifflux.session.profile import profile as find_profile
 from rifflux.types import Hit, Progress, Results, Scores
 
@@ -62,9 +62,9 @@ STANDARD = tuple(Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC, HYBRI
 
 
 def ablation() -> tuple[Run, ...]:
-    """Return each channel alone, each fusion, and each reranker on top of the profile's fusion."""
+    """Return each channel alone, each fusion without a reranker, and each reranker on top of the profile's fusion."""
     channels = (Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC))
-    fusions = (Run(name, {"mode": HYBRID, "fusion": name}) for name in FUSIONS)
+    fusions = (Run(name, {"mode": HYBRID, "fusion": name, "rerank": NO_RERANKER}) for name in FUSIONS)
     rerankers = (Run(f"{HYBRID}+{name}", {"mode": HYBRID, "rerank": name}, optional=True) for name in RERANKERS)
     return (*channels, *fusions, *rerankers)
 
@@ -109,7 +109,7 @@ def _fusion(text: str) -> str:
 
 
 def _reranker(text: str) -> str:
-    if text not in RERANKERS:
+    if text not in (*RERANKERS, NO_RERANKER):
         raise InvalidArgument(f"no reranker {text!r}; choose one of {', '.join(RERANKERS)}")
     return text
 

@@ -16,7 +16,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from rifflux.text.analyzer import Analyzer, fold, idf
+from rifflux.text.analyzer import fold, idf
+from rifflux.types import Clause
 
 __all__ = ["Atom", "Titles", "atoms", "held_of", "likeness"]
 
@@ -25,6 +26,8 @@ MOST_DIGITS = 18
 #: A title agrees with a question that has so much in common with a beginning of it, where the titles know so much of
 #: the question; of titles that stand in a question, so many may be meant.
 AGREEMENT, KNOWN, MOST_STANDING = 0.8, 0.4, 3
+#: Titles begin with a number by which they are known if so many do: `Chapter 7`, and no `interleukin 2`.
+SCHEME = 3
 #: A beginning of a title is looked for among so many atoms.
 LONGEST = 12
 
@@ -38,40 +41,44 @@ class Atom:
     number: int | None = None
 
 
-def atoms(text: str, analyzer: Analyzer) -> list[Atom]:
-    """Return the atoms of a text in order; stop words are none."""
+def atoms(text: str, terms_of: Callable[[str], Clause]) -> list[Atom]:
+    """Return the atoms of a text in order, given what makes the terms of a word; stop words are none."""
     found: list[Atom] = []
     term = written = ""
     for piece in _PIECE.findall(text):
         if piece.isdecimal():
-            found.append(Atom(term, written, int(piece[:MOST_DIGITS])))
+            found.append(Atom(term, written if term else "", int(piece[:MOST_DIGITS])))
             continue
-        word = fold("".join(piece.replace(".", " ").split()))
-        terms = analyzer.of_word(word) or ((word,) if len(word) == 1 and piece.isupper() else ())
+        word = "".join(piece.replace(".", " ").split())
+        written = fold(word)
+        terms = terms_of(word) or ((written,) if len(word) == 1 and piece.isupper() else ())
         if terms:
-            term, written = terms[-1], word
-            found += [Atom(each, word) for each in terms]
+            term = terms[-1]
+            found += [Atom(each, written) for each in terms]
     return found
 
 
 def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Atom], float]) -> tuple[float, float]:
-    """Return how well some beginning of a title says what is asked, and how much of that stands anywhere in it.
+    """Return how well a title says what is asked, and how much of that stands anywhere in it; both in [0, 1].
 
-    Both are in [0, 1]; the first is the lesser of the shares that both have in common, by weight.
+    The first is the lesser of the shares that both have in common, by weight. A title with a number need only begin so:
+    what follows tells of what is numbered. It is 0 where a number that was asked is missing.
     """
     asked = spelt_out(asked, title)
-    total = sum(map(weight, asked))
+    total, numbers = sum(map(weight, asked)), sum(atom.number is not None for atom in asked)
     words = {atom.term for atom in title}, {atom.term for atom in asked}
     left, held, begun, best = [*asked], 0.0, 0.0, 0.0
-    for place, atom in enumerate(title):
+    for place, atom in enumerate(title, 1):
         begun += weight(atom)
         match = next((each for each in left if _same(each, atom, *words)), None)
         if match:
             left.remove(match)
             held += weight(match)
-            if place < LONGEST and begun:
+            numbers -= match.number is not None
+            if place <= LONGEST and begun and not numbers and (place == len(title) or match.number is not None):
                 best = max(best, min(held / total, held / begun))
-    return (best, held / total) if total else (0.0, 0.0)
+    whole = 0.0 if numbers or not begun else min(held / total, held / begun)
+    return (max(best, whole), held / total) if total else (0.0, 0.0)
 
 
 def held_of(title: Sequence[Atom], asked: Sequence[Atom]) -> int:
@@ -82,7 +89,10 @@ def held_of(title: Sequence[Atom], asked: Sequence[Atom]) -> int:
             said = spelt_out(asked, name)
             words = {atom.term for atom in name}, {atom.term for atom in said}
             for start in range(len(said) - width + 1):
-                if all(_same(one, each, *words) for one, each in zip(said[start : start + width], name, strict=True)):
+                end = start + width
+                goes_on = end < len(said) and said[end].number is not None and said[end].term == name[-1].term
+                same = (_same(one, each, *words) for one, each in zip(said[start:end], name, strict=True))
+                if not goes_on and all(same):
                     return width
     return 0
 
@@ -132,6 +142,11 @@ class Titles:
         """Return how many titles hold each word and each number."""
         return Counter(key for found in self.read.values() for key in {_key(atom) for atom in found})
 
+    @cached_property
+    def schemes(self) -> Counter[tuple[int, str] | None]:
+        """Return how many titles are numbered in the same way: the word of their first number and its place."""
+        return Counter(map(_scheme, self.read.values()))
+
     def weight(self, atom: Atom) -> float:
         """Return what an atom says: its idf among the titles, for a word at most that among the chunks."""
         among = idf(len(self.read), self.count[_key(atom)])
@@ -144,25 +159,38 @@ class Titles:
         return agreeing if agreeing and 2 * len(agreeing) >= holding else self._standing(asked)
 
     def _agreeing(self, asked: Sequence[Atom]) -> tuple[list[str], int]:
-        """Return the titles that begin with what was asked, and how many hold it at all."""
+        """Return the titles that say what was asked, and how many hold it at all."""
         short = {atom.written for atom in asked if atom.number is not None}
         known = [atom for atom in asked if atom.number is not None or self.count[atom.term] or atom.written in short]
         if sum(map(self.weight, known)) < KNOWN * sum(map(self.weight, asked)):
             return [], 0
-        agreeing, holding = [], 0
-        for name, title in self.read.items():
-            begun, whole = likeness(known, title, self.weight)
-            holding += whole >= AGREEMENT
-            if begun >= AGREEMENT:
-                agreeing.append(name)
-        return agreeing, holding
+        likenesses = {name: likeness(known, title, self.weight) for name, title in self.read.items()}
+        holding = [name for name, (_, held) in likenesses.items() if held >= AGREEMENT]
+        sizes = [len(self.read[name]) for name, (like, _) in likenesses.items() if like >= AGREEMENT]
+        # A title that holds it and is no longer than one that agrees says no less.
+        longest = max(sizes, default=0)
+        agreeing = [name for name in likenesses if likenesses[name][0] >= AGREEMENT]
+        agreeing += [name for name in holding if name not in agreeing and len(self.read[name]) <= longest]
+        return agreeing if sizes else [], len(holding)
 
     def _standing(self, asked: Sequence[Atom]) -> list[str]:
-        """Return the titles of which most stands in the question as it is written, if they are few."""
+        """Return the titles of which most stands in the question as it is written, if no others hold that too."""
         widths = {name: held_of(title, asked) for name, title in self.read.items()}
+        for name, title in self.read.items():
+            if 0 < widths[name] < len(title) and self.schemes[_scheme(title)] < SCHEME:
+                widths[name] = 0
         longest = max(widths.values(), default=0)
         found = [name for name, width in widths.items() if width == longest > 0]
-        return found if len(found) <= MOST_STANDING else []
+        if not 0 < len(found) <= MOST_STANDING:
+            return []
+        said = self.read[found[0]][:longest]
+        holding = sum(likeness(said, title, self.weight)[1] >= AGREEMENT for title in self.read.values())
+        return found if holding <= len(found) else []
+
+
+def _scheme(title: Sequence[Atom]) -> tuple[int, str] | None:
+    """Return where a title has its first number, and the word of that."""
+    return next(((place, atom.term) for place, atom in enumerate(title) if atom.number is not None), None)
 
 
 def _key(atom: Atom) -> str:

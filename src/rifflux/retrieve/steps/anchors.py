@@ -66,7 +66,7 @@ class Anchors:
 
     def _titled(self, query: Query, table: Candidates) -> list[int]:
         """Return the candidates whose title or last heading the question names."""
-        asked = atoms(query.semantic_text, self.analyzer)
+        asked = atoms(query.semantic_text, query.words.__getitem__)
         if not asked:
             return []
         near = table[f"{LEXICAL}/rank"] <= LOOKED_AT
@@ -75,7 +75,7 @@ class Anchors:
         for id, (title, headings) in self.store.catalog.names(table.ids[near]).items():
             for name in {title, *headings[-1:]}:
                 titles.setdefault(name, []).append(id)
-        read = {name: found for name in sorted(titles) if (found := atoms(name, self.analyzer))}
+        read = {name: found for name in sorted(titles) if (found := atoms(name, self.analyzer.of_word))}
         rarity = {clause[0]: value for clause, value in weights_of(self.store, query).items() if len(clause) == 1}
         return [id for name in Titles(read, rarity).named(asked) for id in titles[name]]
 

@@ -32,5 +32,7 @@ class Stubs:
         short = np.maximum(0.0, 1 - lengths / self.length) * (np.nan_to_num(table[NAMED]) == 0)
         if not short.any():
             return table
-        table = table.with_stage(STAGE, {"factor": np.where(short > 0, 1 - self.lowered * short, np.nan)})
-        return table.scored(table[SCORE] * (1 - self.lowered * short), table.ranks())
+        factors = 1 - self.lowered * short
+        parts = {"factor": factors, "score": table[SCORE] * factors}
+        table = table.with_stage(STAGE, {name: np.where(short > 0, values, np.nan) for name, values in parts.items()})
+        return table.scored(table[SCORE] * factors, table.ranks())
