@@ -34,6 +34,8 @@ def _rows(state: Status) -> Iterator[tuple[str, str]]:
     yield "documents", f"{state.documents:,} from {state.files:,} files"
     yield "chunks", f"{state.chunks:,}"
     yield "embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"
+    if state.vectors:
+        yield "cosines", show.cosines(state.vectors)
     if state.switching:
         yield "switching", f"to {state.switching.model.name}: {show.vectors(state.switching)}"
     if state.freshness and state.freshness.synced_at:

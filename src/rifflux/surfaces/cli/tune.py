@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,10 +53,14 @@ def tune(
         collection = read_beir(folder, qrels, scope=scope) if folder else read_feedback(index)
         with show.progress() as progress:
             tuned = tuning.tune(index, collection, progress=progress)
+        vectors = index.status().vectors
         kept = tuned.significant and not dry_run
         if kept:
             tuning.apply(index, tuned)
-    show.outcome(_sentences(tuned, kept=kept), _report(tuned, kept=kept), as_json=here.json)
+    sentences, report = _sentences(tuned, kept=kept), _report(tuned, kept=kept)
+    if vectors:
+        sentences += f"\ncosines: {show.cosines(vectors)}"
+    show.outcome(sentences, {**report, "vectors": asdict(vectors) if vectors else None}, as_json=here.json)
 
 
 def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:
