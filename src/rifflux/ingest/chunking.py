@@ -342,9 +342,7 @@ class Pack:
 
     def _groups(self, units: list[_Unit]) -> list[list[_Unit]]:
         """Group the units: filled in order, then without runts."""
-        if len(units) < 2:
-            return [units] if units else []
-        if _total(units) <= self.limit:
+        if units and _total(units) <= self.limit:
             return [units]
         return self._balanced(self._joined(self._filled(units)))
 
