@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -224,13 +224,11 @@ class View:
         """
         engine = self.engine
         try:
-            if not engine.frozen and not engine.lock.acquire(blocking=False):
-                with engine.readers.lent() as connection:
+            if not engine.lock.acquire(blocking=False):
+                with nullcontext() if engine.frozen else engine.readers.lent() as connection:
                     if connection:
                         yield connection, self._number(connection) if self.owner else 0
                         return
-                engine.lock.acquire()
-            elif engine.frozen:
                 engine.lock.acquire()
             try:
                 if engine.frozen:

@@ -13,11 +13,12 @@ import apsw
 import numpy as np
 
 from rifflux.store.lexical import VARIANT, FieldWeights, Lexical
-from rifflux.store.sqlite.connection.bm25 import Bm25Scoring, Statistics
+from rifflux.store.sqlite.connection.bm25 import Bm25Scoring
 from rifflux.store.sqlite.connection.engine import GenerationCache, View
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.lexical.word_index_terms import Counted
 from rifflux.store.sqlite.query import Terms, best, where
+from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
 
 __all__ = ["SqliteLexical"]
@@ -154,10 +155,10 @@ class SqliteLexical(Lexical):
         """Return how to score by the statistics of this owner alone."""
         statement = MATCHING.format(table=terms.table)
         with self.view.reading() as (connection, _):
-            statistics = Statistics(*self.view.kept(STATISTICS))
-            frequencies = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
-        fields = weights.title, weights.headings, weights.body
-        return Bm25Scoring.of(statistics, frequencies, terms.worths(query), fields)
+            chunks, length = self.view.kept(STATISTICS)
+            held = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
+        idf = [worth * okapi_idf(chunks, each) for each, worth in zip(held, terms.worths(query), strict=True)]
+        return Bm25Scoring(idf, length / max(chunks, 1) or 1.0, (weights.title, weights.headings, weights.body))
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         terms = Terms(self.view.number)
