@@ -80,15 +80,17 @@ class GenerationCache(Generic[Value]):
                 return value
         made = make(*given)
         with self._lock:
-            gone = [self._values.pop(key)[1]] if key in self._values else []
+            if key in self._values:
+                self._held -= _size(self._values.pop(key)[1])
             self._values[key] = generation, made
-            self._held += getattr(made, "nbytes", 1)
-            while True:
-                for each in gone:
-                    self._held -= getattr(each, "nbytes", 1)
-                if self._held <= self._most or len(self._values) == 1:
-                    return made
-                gone = [self._values.popitem(last=False)[1][1]]
+            self._held += _size(made)
+            while self._held > self._most and len(self._values) > 1:
+                self._held -= _size(self._values.popitem(last=False)[1][1])
+        return made
+
+
+def _size(value: object) -> int:
+    return getattr(value, "nbytes", 1)
 
 
 class DerivedFiles(Protocol):

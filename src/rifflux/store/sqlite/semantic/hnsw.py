@@ -197,6 +197,7 @@ def _write(
     graph.save(new / _GRAPH)
     facts = {
         "model": packed.stamp.facts["model"],
+        "sizes": {name: (new / name).stat().st_size for name in (_NODES, _GRAPH)},
         "checksums": {
             "nodes": _checksum(new / _NODES),
             "links": _checksum(new / _GRAPH, *_links(new / _GRAPH)),
@@ -224,6 +225,8 @@ def _read(place: Path, packed: Packed, token: str) -> tuple[Stamp, NDArray[Any]]
             raise Unfit("it is of another format, or of another model")
         if stamp.token != token:
             raise Unfit("it belongs to another state of the database")
+        if any((place / name).stat().st_size != size for name, size in stamp.facts["sizes"].items()):
+            raise Unfit("it was cut short")
         if _checksum(place / _NODES) != stamp.facts["checksums"]["nodes"]:
             raise Unfit("its nodes are damaged")
         return stamp, np.load(place / _NODES)
