@@ -81,7 +81,7 @@ class Citing:
 class EvidencePack:
     """The evidence for a question.
 
-    `tokens` of the `budget` were used for titles and texts. `confidence` is the relevance of the most relevant
+    `tokens` of at most `max_tokens` were used for titles and texts. `confidence` is the relevance of the most relevant
     document with a text, `uncertain` says that little speaks for any, or that there is no text. `bibliography` holds,
     where it was asked for, the entry of each cited document by citation key.
     """
@@ -90,7 +90,7 @@ class EvidencePack:
     intent: str
     items: tuple[EvidenceItem, ...]
     tokens: int
-    budget: int
+    max_tokens: int
     confidence: float
     uncertain: bool
     notes: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from rifflux.session.arguments import checked_budget, checked_search, checked_wo
 from rifflux.session.searching import Searcher
 from rifflux.text.titles import person
 from rifflux.types import Document, Filter, Hit, Identifier, Tag, Trace, Why
+from rifflux.types.former import takes_former
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import PRIMARY, names_of, primary_of
 from rifflux.works.retrieval.candidates import POOL, SIDE, SIDES, CandidateGenerator, Gathered
@@ -64,31 +65,34 @@ class WorksRetriever:
     intents: Mapping[str, Intent] = field(default_factory=lambda: INTENTS)
     workers: Workers = field(default_factory=Workers, repr=False, compare=False)
 
+    @takes_former(budget="max_tokens", date_range=("since", "until"))
     def __call__(
         self,
         query: str,
         *,
         mode: str | None = None,
         top_k: int = 10,
-        date_range: tuple[str | None, str | None] = (None, None),
+        since: str | None = None,
+        until: str | None = None,
         subjects: str | Sequence[str] = (),
         sources: str | Sequence[str] = (),
-        budget: int = 4_000,
+        max_tokens: int = 4_000,
         cite: str = "",
     ) -> Retrieval:
-        """Answer a question with at most `top_k` works and evidence of at most `budget` tokens.
+        """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
 
-        `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `date_range`
-        are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources` names of
-        lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl` (CSL-JSON).
+        `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `since` and
+        `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
+        names of lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl`
+        (CSL-JSON).
         Raises `InvalidArgument`.
         """
         checked_search(query, top_k, None)
-        checked_budget(budget)
+        checked_budget(max_tokens)
         if cite:
             style_of(str(cite))
-        packer = replace(self.searcher.profile.packer or Packer(CITING), budget=budget, listed=top_k, style=cite)
-        filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
+        packer = replace(self.searcher.profile.packer or Packer(CITING), budget=max_tokens, listed=top_k, style=cite)
+        filter, clock = checked_works(since, until, subjects, sources), Stopwatch()
         with self.searcher.store.memoized():
             start = perf_counter()
             question = self._meant(query, filter, mode, clock)
