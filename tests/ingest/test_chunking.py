@@ -11,8 +11,9 @@ from rifflux.ingest.chunking import (
     Chunker,
     blocks_of,
     chunk_id,
-    cut_evenly,
     embedding_text,
+    evenly,
+    pieces,
     sentence_ends,
 )
 from rifflux.types import Block, Chunk, Document
@@ -175,14 +176,14 @@ def test_one_word_without_end_is_cut_hard() -> None:
 
 def test_a_hard_cut_parts_no_character_from_its_marks() -> None:
     text = "e\u0301" * 50 + "👩\u200d👩\u200d👧" * 20 + "👍🏽" * 20
-    spans = list(cut_evenly(text, 0, len(text), 40))
+    spans = list(pieces(text, 0, len(text), evenly(40)))
     assert "".join(text[start:end] for start, end in spans) == text
     assert not any(text[start] in "\u0301\u200d🏽" or text[start - 1] == "\u200d" for start, _ in spans[1:])
 
 
 def test_text_without_spaces_is_cut_at_its_sentences() -> None:
-    pieces = texts(chunked("今日はとても良い天気です。" * 400, Chunker(target_tokens=10, floor_tokens=10)))
-    assert all(piece.endswith("。") for piece in pieces)
+    found = texts(chunked("今日はとても良い天気です。" * 400, Chunker(target_tokens=10, floor_tokens=10)))
+    assert all(piece.endswith("。") for piece in found)
 
 
 # Identity

@@ -46,8 +46,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(module, name, counted_work)
 
-    counting(reading, "understand")
     for module in (reading, searching):
+        counting(module, "understand")
         counting(module, "classify")
     for module in (searching, retriever, federated):
         counting(module, "checked_search")

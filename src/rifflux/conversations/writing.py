@@ -18,7 +18,7 @@ from rifflux.types import Chunk, Document
 __all__ = ["MessagePreparer", "MessageWriter", "Window"]
 
 #: With more changed messages than this, a conversation is read as a whole.
-FEW = 8
+FEW = 32
 _NEVER = float("inf")
 #: Makes one row of what is given and what is known of a message.
 Merge = Callable[[Document, Document | None], Document]
@@ -89,14 +89,11 @@ class MessageWriter:
         self, conversation_id: str, keys: Sequence[str], fresh: Mapping[str, Document] | None = None
     ) -> list[DocumentChange]:
         """Store messages again, as `fresh` has them or as they are."""
-        wanted, changes = set(keys), {}
-        for segment in self._segments(conversation_id, keys):
-            rows = [(fresh or {}).get(row.key, row) for row in segment]
-            for place, row in enumerate(rows):
-                if row.key in wanted:
-                    wanted.discard(row.key)
-                    changes[row.key] = self.turns(conversation_id, rows, place)
-        return self._store(conversation_id, list(changes.values()))
+        window, known, changes = self.turns.window, fresh or {}, []
+        for place, stretch in self._around(conversation_id, keys, window.before, window.after):
+            rows = [known.get(row.key, row) for row in stretch]
+            changes.append(self.turns(conversation_id, rows, place))
+        return self._store(conversation_id, changes)
 
     def _store(self, conversation_id: str, changes: list[DocumentChange]) -> list[DocumentChange]:
         self.store.catalog.put_all(map(partial(Placed, conversation_id), changes))
@@ -114,28 +111,23 @@ class MessageWriter:
         wanted = set(keys)
         return {row.key: row for row in self.store.catalog.in_order(conversation_id) if row.key in wanted}
 
-    def _segments(self, conversation_id: str, keys: Sequence[str]) -> Iterable[list[Document]]:
-        """Stretches of the conversation, each message of `keys` in one of them with all that its window needs."""
-        if len(keys) > FEW * (1 + self.turns.window.reach):
-            return [self.store.catalog.in_order(conversation_id)]
-        reach = self.turns.window.reach
-        return [self.store.catalog.in_order(conversation_id, key, before=reach, after=reach) for key in keys]
-
     def _felt(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
         """Return the messages that have one of these in their window, these included."""
-        before, after = self.turns.window.before, self.turns.window.after
-        if len(keys) <= FEW:
-            stretches = (self.store.catalog.in_order(conversation_id, key, before=after, after=before) for key in keys)
-            return list(dict.fromkeys(row.key for stretch in stretches for row in stretch))
-        order = [row.key for row in self.store.catalog.in_order(conversation_id)]
-        wanted = set(keys)
-        felt = {
-            near
-            for place, key in enumerate(order)
-            if key in wanted
-            for near in range(max(place - after, 0), min(place + before + 1, len(order)))
-        }
-        return [order[place] for place in sorted(felt)]
+        window = self.turns.window
+        stretches = self._around(conversation_id, keys, window.after, window.before)
+        return list(dict.fromkeys(row.key for _, stretch in stretches for row in stretch))
+
+    def _around(
+        self, conversation_id: str, keys: Sequence[str], before: int, after: int
+    ) -> Iterator[tuple[int, Sequence[Document]]]:
+        """Yield the turns around each message, with its own place among them."""
+        whole = self.store.catalog.in_order(conversation_id) if len(keys) > FEW else []
+        places = {row.key: place for place, row in enumerate(whole)}
+        for key in keys:
+            rows = whole or self.store.catalog.in_order(conversation_id, key, before=before, after=after)
+            place = places[key] if whole else [row.key for row in rows].index(key)
+            first = max(place - before, 0)
+            yield place - first, rows[first : place + after + 1]
 
 
 def _time(row: Document) -> float:
@@ -171,18 +163,10 @@ class Window:
 
     def _reach(self, rows: Sequence[Document], places: Iterable[int], step: int) -> Iterator[Document]:
         for place in places:
-            if self._apart(rows[place], rows[place + step]):
+            here, there = _timestamp(rows[place].created_at), _timestamp(rows[place + step].created_at)
+            if here is not None and there is not None and abs(there - here) > self.gap_hours * 3600:
                 return
             yield rows[place + step]
-
-    def _apart(self, one: Document, other: Document) -> bool:
-        first, second = _timestamp(one.created_at), _timestamp(other.created_at)
-        return first is not None and second is not None and abs(second - first) > self.gap_hours * 3600
-
-    @property
-    def reach(self) -> int:
-        """Return the distance in turns at which a change of one may be felt."""
-        return self.before + self.after
 
 
 @dataclass(frozen=True, slots=True)

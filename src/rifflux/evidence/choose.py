@@ -7,8 +7,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
+from operator import attrgetter, itemgetter
 
-from rifflux.types import Document, Hit, Span, is_withheld
+from rifflux.types import Document, Hit, is_withheld
 
 __all__ = ["Choice", "Chosen", "Citable", "Fitting", "Limits", "choose", "fitted"]
 
@@ -51,7 +53,7 @@ class Citable:
     components: Mapping[str, float] = field(default_factory=dict)
     certainty: int = 0
     named: frozenset[str] = frozenset()
-    groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    groups: frozenset[tuple[str, str]] = frozenset()
     subject: str = ""
 
 
@@ -80,7 +82,7 @@ def choose(candidates: Sequence[Citable], limits: Limits, listed: int) -> Choice
     `limits.spread`, one of each subject in turn, with some of subjects that the list lacks. Candidates below the list,
     and then those beyond the caps, are taken only until there are `limits.least`.
     """
-    table = _Table(limits, {each.hit.place: rank for rank, each in enumerate(candidates, 1)})
+    table = _Table(limits, dict(zip(map(attrgetter("hit.place"), candidates), count(1), strict=False)))
     most = max(limits.least, min(MOST, listed))
     within, below = candidates[:listed], candidates[listed:]
     table.take(_named(candidates), most, exempt=True)
@@ -94,14 +96,14 @@ def choose(candidates: Sequence[Citable], limits: Limits, listed: int) -> Choice
         table.notes.append(f"{noun} of repeated {groups} were left out")
     if len(table.taken) < min(limits.least, len(candidates)):
         table.notes.append(f"no more than {len(table.taken)} {noun} have something of their own to say")
-    if lower := sum(each.rank > listed for each in table.taken):
+    if lower := sum(map(listed.__lt__, map(attrgetter("rank"), table.taken))):
         table.notes.append(f"{noun} that rank below the {listed} listed: {lower}")
     return Choice(tuple(table.taken), tuple(dict.fromkeys(table.notes)))
 
 
 def _named(candidates: Sequence[Citable]) -> list[Citable]:
     """Return the candidate that the question names most surely, if it names any."""
-    best = max(candidates, key=lambda each: each.certainty, default=None)
+    best = max(candidates, key=attrgetter("certainty"), default=None)
     return [best] if best and best.certainty else []
 
 
@@ -127,12 +129,14 @@ class _Table:
             if place in self.seen and not exempt:
                 continue
             self.seen.add(place)
-            grouped = [(group, value) for group, values in candidate.groups.items() for value in values]
-            if not exempt and any(self.counts[each] >= self.limits.caps[each[0]] for each in grouped):
+            full = False
+            for group in () if exempt else candidate.groups:
+                full = full or self.counts[group] >= self.limits.caps[group[0]]
+            if full:
                 self.capped.append(candidate)
             elif chosen := self._opened(candidate):
                 self.taken.append(chosen)
-                self.counts.update(grouped)
+                self.counts.update(candidate.groups)
 
     def _opened(self, candidate: Citable) -> Chosen | None:
         """Read a document with its passages; None where it is gone, or only repeats others."""
@@ -142,32 +146,32 @@ class _Table:
         passages = tuple(self._passages(candidate, document))
         return Chosen(candidate, self.ranks[candidate.hit.place], document, passages) if passages else None
 
-    def _passages(self, candidate: Citable, document: Document) -> Iterable[tuple[Hit, str]]:
-        """Yield the best passages that neither overlap nor repeat one taken before; named ones come first.
+    def _passages(self, candidate: Citable, document: Document) -> list[tuple[Hit, str]]:
+        """Return the best passages that neither overlap nor repeat one taken before; named ones come first.
 
         The text is empty where none may be shown, and of a document that is all title.
         """
+        passages, named, found = candidate.passages, candidate.named, list[tuple[Hit, str]]()
         if is_withheld(candidate.hit.collection, document.license):
-            yield candidate.passages[0], ""
-            return
-        spans: list[Span] = []
-        for hit in sorted(candidate.passages, key=lambda each: each.chunk_id in candidate.named, reverse=True):
+            return [(passages[0], "")]
+        for hit in sorted(passages, key=lambda each: each.chunk_id not in named) if named else passages:
             start, end = hit.span
             text = document.text[start:end]
-            if any(start < other[1] and other[0] < end for other in spans):
+            if found and any(start < other.span[1] and other.span[0] < end for other, _ in found):
                 continue
-            if not self._is_new(text):
+            if self._is_new(text):
+                found.append((hit, text))
+            else:
                 self.notes.append(f"passages that stand in several {self.limits.noun} are quoted once")
-                continue
-            spans.append(hit.span)
-            yield hit, text
-            if len(spans) == self.limits.per_document:
-                return
+            if len(found) == self.limits.per_document:
+                break
+        return found
 
     def _is_new(self, text: str) -> bool:
         runs = _runs(text)
-        if any(len(runs & other) >= SAME * len(runs | other) for other in self.runs if runs):
-            return False
+        for other in self.runs if runs else ():
+            if len(runs & other) >= SAME * len(runs | other):
+                return False
         self.runs.append(runs)
         return True
 
@@ -223,7 +227,7 @@ def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], in
     for texts_of, (title, texts) in zip(filling.passages, works[:sharers], strict=False):
         filling.put(texts_of, 0, title, _cut(title, texts[0], count, share) or texts[0])
         filling.cut += texts_of.get(0, texts[0]) != texts[0]
-    for place in range(max((len(texts) for _, texts in works), default=0)):
+    for place in range(max(map(len, map(itemgetter(1), works)), default=0)):
         for texts_of, (title, texts) in zip(filling.passages, works, strict=True):
             if place < len(texts) and (0 in texts_of) == (place > 0):
                 filling.put(texts_of, place, title, texts[place])

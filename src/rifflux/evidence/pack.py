@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
@@ -80,7 +81,7 @@ class Citing:
 class EvidencePack:
     """The evidence for a question.
 
-    `tokens` of the `budget` were used for titles and texts. `confidence` is the relevance of the most relevant
+    `tokens` of at most `max_tokens` were used for titles and texts. `confidence` is the relevance of the most relevant
     document with a text, `uncertain` says that little speaks for any, or that there is no text. `bibliography` holds,
     where it was asked for, the entry of each cited document by citation key.
     """
@@ -89,7 +90,7 @@ class EvidencePack:
     intent: str
     items: tuple[EvidenceItem, ...]
     tokens: int
-    budget: int
+    max_tokens: int
     confidence: float
     uncertain: bool
     notes: tuple[str, ...] = ()
@@ -124,24 +125,23 @@ class Packer:
         `count` counts the tokens of a text, `relevance` returns that of the best of some hits.
         """
         choice = choose(candidates, self.limits, self.listed)
-        passages = [(each.document.title, [text for _, text in each.passages]) for each in choice.documents]
+        passages = [(each.document.title, [*map(itemgetter(1), each.passages)]) for each in choice.documents]
         fit = fitted(passages, count, self.budget, self.limits.least)
         packed = [(each, texts) for each, texts in zip(choice.documents, fit.texts, strict=True) if texts]
         references = [self.citing.refer(each.document) for each, _ in packed]
-        keys = self.citing.keys(references)
-        items = [
-            _item(key, reference, each, each.passages[place][0], text)
-            for key, reference, (each, texts) in zip(keys, references, packed, strict=True)
-            for place, text in texts.items()
-        ]
-        quoted = [each.candidate.hit for each, texts in packed if any(texts.values())]
+        items, quoted, documents = list[EvidenceItem](), list[Hit](), dict[str, Document]()
+        for key, reference, (each, texts) in zip(self.citing.keys(references), references, packed, strict=True):
+            documents[key] = each.document
+            if any(texts.values()):
+                quoted.append(each.candidate.hit)
+            for place, text in texts.items():
+                items.append(_item(len(items) + 1, key, reference, each, each.passages[place][0], text))
         confidence = relevance(quoted) if quoted else 0.0
         speechless = [f"no text of these {self.limits.noun} can be quoted"] if packed and not quoted else []
-        documents = {key: each.document for key, (each, _) in zip(keys, packed, strict=True)}
         return EvidencePack(
             query,
             intent,
-            tuple(replace(item, number=number) for number, item in enumerate(items, 1)),
+            tuple(items),
             fit.tokens,
             self.budget,
             confidence,
@@ -156,12 +156,12 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _item(key: str, reference: Reference, chosen: Chosen, hit: Hit, text: str) -> EvidenceItem:
-    """Return an item, still without its number; `text` is the passage or its beginning."""
+def _item(number: int, key: str, reference: Reference, chosen: Chosen, hit: Hit, text: str) -> EvidenceItem:
+    """Return an item; `text` is the passage or its beginning."""
     license, candidate = chosen.document.license, chosen.candidate
     withheld = is_withheld(hit.collection, license)
     return EvidenceItem(
-        number=0,
+        number=number,
         rank=chosen.rank,
         citation_key=key,
         collection=hit.collection,

@@ -9,16 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from importlib import import_module
 from itertools import groupby
 from json.encoder import encode_basestring_ascii as _quoted
 from operator import attrgetter
+from pkgutil import resolve_name
 
 from rifflux.types import Block, Chunk, Document, Span
 
 __all__ = [
-    *("CODE", "Chunker", "Count", "blocks_of", "chunk_id", "cut_evenly"),
-    *("embedding_text", "hash_of", "identity_of", "pieces", "sentence_ends"),
+    *("CODE", "Chunker", "Count", "blocks_of", "chunk_id", "embedding_text", "evenly"),
+    *("hash_of", "identity_of", "pieces", "sentence_ends"),
 ]
 
 #: How many tokens of the embedder a text has; additive over words.
@@ -65,8 +65,7 @@ _PARAGRAPHS = "rifflux.ingest.read.plain:plain_blocks"
 
 def blocks_of(document: Document) -> tuple[Block, ...]:
     """Return the blocks of a document that came as text, not as a file, by its `kind` (else paragraphs)."""
-    module, _, name = _BLOCKS.get(document.kind, _PARAGRAPHS).partition(":")
-    split: Callable[..., tuple[Block, ...]] = getattr(import_module(module), name)
+    split: Callable[..., tuple[Block, ...]] = resolve_name(_BLOCKS.get(document.kind, _PARAGRAPHS))
     if document.kind == "code":
         return split(document.text, str(document.metadata.get("language", "")))
     return split(document.text)
@@ -189,16 +188,16 @@ def pieces(text: str, start: int, end: int, cut: Cut) -> Iterator[Span]:
         start = stop
 
 
-def cut_evenly(text: str, start: int, end: int, parts: int) -> Iterator[Span]:
-    """Yield about `parts` spans of like length, cut between words, or else characters with their marks."""
-    step = max(1, (end - start) // parts)
-    while end - start > step + step // 2:
-        stop = _soft_cut(text, start + step - step // 4, start + step) or _hard_cut(text, start + step, end)
-        if (span := trimmed(text, start, stop)) is not None:
-            yield span
-        start = stop
-    if (span := trimmed(text, start, end)) is not None:
-        yield span
+def evenly(parts: int) -> Cut:
+    """Return a cut into about `parts` pieces of like length, between words, or else characters with their marks."""
+
+    def cut(text: str, start: int, end: int) -> Iterator[int]:
+        step = max(1, (end - start) // parts)
+        while end - start > step + step // 2:
+            start = _soft_cut(text, start + step - step // 4, start + step) or _hard_cut(text, start + step, end)
+            yield start
+
+    return cut
 
 
 def trimmed(text: str, start: int, end: int) -> Span | None:
@@ -321,8 +320,7 @@ class Pack:
         if size <= most or end - start == 1:
             yield _Unit(start, end, size)
             return
-        parts = pieces(self.text, start, end, cuts[0]) if cuts else cut_evenly(self.text, start, end, size // most + 1)
-        for piece in parts:
+        for piece in pieces(self.text, start, end, cuts[0] if cuts else evenly(size // most + 1)):
             yield from self._cut(*piece, self._size(self.text[slice(*piece)]), cuts[1:], most)
 
     def _with_lead_ins(self, units: Iterable[_Unit]) -> list[_Unit]:

@@ -6,13 +6,12 @@ and reads the chunks of the next: the model waits for nothing.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, pairwise
 from operator import attrgetter
 
 import numpy as np
@@ -89,15 +88,13 @@ def _embed(
     total: int = 0,
 ) -> int:
     """Embed batches, one ahead of the one that is stored; return how many chunks got a vector."""
-    done, ahead = 0, deque[_Batch]()
+    done = 0
     try:
-        for batch in chain(batches, (None,)):
-            if batch is not None:
-                ahead.append(run.start(batch))
-            if len(ahead) > (batch is not None):
-                done += run.finish(ahead.popleft())
-                if progress:
-                    progress(done, total)
+        for batch, _ahead in pairwise(chain(map(run.start, batches), (None,))):
+            assert batch
+            done += run.finish(batch)
+            if progress:
+                progress(done, total)
     finally:
         run.thread.shutdown(cancel_futures=True)
     return done

@@ -7,22 +7,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Protocol, cast, runtime_checkable
 
 from rifflux.errors import ModelError
 from rifflux.types import Vectors
 
-__all__ = [
-    "BUNDLED",
-    "Embedder",
-    "KnownModel",
-    "fingerprint_of",
-    "known_models",
-    "load_embedder",
-    "well_formed",
-]
+__all__ = ["BUNDLED", "Embedder", "KnownModel", "fingerprint_of", "known_models", "load_embedder", "well_formed"]
 
 
 @runtime_checkable
@@ -141,11 +133,8 @@ def load_embedder(
     if not isinstance(spec, str | None):
         return spec
     spec = spec or "all-MiniLM-L6-v2"
-    scheme, _colon, _rest = spec.partition(":")
-    if scheme in SCHEMES:
-        module, _, function = SCHEMES[scheme].partition(":")
-        make = getattr(import_module(module), function)
-        return cast(Embedder, make(spec, base_url=base_url, api_key=api_key))
+    if make := SCHEMES.get(spec.partition(":")[0]):
+        return cast(Embedder, resolve_name(make)(spec, base_url=base_url, api_key=api_key))
     if spec in BUNDLED_NAMES:
         return _bundled(threads)
     from rifflux.models.onnx import OnnxEmbedder

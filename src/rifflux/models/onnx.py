@@ -76,7 +76,7 @@ class OnnxEmbedder:
         return cls(read_folder(Path(folder)), threads)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        """Return another process loads the model for itself."""
+        """Pickle the settings alone: another process loads the model for itself."""
         return type(self), (self.settings, self.threads)
 
     @cached_property
@@ -167,18 +167,17 @@ class OnnxEmbedder:
 
     @cached_property
     def _graph(self) -> Graph:
-        with self._lock:
-            if "_graph" not in self.__dict__:
-                self.__dict__["_graph"] = describe(start_session(self.settings), self.settings)
-            loaded: Graph = self.__dict__["_graph"]
-            return loaded
+        return self._once("_graph", lambda: describe(start_session(self.settings), self.settings))
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
+        return self._once("_tokenizer", lambda: load_tokenizer(self.settings.tokenizer, self.max_tokens))
+
+    def _once(self, name: str, load: Callable[[], T]) -> T:
         with self._lock:
-            if "_tokenizer" not in self.__dict__:
-                self.__dict__["_tokenizer"] = load_tokenizer(self.settings.tokenizer, self.max_tokens)
-            loaded: Tokenizer = self.__dict__["_tokenizer"]
+            if name not in self.__dict__:
+                self.__dict__[name] = load()
+            loaded: T = self.__dict__[name]
             return loaded
 
 

@@ -75,7 +75,7 @@ class Pipeline:
 
     def found(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> tuple[Candidates, Trace]:
         """Return the best `top_k` candidates, their passages read, and the trace completed."""
-        table = self.candidates(query, clock)
+        table = self.ordered(query, gather(query, self.channels, clock), clock)
         counts = counted(table)
         start = perf_counter()
         table = self.read(table.head(self.depth(top_k)))

@@ -14,15 +14,14 @@ program, or on a question of long ago) is counted as `unmatched`. Words are neve
 
 from __future__ import annotations
 
-import operator
-import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
+from typing import Unpack
 
-from rifflux.service.write_behind import Batch, Later
+from rifflux.service.write_behind import Batch, BatchOptions
 from rifflux.store import QuestionDigest, Reaction, Registry
 
 __all__ = ["Day", "Diary", "online"]
@@ -77,11 +76,10 @@ def online(questions: Iterable[QuestionDigest], reactions: Iterable[Reaction]) -
     for each in sorted(questions, key=lambda question: question.time):
         _add(asked[each.user], each)
     unmatched = _told(asked, reactions)
-    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for mine in asked.values():
         for question, following in zip(mine, [*mine[1:], None], strict=True):
-            for name, holds in _outcome(question, following).items():
-                counts[_day(question.first)][name] += holds
+            counts[_day(question.first)].update(_outcome(question, following))
     for day in unmatched:
         counts[day]["unmatched"] += 1
     return [Day(day, **counts[day]) for day in sorted(counts)]
@@ -127,28 +125,20 @@ def _day(moment: float) -> str:
 class Diary:
     """Notes that questions were asked; the keywords are those of `Batch`. Safe to share between threads."""
 
-    def __init__(
-        self,
-        register: Registry,
-        *,
-        seconds: float = 1.0,
-        now: Callable[[], float] = time.time,
-        later: Later = operator.call,
-    ) -> None:
+    def __init__(self, register: Registry, **options: Unpack[BatchOptions]) -> None:
         self._register = register
-        self._now = now
-        self._batch: Batch[QuestionDigest] = Batch(self._write, seconds=seconds, now=now, later=later)
+        self._batch: Batch[QuestionDigest] = Batch(self._write, **options)
 
     def note(self, user: str, query: str) -> None:
         """Record that a user asks something."""
-        self._batch.add(QuestionDigest(user, digest_of(query), self._now()))
+        self._batch.add(QuestionDigest(user, digest_of(query), self._batch.now()))
 
     def flush(self) -> None:
         """Write what waits."""
         self._batch.flush()
 
     def _write(self, questions: list[QuestionDigest]) -> None:
-        self._register.ask(questions, self._now() - KEPT_S)
+        self._register.ask(questions, self._batch.now() - KEPT_S)
 
     def days(self, since: float = 0.0, until: float | None = None) -> list[Day]:
         """Return the days of a span of time, both ends in seconds since 1970."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-import operator
 import threading
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Unpack
 
 from rifflux.errors import InvalidArgument
-from rifflux.service.write_behind import Batch, Later
+from rifflux.service.write_behind import Batch, BatchOptions
 from rifflux.store import Registry, Spending, SpendingSum
 
 __all__ = ["Ledger", "Meter", "Prices", "month_start", "read_prices", "summed"]
@@ -37,19 +37,13 @@ def read_prices(lines: Iterable[str]) -> Prices:
     found = {}
     for line in lines:
         model, _, price = line.rpartition("=")
-        value = _number(price)
+        value = math.nan
+        with suppress(ValueError):
+            value = float(price)
         if not model.strip() or not 0 <= value < math.inf:
             raise InvalidArgument(f"{line!r} is no price: write MODEL=PRICE, the price of a million tokens")
         found[model.strip()] = value
     return Prices(found)
-
-
-def _number(text: str) -> float:
-    """Return the number of a text; not a number if it is none."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 class Ledger:
@@ -63,18 +57,14 @@ class Ledger:
         register: Registry,
         prices: Prices | None = None,
         budget: float = math.inf,
-        *,
-        seconds: float = 1.0,
-        now: Callable[[], float] = time.time,
-        later: Later = operator.call,
+        **options: Unpack[BatchOptions],
     ) -> None:
         self.prices = prices or Prices()
         self.budget = budget
         self._register = register
-        self._now = now
         self._lock = threading.Lock()
         self._spent: dict[str, tuple[float, float]] = {}
-        self._batch: Batch[Spending] = Batch(register.spend, seconds=seconds, now=now, later=later)
+        self._batch: Batch[Spending] = Batch(register.spend, **options)
 
     def note(self, user: str, feature: str, model: str, tokens: int) -> None:
         """Record a call of a model."""
@@ -82,7 +72,7 @@ class Ledger:
         with self._lock:
             month, spent = self._spent.get(user, (0.0, 0.0))
             self._spent[user] = month, spent + cost
-        self._batch.add(Spending(user, feature, model, tokens, cost, self._now()))
+        self._batch.add(Spending(user, feature, model, tokens, cost, self._batch.now()))
 
     def flush(self) -> None:
         """Write what waits."""
@@ -98,7 +88,7 @@ class Ledger:
         """Return the rest of a user's budget of this month; infinite without one."""
         if math.isinf(self.budget):
             return math.inf
-        month = month_start(self._now())
+        month = month_start(self._batch.now())
         known = self._spent.get(user)
         if known is None or known[0] != month:
             self.flush()

@@ -6,13 +6,21 @@ import operator
 import threading
 import time
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, TypedDict, TypeVar
 
-__all__ = ["Batch", "Later"]
+__all__ = ["Batch", "BatchOptions", "Later"]
 
 Entry = TypeVar("Entry")
 #: Does a piece of work: at once, or where nobody waits for it.
 Later = Callable[[Callable[[], None]], object]
+
+
+class BatchOptions(TypedDict, total=False):
+    """The keywords of a `Batch`."""
+
+    seconds: float
+    now: Callable[[], float]
+    later: Later
 
 
 class Batch(Generic[Entry]):
@@ -32,7 +40,7 @@ class Batch(Generic[Entry]):
     ) -> None:
         self._write = write
         self._seconds = seconds
-        self._now = now
+        self.now = now
         self._later = later
         self._lock = threading.Lock()
         self._waiting: list[Entry] = []
@@ -40,7 +48,7 @@ class Batch(Generic[Entry]):
 
     def add(self, entry: Entry) -> None:
         """Have an entry written before long."""
-        now = self._now()
+        now = self.now()
         with self._lock:
             self._waiting.append(entry)
             due = now - self._flushed >= self._seconds
@@ -53,7 +61,7 @@ class Batch(Generic[Entry]):
         """Write what waits."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
-            self._flushed = self._now()
+            self._flushed = self.now()
         if not waiting:
             return
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import InvalidArgument
@@ -88,7 +88,7 @@ class Profile:
     @cached_property
     def formats(self) -> tuple[str, ...]:
         """Return the names of the formats that such content is read from."""
-        return tuple(_loaded(self.readers))
+        return tuple(resolve_name(self.readers))
 
     @cached_property
     def analyzer(self) -> Analyzer:
@@ -113,11 +113,5 @@ def profile(name: str | Profile) -> Profile:
         return name
     if name not in PROFILES:
         raise InvalidArgument(f"no profile {name!r}; choose one of {', '.join(PROFILES)}")
-    found: Profile = _loaded(PROFILES[name])
+    found: Profile = resolve_name(PROFILES[name])
     return found
-
-
-def _loaded(place: str) -> Any:
-    """Return the value at `module:NAME`."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)

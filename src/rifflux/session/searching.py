@@ -12,7 +12,8 @@ from rifflux.errors import ModelError, ModelMismatch
 from rifflux.retrieve.fuse import Fuse, fusion_of
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
 from rifflux.retrieve.pipeline import Pipeline, Plan, Stopwatch
-from rifflux.retrieve.query.reading import QueryReader, classify, understand
+from rifflux.retrieve.query.expand import expand
+from rifflux.retrieve.query.reading import KnownFrequencies, classify, understand
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import Relevance, at_least
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
@@ -31,6 +32,7 @@ from rifflux.types import (
     Filter,
     Query,
     Results,
+    TermStatistics,
     Trace,
     Understanding,
     Vectors,
@@ -111,8 +113,9 @@ class Searcher:
 
     def way(self, mode: str, fusion: str | Fuse | None, rerank: str | Rerank | None, diversity: Diversity) -> Way:
         """Return how to search. Raises `InvalidArgument` for an argument that cannot be meant."""
-        reranker, mode = self._reranker(rerank, mode), checked_mode(mode)
-        return Way(mode, fusion_of(fusion or self.profile.fusion) if mode == HYBRID else None, reranker, diversity)
+        reranker = None if rerank is None and mode != HYBRID_RERANK else self._reranker(rerank)
+        mode, fuse = checked_mode(mode), fusion_of(fusion) if fusion else self.profile.fusion
+        return Way(mode, fuse if mode == HYBRID else None, reranker, diversity)
 
     def timed(
         self, text: str, filter: Filter | Mapping[str, Any] | None, clock: Stopwatch, deadline: float | None = None
@@ -124,16 +127,29 @@ class Searcher:
         clock.add("understand", start)
         return query if deadline is None else replace(query, deadline=deadline)
 
-    def read(self, text: str, filter: Filter | None = None, understanding: Understanding | None = None) -> Query:
+    def read(self, text: str, limits: Filter | None = None, understanding: Understanding | None = None) -> Query:
         """Return a question as it is searched for: analyzed, classified and expanded, each once.
 
         A part of a question may have the `understanding` of the whole.
         """
-        profile = self.profile
-        reader = QueryReader(
-            self.store, self.analyzer, self.view.facets, self.view.session.synonyms, profile.expand, profile.exact
+        store, analyzer, profile = self.store, self.analyzer, self.profile
+        query = understand(text, analyzer, self.view.facets, limits)
+        frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
+        counts = store.counts()
+        sort = understanding or classify(query, analyzer, frequencies, counts["chunks"])
+        anchors = tuple(filter(None, map(query.words.__getitem__, sort.identifiers)))
+        frequencies([*chain.from_iterable(anchors)])
+        query = replace(
+            query,
+            anchors=anchors,
+            specificity=sort.specificity,
+            understanding=sort,
+            exact=profile.exact,
+            statistics=TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known),
         )
-        return reader(text, filter, understanding)
+        if not profile.expand:
+            return query
+        return expand(query, analyzer, frequencies, store.lexical.vocabulary, self.view.session.synonyms)
 
     def ready(self, query: Query, top_k: int, clock: Stopwatch, way: Way | None = None, *, rated: bool = False) -> Plan:
         """Return the search for a question that was read, ready to run; a hybrid one by default."""
@@ -193,10 +209,8 @@ class Searcher:
         read, chunks = understand(query, self.analyzer, self.view.facets), self.store.counts()["chunks"]
         return classify(read, self.analyzer, self.store.lexical.document_frequencies, chunks)
 
-    def _reranker(self, choice: str | Rerank | None, mode: str) -> Rerank | None:
-        """Return the reranker of an argument or mode; kept, for its model and its memory serve the next search too."""
-        if choice is None and mode != HYBRID_RERANK:
-            return None
+    def _reranker(self, choice: str | Rerank | None) -> Rerank:
+        """Return the chosen or default reranker; kept, for its model and its memory serve the next search too."""
         from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, reranker_of
 
         name = choice or DEFAULT_RERANKER

@@ -91,12 +91,11 @@ class Analyzer:
             raise InvalidArgument(f"no language {self.language!r}; choose one of {', '.join(sorted(known))}")
 
     def __reduce__(self) -> tuple[Callable[[str, str], Analyzer], tuple[str, str]]:
-        """Return another process has its own memory of tokens."""
+        """Pickle the settings alone: another process has its own memory of tokens."""
         return analyzer, (self.language, self.mathematics)
 
     @property
     def revision(self) -> int:
-        """Return the revision of the terms this analyzer makes."""
         return REVISIONS[self.mathematics]
 
     @cached_property
@@ -134,7 +133,6 @@ class Analyzer:
         return list(zip(words, map(_tokens_of, words), strict=True))
 
     def terms_of(self, token: str) -> tuple[str, ...]:
-        """Return the terms of one token."""
         return self._terms[token]
 
     def of_word(self, word: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from rifflux.text.stopwords import stop_words
 from rifflux.types import Span
@@ -100,17 +101,13 @@ _LONGEST_NAME = 5
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word, where it stands, and how the one before it is joined to it: `-`, a blank, or not at all."""
+    """A word, where it stands, how it is joined to the one before (`-`, a blank, or not), and its small letters."""
 
     text: str
     start: int
     end: int
     joint: str
-
-    @property
-    def plain(self) -> str:
-        """Return the word in small letters."""
-        return self.text.casefold()
+    plain: str
 
     @property
     def bears_name(self) -> bool:
@@ -125,41 +122,40 @@ class _Word:
 
 def named_results(text: str) -> list[str]:
     """Return the named results and objects in a text, each once: `Hahn–Banach theorem`, `Hilbert scheme`."""
-    words = list(_words(text))
-    sentence = len(text.split()) > _LONGEST_NAME
-    spans = [span for at, word in enumerate(words) for span in _names(words, at, _noun(word), sentence=sentence)]
-    return list(dict.fromkeys(text[start:end] for start, end in _longest([*spans, *_whole(text, words)])))
+    words = _words(text)
+    sentence, spans = len(text.split()) > _LONGEST_NAME, _whole(text, words)
+    for at, word in enumerate(words):
+        noun = word.plain if word.plain in _NOUNS else word.plain.removesuffix("s")
+        if noun in _NOUNS:
+            spans += _names(words, at, noun, sentence=sentence)
+    return _longest(text, spans) if spans else []
 
 
-def _longest(spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield the spans that lie in no other: of `Hilbert basis theorem`, not `Hilbert basis`."""
-    reached = 0
+def _longest(text: str, spans: Iterable[Span]) -> list[str]:
+    """Return what stands at spans that lie in no other, each once: of `Hilbert basis theorem`, not `Hilbert basis`."""
+    reached, found = 0, dict[str, None]()
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if end > reached:
             reached = end
-            yield start, end
+            found[text[start:end]] = None
+    return list(found)
 
 
-def _words(text: str) -> Iterator[_Word]:
-    end = 0
+def _words(text: str) -> list[_Word]:
+    end, words = 0, []
     for found in _WORD.finditer(text):
         gap = text[end : found.start()] if found.start() - end <= _LONGEST_GAP else "."
         joint = " " if gap.isspace() or gap == "~" else "-" if gap and _JOINED.match(gap) else ""
-        yield _Word(found[0], found.start(), found.end(), joint if end else "")
+        words.append(_Word(found[0], found.start(), found.end(), joint if end else "", found[0].casefold()))
         end = found.end()
-
-
-def _noun(word: _Word) -> str:
-    """Return the noun that a word is, in the singular; empty for any other."""
-    plain = word.plain
-    return plain if plain in _NOUNS else plain.removesuffix("s") if plain.removesuffix("s") in _NOUNS else ""
+    return words
 
 
 def _names(words: Sequence[_Word], at: int, noun: str, *, sentence: bool) -> Iterator[Span]:
     """Yield the place of each name that has its noun at `at`."""
     if noun in _STATED and (last := _last_of(words, at)) > at:
         yield words[at].start, words[last].end
-    if noun and (first := _first_of(words, at, noun)) < at:
+    if (first := _first_of(words, at, noun)) < at:
         # The capital of a sentence's first word says nothing.
         alone = first == 0 and words[0].text.isalpha() and not any(word.bears_name for word in words[1:at])
         # Title Case makes a subject of an object: Commutative Algebra.
@@ -228,14 +224,14 @@ def _is_compound(words: Sequence[_Word], last: int) -> bool:
     return first < last and all(len(word.text) > 2 and word.plain not in _PREFIXES for word in words[first : last + 1])
 
 
-def _whole(text: str, words: Sequence[_Word]) -> Iterator[Span]:
-    """Yield a short question that is nothing but the name of a result: `snake lemma`, `implicit function theorem`."""
-    start = next((place for place, word in enumerate(words) if word.plain not in _NOBODY), len(words))
-    name = words[start:]
-    if not 2 <= len(name) <= _LONGEST_NAME or name[-1].plain not in _STATED or text[name[-1].end :].strip(" ?.!"):
-        return
-    if all(word.joint for word in name[1:]) and not any(_is_common(word) for word in name[:-1]):
-        yield name[0].start, name[-1].end
+def _whole(text: str, words: Sequence[_Word]) -> list[Span]:
+    """Return a short question that is nothing but the name of a result: `snake lemma`, `implicit function theorem`."""
+    if not words or words[-1].plain not in _STATED or text[words[-1].end :].strip(" ?.!"):
+        return []
+    name = [*dropwhile(lambda word: word.plain in _NOBODY, words)]
+    if not 2 <= len(name) <= _LONGEST_NAME or any(_is_common(word) for word in name[:-1]):
+        return []
+    return [(name[0].start, name[-1].end)] if all(word.joint for word in name[1:]) else []
 
 
 def _is_common(word: _Word) -> bool:

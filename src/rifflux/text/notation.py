@@ -121,7 +121,7 @@ def one_notation(text: str) -> str:
     """Rewrite the mathematics of a text into plain words and scripts; text that holds none is unchanged."""
     if not _SUSPECT.search(text):
         return text
-    text = _unescaped(_GAP.sub(_gap, text))
+    text = _unescaped(_GAP.sub(lambda gap: "\n\n" if gap[0].count("\n") > 1 else gap[0][0], text))
     if "$" in text:
         text = _bracketed(text)
     if not text.isascii():
@@ -159,10 +159,6 @@ def _outside_formulas(text: str) -> str:
     if _ASCII_MARK.search(text):
         text = _ASCII_SYMBOL.sub(lambda symbol: f" {_ASCII[symbol[0]]} ", text)
     return text
-
-
-def _gap(gap: re.Match[str]) -> str:
-    return "\n\n" if gap[0].count("\n") > 1 else gap[0][0]
 
 
 def _html_script(script: re.Match[str]) -> str:

@@ -1,77 +1,9 @@
 """The nouns of Rifflux: frozen values that travel between the steps of both journeys."""
 
-from rifflux.types.document import (
-    Block,
-    Chunk,
-    Document,
-    Failure,
-    Identifier,
-    IndexReport,
-    Link,
-    Parsed,
-    Part,
-    Progress,
-    Span,
-    Tag,
-)
-from rifflux.types.search import (
-    LICENSED,
-    WITHHELD,
-    Bound,
-    Clause,
-    Filter,
-    Freshness,
-    Hit,
-    Ids,
-    Page,
-    Query,
-    Ranking,
-    Results,
-    Scope,
-    Scores,
-    TermStatistics,
-    Trace,
-    Understanding,
-    Vectors,
-    Why,
-    closed_document,
-    closed_hit,
-    is_withheld,
-)
+from rifflux.types import document, search
+from rifflux.types.document import *  # noqa: F403
+from rifflux.types.search import *  # noqa: F403
 
-__all__ = [
-    "LICENSED",
-    "WITHHELD",
-    "Block",
-    "Bound",
-    "Chunk",
-    "Clause",
-    "Document",
-    "Failure",
-    "Filter",
-    "Freshness",
-    "Hit",
-    "Identifier",
-    "Ids",
-    "IndexReport",
-    "Link",
-    "Page",
-    "Parsed",
-    "Part",
-    "Progress",
-    "Query",
-    "Ranking",
-    "Results",
-    "Scope",
-    "Scores",
-    "Span",
-    "Tag",
-    "TermStatistics",
-    "Trace",
-    "Understanding",
-    "Vectors",
-    "Why",
-    "closed_document",
-    "closed_hit",
-    "is_withheld",
-]
+__all__: list[str] = []
+__all__ += document.__all__
+__all__ += search.__all__

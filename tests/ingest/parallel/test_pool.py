@@ -58,7 +58,7 @@ def running() -> Iterator[Callable[..., WorkerPool]]:
 
     yield start
     for each in started:
-        each.__exit__(None, None, None)
+        each.close()
 
 
 def test_they_do_what_this_process_would_do_in_the_same_order(folder: Path, running: Callable[..., WorkerPool]) -> None:
@@ -105,11 +105,11 @@ def test_what_they_do_not_know_is_done_here(
     assert list(running(preparer())(todo)) == [(job, do(job, preparer())) for job in todo]
 
 
-def test_leaving_ends_them(folder: Path) -> None:
+def test_closing_ends_them(folder: Path) -> None:
     made = WorkerPool.start(2, preparer())
     assert made
-    with made:
-        next(made(jobs(folder)))
+    next(made(jobs(folder)))
+    made.close()
     assert all(worker._process.poll() is not None for worker in made._workers)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, pairwise
 from pathlib import Path
@@ -62,7 +61,8 @@ class Lines:
 class Job:
     """A file to read; it is not parsed if its content has the hash `known`, and not even opened if it is `unchanged`.
 
-    With `lines`, only those are meant, and `known` is the hash that the file will be remembered by.
+    With `lines`, only those are meant, and `known` is the hash that the file will be remembered by. Messages call it by
+    its `name`; its `size` is the number of bytes to read.
     """
 
     root: str
@@ -73,30 +73,26 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Return the name for messages."""
         return f"{self.root}/{self.found.path}"
 
     @property
     def size(self) -> int:
-        """Bytes to read."""
         return len(self.lines.data) if self.lines else self.found.size
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A document that a program gives, to prepare for a collection."""
+    """A document that a program gives, to prepare for a collection; named and measured as a file is."""
 
     collection: str
     document: Document
 
     @property
     def name(self) -> str:
-        """Return the name for messages."""
         return f"{self.collection}/{self.document.key}"
 
     @property
     def size(self) -> int:
-        """Return about how many bytes it has."""
         return len(self.document.text)
 
 
@@ -310,22 +306,20 @@ class Runner:
     prepare: Preparer
     processes: int | None = None
     _workers: WorkerPool | None = None
-    _open: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Runner:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._workers = None
-        self._open.close()
+        if self._workers:
+            self._workers.close()
 
     def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, JobResult]]:
         """Yield each job with its outcome, in the order of the jobs; `size` is the number of bytes to read."""
         if self._workers is None and size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
             from rifflux.ingest.parallel.pool import WorkerPool
 
-            workers = WorkerPool.start(min(processes, MOST_WORKERS), self.prepare)
-            self._workers = self._open.enter_context(workers) if workers else None
+            self._workers = WorkerPool.start(min(processes, MOST_WORKERS), self.prepare)
         if self._workers:
             return self._workers(jobs)
         return ((job, do(job, self.prepare)) for job in jobs)

@@ -93,7 +93,7 @@ class Worker:
 
 
 class WorkerPool:
-    """Processes that do jobs. A context manager; leaving it ends them, whatever they are at."""
+    """Processes that do jobs."""
 
     def __init__(self, number: int, prepare: Preparer, setup: bytes) -> None:
         self._prepare, self._setup = prepare, setup
@@ -114,10 +114,8 @@ class WorkerPool:
             return None
         return cls(number, prepare, setup)
 
-    def __enter__(self) -> WorkerPool:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """End the processes, whatever they are at."""
         self._closed = True
         for worker in self._workers:
             worker.kill()

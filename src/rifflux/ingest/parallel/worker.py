@@ -9,6 +9,7 @@ import pickle
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from copyreg import dispatch_table
 from dataclasses import fields
 from operator import attrgetter
@@ -28,16 +29,15 @@ __all__ = ["dumps", "receive", "send", "serve"]
 def serve() -> None:
     """Do the jobs that come on standard input and answer on standard output, each answer a list of outcomes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one says when to stop
-    incoming, outgoing = sys.stdin.buffer, _private_output()
+    incoming = sys.stdin.buffer
     gc.set_threshold(50_000, 20, 50)
-    try:
+    # Closing what nobody reads any more fails once again, and unless that is here, Python 3.13 reports it at the end.
+    with suppress(EOFError, BrokenPipeError), _private_output() as outgoing:
         prepare: Preparer = pickle.loads(receive(incoming))
         send(outgoing, dumps(None))
         while True:
             jobs = pickle.loads(receive(incoming))
             send(outgoing, dumps([do(job, prepare) for job in jobs]))
-    except (EOFError, BrokenPipeError):
-        pass
 
 
 def _private_output() -> BinaryIO:

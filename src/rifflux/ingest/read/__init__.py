@@ -14,8 +14,8 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from pathlib import PurePosixPath
+from pkgutil import resolve_name
 
 from rifflux.errors import MissingExtra, Unreadable
 from rifflux.ingest.read.base import File
@@ -137,8 +137,7 @@ def _format(path: str, head: bytes) -> str | None:
 
 @cache
 def _load(kind: str) -> Reader:
-    module, _, name = FORMATS[kind].partition(":")
-    reader: Reader = getattr(import_module(f"{__name__}.{module}"), name)
+    reader: Reader = resolve_name(f"{__name__}.{FORMATS[kind]}")
     return reader
 
 
@@ -165,7 +164,7 @@ def _storable(part: Parsed | Failure) -> Parsed | Failure:
     if isinstance(part, Failure):
         return part
     document = part.document
-    if not any(map(_STRANGE.search, (document.text, document.title, document.key))):
+    if all(map(_is_storable, (document.text, document.title, document.key))):
         return part
     clean = replace(document, text=_clean(document.text), title=_clean(document.title), key=_clean(document.key))
     blocks = [
@@ -173,6 +172,10 @@ def _storable(part: Parsed | Failure) -> Parsed | Failure:
         for block in part.blocks
     ]
     return Parsed(clean, tuple(blocks))
+
+
+def _is_storable(text: str) -> bool:
+    return "\0" not in text and (text.isascii() or not _STRANGE.search(text))
 
 
 def _clean(text: str) -> str:

@@ -84,45 +84,33 @@ ZIP = b"PK\x03\x04"
 #: The container of the older Office files (DOC, XLS, PPT), and of encrypted new ones.
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-_SIGNATURES = (
-    (b"%PDF-", "a PDF"),
-    (ZIP, "a ZIP archive"),
-    (b"PK\x05\x06", "an empty ZIP archive"),
-    (OLE, "an old or encrypted Office file"),
-    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF87a", "a GIF image"),
-    (b"GIF89a", "a GIF image"),
-    (b"II*\0", "a TIFF image"),
-    (b"MM\0*", "a TIFF image"),
-    (b"RIFF", "sound, a film or a WebP image"),
-    (b"\0\0\0\x1cftyp", "a film"),
-    (b"\0\0\0\x20ftyp", "a film"),
-    (b"ID3\x03", "sound"),
-    (b"ID3\x04", "sound"),
-    (b"OggS\0", "sound"),
-    (b"fLaC", "sound"),
-    (b"SQLite format 3\0", "a SQLite database"),
-    (b"\x1f\x8b\x08", "a gzip archive"),
-    (b"BZh9", "a bzip2 archive"),
-    (b"\xfd7zXZ\0", "an xz archive"),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (b"Rar!\x1a\x07", "a RAR archive"),
-    (b"\x7fELF", "a program"),
-    (b"MZ\x90\0", "a program"),
-    (b"\0asm", "a program"),
-    (b"\xca\xfe\xba\xbe", "a program"),
-)
+_SIGNATURES = {
+    "a PDF": (b"%PDF-",),
+    "a ZIP archive": (ZIP,),
+    "an empty ZIP archive": (b"PK\x05\x06",),
+    "an old or encrypted Office file": (OLE,),
+    "a PNG image": (b"\x89PNG\r\n\x1a\n",),
+    "a JPEG image": (b"\xff\xd8\xff",),
+    "a GIF image": (b"GIF87a", b"GIF89a"),
+    "a TIFF image": (b"II*\0", b"MM\0*"),
+    "sound, a film or a WebP image": (b"RIFF",),
+    "a film": (b"\0\0\0\x1cftyp", b"\0\0\0\x20ftyp"),
+    "sound": (b"ID3\x03", b"ID3\x04", b"OggS\0", b"fLaC"),
+    "a SQLite database": (b"SQLite format 3\0",),
+    "a gzip archive": (b"\x1f\x8b\x08",),
+    "a bzip2 archive": (b"BZh9",),
+    "an xz archive": (b"\xfd7zXZ\0",),
+    "a Zstandard archive": (b"\x28\xb5\x2f\xfd",),
+    "a 7z archive": (b"7z\xbc\xaf\x27\x1c",),
+    "a RAR archive": (b"Rar!\x1a\x07",),
+    "a program": (b"\x7fELF", b"MZ\x90\0", b"\0asm", b"\xca\xfe\xba\xbe"),
+}
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # marks of UTF-16 and UTF-32, whose text is full of zero bytes
 
 
 def what_is(head: bytes) -> str:
     """Return the format of data by its beginning, in words: `a PNG image`; nothing if it may be text."""
-    for start, words in _SIGNATURES:
-        if head.startswith(start):
-            return words
-    return ""
+    return next((words for words, starts in _SIGNATURES.items() if head.startswith(starts)), "")
 
 
 def looks_like_text(head: bytes) -> bool:

@@ -227,18 +227,13 @@ def _value(scalar: str, rest: list[str]) -> Value | None:
     if not scalar.startswith(('"', "'")):
         scalar = _COMMENT.sub("", scalar)
     if scalar.startswith("[") and scalar.endswith("]"):
-        return _flow_list(scalar[1:-1])
+        return [_unquoted(item) for found in _FLOW_ITEM.finditer(scalar[1:-1]) if (item := found[1].strip())]
     items = [_ITEM.match(line) for line in rest]
     if not scalar and items and all(items):
         return [_unquoted(_uncommented(item[1] or "")) for item in items if item]
     if rest:  # a scalar over several lines, or a mapping: kept as it is written
         return "\n".join(part for part in (scalar, dedent("\n".join(rest)).rstrip()) if part)
     return _scalar(scalar)
-
-
-def _flow_list(inner: str) -> list[str]:
-    items = (match[1].strip() for match in _FLOW_ITEM.finditer(inner))
-    return [_unquoted(item) for item in items if item]
 
 
 def _uncommented(scalar: str) -> str:

@@ -19,54 +19,16 @@ from functools import partial
 from itertools import chain, filterfalse
 from operator import itemgetter, methodcaller
 
-from rifflux.retrieve.query.expand import Synonyms, expand
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.identifiers import labelled, named_results, numbered_results
-from rifflux.types import Clause, Filter, Query, TermStatistics, Understanding
+from rifflux.types import Clause, Filter, Query, Understanding
 
-__all__ = ["QueryReader", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
-
-
-@dataclass(frozen=True, slots=True)
-class QueryReader:
-    """Reads questions by the words of an index.
-
-    `facets` are the metadata fields that may be asked as `field:value`, `synonyms` the user's. With `expands`, words
-    that occur nowhere are searched in other spellings too.
-    """
-
-    store: Store
-    analyzer: Analyzer
-    facets: tuple[str, ...] = ()
-    synonyms: Synonyms | None = None
-    expands: bool = True
-    exact: bool = False
-
-    def __call__(self, text: str, filter: Filter | None = None, understanding: Understanding | None = None) -> Query:
-        """Return a question as it is searched for; a part of another may have the `understanding` of that."""
-        query = understand(text, self.analyzer, self.facets, filter)
-        clauses = (*query.clauses, *query.required)
-        frequencies = _Frequencies(self.store, list(chain.from_iterable(clauses)))
-        counts = self.store.counts()
-        sort = understanding or classify(query, self.analyzer, frequencies, counts["chunks"])
-        anchors = tuple([terms for terms in map(query.words.__getitem__, sort.identifiers) if terms])
-        frequencies(list(chain.from_iterable(anchors)))
-        query = replace(
-            query,
-            anchors=anchors,
-            specificity=sort.specificity,
-            understanding=sort,
-            exact=self.exact,
-            statistics=TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known),
-        )
-        if not self.expands:
-            return query
-        return expand(query, self.analyzer, frequencies, self.store.lexical.vocabulary, self.synonyms)
+__all__ = ["KnownFrequencies", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
 
 
 @dataclass(slots=True)
-class _Frequencies:
+class KnownFrequencies:
     """How many chunks hold a term. Each is looked up once, the `first` along with whatever is asked first."""
 
     store: Store

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, repeat
+from operator import itemgetter
 from time import perf_counter
 
 import numpy as np
@@ -126,12 +127,14 @@ class CandidateGenerator:
 
         The named work is what was asked for, whether or not its text says its name.
         """
-        by_side = np.array([self.searcher.rated(query, table)[RELEVANCE] for query in found.sides])
+        rated = map(self.searcher.rated, found.sides, repeat(table))
+        by_side = np.array([*map(itemgetter(RELEVANCE), rated)])
         best, side = np.max(by_side, axis=0), table[SIDE]
         known = np.flatnonzero(np.isfinite(side))
         best[known] = by_side[side[known].astype(np.int64), known]
-        named = [hit.place == found.named for hit in table.passages]
-        return table.with_column(RELEVANCE, np.where(named, 1.0, best))
+        if found.named:
+            best[[hit.place == found.named for hit in table.passages]] = 1.0
+        return table.with_column(RELEVANCE, best)
 
     def _telling(self, named: NamedWork) -> tuple[Clause, ...]:
         """Return the terms of a work that are rare elsewhere and frequent in it."""
@@ -217,11 +220,13 @@ def settled(store: Store, query: Query, table: Candidates, weights: Weights) -> 
         known = scores > 0
         columns[f"{name}/rank"] = np.where(known, _ranks(scores, table.ids), np.nan)
         columns[f"{name}/score"] = np.where(known, scores, np.nan)
-    kept = {name: values for name, values in table.columns.items() if name == LIFT or name.startswith(_KEPT)}
+    for name in table.columns:
+        if name == LIFT or name.startswith(_KEPT):
+            columns[name] = table[name]
     total = weights["lexical"] + weights["semantic"]
     words = weights["lexical"] / total if total else 0.5
     merged = words * share(lexical) + (1 - words) * share(semantic)
-    return replace(table, columns={**columns, **kept}, rankings={}).scored(merged)
+    return replace(table, columns=columns, rankings={}).scored(merged)
 
 
 def share(values: Scores) -> Scores:

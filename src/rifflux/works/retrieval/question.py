@@ -7,10 +7,11 @@ several works: a theorem by name or number, a term that is defined, a section.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter, methodcaller
 
 import numpy as np
 
@@ -22,7 +23,16 @@ from rifflux.text.schemes import parse_identifier
 from rifflux.text.titles import TITLE, plain, title_keys
 from rifflux.types import Clause, Hit, Identifier, Query, Tag, Understanding
 from rifflux.works.retrieval.intent import ABOUT, FIRST, GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
-from rifflux.works.retrieval.wording import comparison_in, foundational, is_bare, is_broad, names_one, recent, worded
+from rifflux.works.retrieval.wording import (
+    FOUNDATIONAL,
+    RECENT,
+    comparison_in,
+    is_bare,
+    is_broad,
+    names_one,
+    said,
+    worded,
+)
 
 __all__ = ["Asked", "NamedWork", "Naming", "Place", "Question", "asked_for", "meant", "named_work", "naming"]
 
@@ -56,7 +66,7 @@ def asked_for(
     words = Words(analyzer()) if words is None else words
     name, reason = (mode, "asked for by name") if mode else _rule(text, understanding, words, named)
     intent, leaning = _leaning(text, intents[name])
-    sides, told = _sides(text, intent, by_name=mode is not None)
+    sides, told = _sides(text, by_name=mode is not None) if intent.both_sides else ((), "")
     intent, broad = _broadened(text, intent, understanding, words)
     return Asked(intent, f"{reason}{leaning}{told}{broad}", sides)
 
@@ -83,21 +93,19 @@ def _rule(text: str, understanding: Understanding | None, words: Mapping[str, Cl
 def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
     """Weigh citations more and age less for foundational wording, and new works more for wording about time."""
     weights = intent.weights
-    if words := foundational(text):
+    if words := said(FOUNDATIONAL, text):
         cited, authority = weights["citation"] or WEIGHTS["citation"], max(weights["authority"], WEIGHTS["authority"])
         more = weights.but(freshness=0.0, citation=2 * cited, authority=2 * authority)
         # What nobody follows cannot count.
         intent = replace(intent, weights=more, follow=intent.follow or (OUT, IN))
         return intent, f"; {words!r}: citations count more, and age nothing"
-    if words := recent(text):
+    if words := said(RECENT, text):
         return replace(intent, weights=weights.but(freshness=0.15)), f"; {words!r}: recent works count more"
     return intent, ""
 
 
-def _sides(text: str, intent: Intent, *, by_name: bool) -> tuple[tuple[str, ...], str]:
-    """Return the two sides of a comparison and a note on them; none where the intent compares nothing."""
-    if not intent.both_sides:
-        return (), ""
+def _sides(text: str, *, by_name: bool) -> tuple[tuple[str, ...], str]:
+    """Return the two sides of a comparison, if there are two, and a note on them."""
     found = comparison_in(text, by_name=by_name)
     if not found:
         return (), "; no two sides were found: searched as one question"
@@ -209,19 +217,31 @@ def named_work(text: str, store: Store) -> tuple[NamedWork | None, str]:
 
 def _places(text: str, store: Store) -> Mapping[str, list[Place]]:
     """Return the works of each name in a question that is one: identifiers and keys before titles."""
-    codes = {name: _spellings(name) for name in _codes(text)}
-    keyed = {name: f"{TITLE}:{key}" for name in _titles(text) for key in title_keys(name, ())}
-    spellings = [each for several in codes.values() for each in several]
-    known = store.catalog.identified(list(dict.fromkeys([*spellings, *keyed.values()])))
-    found = {name: known[each] for name, several in codes.items() for each in reversed(several) if each in known}
-    found |= {
-        name: places for name in _keys(text) if name not in found and (places := store.catalog.find_documents(name))
-    }
+    names, keyed, found = _codes(text), _title_keys(text), dict[str, list[Place]]()
+    codes = dict(zip(names, map(_spellings, names), strict=True))
+    known = store.catalog.identified(list(dict.fromkeys([*chain.from_iterable(codes.values()), *keyed.values()])))
+    for name, several in codes.items():
+        for each in several:
+            if each in known:
+                found.setdefault(name, known[each])
+    for name in codes:
+        is_key = any(map(str.isdigit, name)) and any(map(str.isalpha, name))
+        if is_key and name not in found and (places := store.catalog.find_documents(name)):
+            found[name] = places
+    if not known.keys().isdisjoint(keyed.values()):
+        for name, places in _titled(keyed, known, store).items():
+            found.setdefault(name, places)
+    return found
+
+
+def _titled(keyed: Mapping[str, str], known: Mapping[str, list[Place]], store: Store) -> Mapping[str, list[Place]]:
+    """Return the works whose title is a name, by that name."""
     alike = {name: known[key] for name, key in keyed.items() if key in known and len(known[key]) <= MOST_ALIKE}
     titles = store.catalog.documents_at(list({place for places in alike.values() for place in places}))
+    found = {}
     for name, places in alike.items():
         if titled := [place for place in places if place in titles and plain(titles[place].title) == plain(name)]:
-            found.setdefault(name, titled)
+            found[name] = titled
     return found
 
 
@@ -231,28 +251,29 @@ def _spellings(name: str) -> list[str]:
     return list(dict.fromkeys([name, *([str(parsed)] if parsed else [])])) if ":" in name or parsed else []
 
 
-def _codes(text: str) -> Iterator[str]:
-    """Yield what may be an identifier: each word, and a scheme with what follows it after a space."""
-    words = [word.strip(_EDGES).removesuffix(".") for word in text.split()]
+def _codes(text: str) -> list[str]:
+    """Return what may be an identifier: each word, and a scheme with what follows it after a space."""
+    words, names = text.split(), list[str]()
+    bare = [*map(methodcaller("removesuffix", "."), map(methodcaller("strip", _EDGES), words))]
     for place, word in enumerate(words):
-        yield word
-        if text.split()[place].endswith(":") and place + 1 < len(words):
-            yield f"{word}:{words[place + 1]}"
+        names.append(bare[place])
+        if word.endswith(":") and place + 1 < len(words):
+            names.append(f"{bare[place]}:{bare[place + 1]}")
+    return names
 
 
-def _keys(text: str) -> Iterator[str]:
-    """Yield what may be the key of a work: words with a digit."""
-    return (name for name in _codes(text) if any(map(str.isdigit, name)) and any(map(str.isalpha, name)))
-
-
-def _titles(text: str) -> Iterator[str]:
-    """Yield what may be a title: what is quoted, the whole question, what stands after words that ask about a work."""
-    yield from (quoted.strip(_EDGES) for quoted in _QUOTED.findall(text))
-    pieces = [text, *(found["name"] for found in _ABOUT.finditer(text))]
-    for piece in pieces:
+def _title_keys(text: str) -> Mapping[str, str]:
+    """Return how titles are looked up, by what may be one: what is quoted, the whole question, what it asks about."""
+    names = [*map(methodcaller("strip", _EDGES), _QUOTED.findall(text))]
+    for piece in (text, *map(itemgetter("name"), _ABOUT.finditer(text))):
         name = piece.strip(_EDGES)
         for bare in (name, _LEAD.sub("", name)):
-            yield from (bare, bare.removesuffix("."), _AUTHOR.sub("", bare))
+            names += (bare, bare.removesuffix("."), _AUTHOR.sub("", bare))
+    keyed = {}
+    for name in names:
+        for key in title_keys(name, ()):
+            keyed[name] = f"{TITLE}:{key}"
+    return keyed
 
 
 def _is_alone(text: str, name: str, title: str) -> bool:
@@ -324,16 +345,15 @@ class Naming:
 
 def naming(question: str) -> Naming:
     """Read what can be a name in a question."""
-    words = [word.casefold() for each in question.split() if (word := each.strip("\"'“”?!.,;()[]"))]
-    spelled = [str(each).casefold() for word in filter(_CODED.search, words) if (each := parse_identifier(word))]
-    pairs = [f"{one}:{other}" for one, other in pairwise(words)]
-    quoted = ["".join(parts) for parts in _TITLES.findall(question)]
+    stripped = map(methodcaller("strip", "\"'“”?!.,;()[]"), question.split())
+    words = [*map(str.casefold, filter(None, stripped))]
+    spelled = map(str, filter(None, map(parse_identifier, filter(_CODED.search, words))))
     whole = plain(question)
     about, by, people = whole.rpartition(" by ")
     return Naming(
         frozenset(words),
-        frozenset([*words, *spelled, *pairs]),
-        frozenset(filter(None, map(plain, [question, *quoted]))),
+        frozenset([*words, *map(str.casefold, spelled), *map(":".join, pairwise(words))]),
+        frozenset(filter(None, map(plain, [question, *map("".join, _TITLES.findall(question))]))),
         _bare((about if by else whole).split(), before=_SORTS | _ARTICLES | {"of"}),
         frozenset(people.split()) if by else frozenset(),
     )

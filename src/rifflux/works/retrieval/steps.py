@@ -30,7 +30,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, repeat
 from operator import attrgetter
 from time import perf_counter
@@ -49,9 +49,9 @@ from rifflux.text.schemes import WORDED
 from rifflux.types import Filter, Hit, Ids, Query, Ranking, Scores, Tag
 from rifflux.works.retrieval.candidates import SIDE, allowed, settled, share
 from rifflux.works.retrieval.intent import IN
-from rifflux.works.retrieval.question import Question
+from rifflux.works.retrieval.question import Place, Question
 
-__all__ = ["CITED", "KIND", "SCORED", "VALUE", "RetrievalSettings", "WorkScore", "WorkSteps", "with_nearness"]
+__all__ = ["CITED", "KIND", "SCORED", "VALUE", "RetrievalSettings", "WorkScore", "WorkSteps"]
 
 T = TypeVar("T")
 #: The step that leaves out kinds, and the stages of explanations: the nearness of a work, and its score.
@@ -108,7 +108,8 @@ class WorkSteps:
     def without_kinds(self, query: Query, table: Candidates) -> Candidates:
         """Leave out passages of the kinds that the intent leaves out."""
         del query
-        kept = table.take([row for row, hit in enumerate(table.passages) if self._keeps(hit)])
+        kinds = self.question.asked.intent.not_kinds
+        kept = table.take([row for row, hit in enumerate(table.passages) if hit.kind.lower() not in kinds])
         if dropped := len(table) - len(kept):
             self.notes.append(f"left out for their kind: {dropped} passages of notices and the like")
         return kept
@@ -119,7 +120,7 @@ class WorkSteps:
         hits, note = self._within(
             self.settings.expansion_ms,
             "citations",
-            lambda: self._neighbors(query, best),
+            partial(self._neighbors, query, best),
             "citations were not followed",
         )
         self.cited, near = len(hits), dict(map(attrgetter("place", "score"), hits))
@@ -133,7 +134,11 @@ class WorkSteps:
         """Keep the best candidate of each work."""
         del query
         works = best_of_each(table)
-        self.candidates, self.tags = table, self.store.catalog.tags_of(works.ids)
+        self.tags = self.store.catalog.tags_of(works.ids)
+        # Of the candidates, all tell how near their works are by citations, not the new ones alone.
+        scores = table[f"{CITED}/{SCORE}"]
+        near = np.where(np.isnan(scores), table[NEAR], scores)
+        self.candidates = table.with_column(f"{CITED}/{SCORE}", near)
         return works
 
     def by_score(self, query: Query, table: Candidates) -> Candidates:
@@ -141,13 +146,12 @@ class WorkSteps:
         year = self.settings.year or datetime.now(UTC).year
         score = WorkScore(self.store, self.question, self.analyzer, year, self.tags, self.filter.tags)
         otherwise = "the merged order was kept, without scores"
-        return _alternating(self._within(self.settings.rerank_ms, SCORED, lambda: score(query, table), otherwise))
+        ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), otherwise)
+        return _alternating(ranked) if self.question.asked.sides else ranked
 
     def unmatched(self, works: Candidates) -> list[str]:
         """Return a note for each value of the filter that no work here has: a misspelt one finds nothing."""
         tags, sources = self.filter.tags, self.filter.metadata.get("sources", ())
-        if not tags and not sources:
-            return []
         of_works = chain.from_iterable(self.tags.values())
         seen = {name.lower() for tag in of_works for name in (tag.value, f"{tag.scheme}:{tag.value}")}
         listed = {name for hit in works.passages for name in hit.metadata.get("sources", ())}
@@ -167,9 +171,6 @@ class WorkSteps:
             reason = type(error).__name__
         raise NotApplied(f"{otherwise}: {reason}")
 
-    def _keeps(self, hit: Hit) -> bool:
-        return hit.kind.lower() not in self.question.asked.intent.not_kinds
-
     # The works around the best candidates in the graph of citations, one step away
 
     def _neighbors(self, query: Query, works: Candidates) -> tuple[list[Hit], str]:
@@ -177,29 +178,31 @@ class WorkSteps:
 
         The note says why those of the best were followed.
         """
-        about, note, found = self.question.about, "", Ranking.empty()
+        about, note = self.question.about, ""
         if about and about.hit.withheld:
             note = NOT_TOLD
         elif about:
             found = self._around(query, np.array([about.id], np.int64))
-            note = "" if len(found) else NO_CITATIONS
-        if not len(found):
-            found = self._around(query, works.ids[: self.question.asked.intent.seeds])
-        asked = about.hit.place if about else None
-        return [hit for hit in self._read(found, works) if self._keeps(hit) and hit.place != asked], note
+            if len(found):
+                return self._read(found, works, about.hit.place), ""
+            note = NO_CITATIONS
+        found = self._around(query, works.ids[: self.question.asked.intent.seeds])
+        return self._read(found, works, about.hit.place if about else None), note
 
     def _around(self, query: Query, seeds: Ids) -> Ranking:
         return allowed(self.store, query, neighbors(self.store, seeds, self.question.asked.intent.follow))
 
-    def _read(self, ranking: Ranking, works: Candidates) -> list[Hit]:
-        """Return the passages of a ranking that are there; those of candidates are read already."""
+    def _read(self, ranking: Ranking, works: Candidates, without: Place | None) -> list[Hit]:
+        """Return the passages of a ranking that are there and may stay; those of candidates are read already."""
         known, hits = dict(zip(works.ids.tolist(), works.passages, strict=True)), []
+        kinds = self.question.asked.intent.not_kinds
         if len(missing := ranking.ids[~np.isin(ranking.ids, works.ids)]):
             found = self.store.catalog.hydrate(Ranking(missing, np.zeros(len(missing))))
             known |= {int(hit.chunk_id, 16): hit for hit in found}
         for id, score in zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True):
-            if id in known:
-                hits.append(known[id].retold(score, ()))
+            hit = known.get(id)
+            if hit and hit.place != without and hit.kind.lower() not in kinds:
+                hits.append(hit.retold(score, ()))
         return hits
 
 
@@ -236,12 +239,6 @@ def _new(hits: Sequence[Hit], table: Candidates, most: int) -> Candidates:
             new.append(hit)
     found = Candidates.of_hits(new)
     return found.with_stage(CITED, {RANK: np.array(ranks, np.float64), SCORE: found[SCORE]})
-
-
-def with_nearness(table: Candidates) -> Candidates:
-    """Return candidates that all tell how near their works are to the best by citations, not the new ones alone."""
-    scores = table[f"{CITED}/{SCORE}"]
-    return table.with_column(f"{CITED}/{SCORE}", np.where(np.isnan(scores), table[NEAR], scores))
 
 
 def best_of_each(table: Candidates) -> Candidates:
@@ -325,7 +322,7 @@ class WorkScore:
                     named[row] = max(named[row], _likeness(_terms(self.analyzer, tag.value), words))
                 else:
                     codes[row].append(tag)
-        return np.asarray(np.maximum(named, CODED * share(self._shared(codes))))
+        return np.asarray(np.maximum(named, CODED * share(self._shared(codes)))) if any(codes) else named
 
     def _shared(self, codes: Sequence[Sequence[Tag]]) -> Scores:
         """Return how much each work has of the codes of the work that is asked about, else of the best candidates."""
