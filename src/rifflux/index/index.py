@@ -23,6 +23,7 @@ from rifflux.session.writing import Writer
 from rifflux.store import REVISION, Store, open_store
 from rifflux.text.analyzer import REVISIONS
 from rifflux.types import IndexReport, Scope
+from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
     from rifflux.conversations import Conversations
@@ -206,6 +207,7 @@ class Index:
 # Opening an index: its store, its model, and the profile that it was built with
 
 
+@takes_former(neighbours="neighbors")
 def open_index(
     path: str | Path,
     *,
@@ -216,7 +218,7 @@ def open_index(
     rerankers: RerankSettings | None = None,
     synonyms: str | Path | None = None,
     intents: Mapping[str, Mapping[str, Any]] | None = None,
-    neighbours: str = "scan",
+    neighbors: str = "scan",
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -225,7 +227,7 @@ def open_index(
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
     `rifflux.works.retrieval.intent`).
-    `neighbours="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
+    `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)
@@ -234,7 +236,7 @@ def open_index(
 
         adjusted_intents(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
-    store = open_store(path, create=create, neighbours=neighbours)
+    store = open_store(path, create=create, neighbours=neighbors)
     try:
         chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
         load = CurrentEmbedder(store, model, threads)

@@ -10,7 +10,7 @@ from pydantic import Field
 from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, Request, Text
-from rifflux.surfaces.shared.nouns import JsonObject, document_json, hit_json, trace_json
+from rifflux.surfaces.shared.nouns import JsonObject, document_json, noun_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, PassageShape, Shape, StepShape
 
 __all__ = ["router"]
@@ -89,11 +89,11 @@ def everything(asked: EverythingIn, service: Asked, caller: User) -> SearchOut:
 
 
 def _answer(results: Results, *, explain: bool) -> SearchOut:
-    found = [hit_json(hit) for hit in results]
+    none = {} if explain else {"why": None}
     return SearchOut(
         query=results.query,
         mode=results.trace.mode,
-        results=[ResultOut.of(hit | ({} if explain else {"why": None})) for hit in found],
+        results=[ResultOut.of(noun_json(hit), **none) for hit in results],
         diagnostics=Diagnostics.of(trace_json(results.trace)),
     )
 
@@ -120,7 +120,7 @@ def chunk(chunk_id: str, service: Asked, caller: User) -> ChunkShape:
     """Read a passage by the id that a search gave."""
     if not isinstance(hit := service.of(caller).get(chunk_id), Hit):
         raise NotFound("no such passage: take a chunk_id from the results of a search")
-    return ChunkShape.of(hit_json(hit))
+    return ChunkShape.of(noun_json(hit))
 
 
 @router.get("/documents/{document:path}", summary="Read a whole document")

@@ -59,10 +59,11 @@ class WorkTools(Tools):
             query,
             mode=mode,
             top_k=top_k,
-            date_range=(since, until),
+            since=since,
+            until=until,
             subjects=tuple(subjects or ()),
             sources=tuple(sources or ()),
-            budget=max_tokens,
+            max_tokens=max_tokens,
             cite=cite or "",
         )
         told = {name: value for name, value in retrieval_json(found).items() if candidates or name != "candidates"}

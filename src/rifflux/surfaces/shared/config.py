@@ -211,7 +211,7 @@ class Opening(TypedDict, total=False):
     rerankers: RerankSettings | None
     synonyms: str | Path | None
     intents: Mapping[str, Mapping[str, Any]] | None
-    neighbours: str
+    neighbors: str
 
 
 def opening(settings: Settings) -> Opening:
@@ -222,7 +222,7 @@ def opening(settings: Settings) -> Opening:
         "rerankers": configured_rerankers(settings),
         "synonyms": settings.synonyms or None,
         "intents": settings.intents,
-        "neighbours": settings.neighbors,
+        "neighbors": settings.neighbors,
     }
 
 
