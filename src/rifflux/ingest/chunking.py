@@ -213,18 +213,13 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
 
 def _soft_cut(text: str, low: int, high: int) -> int | None:
     """Behind the last space in `low:high`, or None."""
-    for position in range(high, low, -1):
-        if text[position - 1].isspace():
-            return position
-    return None
+    return next((position for position in range(high, low, -1) if text[position - 1].isspace()), None)
 
 
 def _hard_cut(text: str, position: int, end: int) -> int:
     """Return the first place near `position` that parts no character from its marks."""
-    for place in range(position, min(position + _MOST_MARKS, end)):
-        if not _belongs_to_previous(text, place):
-            return place
-    return min(position + _MOST_MARKS, end)
+    last = min(position + _MOST_MARKS, end)
+    return next((place for place in range(position, last) if not _belongs_to_previous(text, place)), last)
 
 
 def _belongs_to_previous(text: str, position: int) -> bool:
