@@ -163,13 +163,10 @@ class Window:
 
     def _reach(self, rows: Sequence[Document], places: Iterable[int], step: int) -> Iterator[Document]:
         for place in places:
-            if self._apart(rows[place], rows[place + step]):
+            here, there = _timestamp(rows[place].created_at), _timestamp(rows[place + step].created_at)
+            if here is not None and there is not None and abs(there - here) > self.gap_hours * 3600:
                 return
             yield rows[place + step]
-
-    def _apart(self, one: Document, other: Document) -> bool:
-        first, second = _timestamp(one.created_at), _timestamp(other.created_at)
-        return first is not None and second is not None and abs(second - first) > self.gap_hours * 3600
 
 
 @dataclass(frozen=True, slots=True)
