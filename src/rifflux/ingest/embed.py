@@ -154,9 +154,11 @@ class _Run:
         if elsewhere := set(batch.same.values()) - vectors.keys():
             vectors |= self.store.semantic.vectors_by_hash([*elsewhere], self.embedder.fingerprint)
         # Without a vector is only what equals a text that was removed meanwhile: the next run sees to it.
-        ready = [chunk for chunk in batch.chunks if batch.same.get(chunk.hash, chunk.hash) in vectors]
-        if not ready:
-            return 0
-        ids, hashes = [chunk.id for chunk in ready], [*map(_HASH, ready)]
-        found = np.stack([vectors[batch.same.get(hash, hash)] for hash in hashes])
-        return self.store.semantic.put_vectors(ids, hashes, found, self.embedder.fingerprint)
+        ids, hashes, found = [], [], []
+        for chunk in batch.chunks:
+            vector = vectors.get(batch.same.get(chunk.hash, chunk.hash))
+            if vector is not None:
+                ids.append(chunk.id)
+                hashes.append(chunk.hash)
+                found.append(vector)
+        return self.store.semantic.put_vectors(ids, hashes, np.stack(found), self.embedder.fingerprint) if ids else 0
