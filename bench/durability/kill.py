@@ -145,7 +145,7 @@ def build_graph(world: World) -> None:
 
 def _build(world: World, name: str, neighbours: str = "scan") -> None:
     _forget(world, name)
-    with rifflux.open(world.db, neighbours=neighbours) as index:
+    with rifflux.open(world.db, neighbors=neighbours) as index:
         index.admin.accelerate()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LANGUAGES", "PACKAGES", "Package", "is_copy", "is_test", "source_tree"]
+__all__ = ["LANGUAGES", "PACKAGES", "Package", "fetch", "is_copy", "is_test", "source_tree"]
 
 #: The suffixes of each language's sources.
 LANGUAGES: Mapping[str, tuple[str, ...]] = {
@@ -51,12 +51,17 @@ PACKAGES = (
 def source_tree(folder: Path) -> Path:
     """Return the folder with the sources of all packages, `LANGUAGE/NAME/…`, fetched where they are not there yet."""
     for package in PACKAGES:
-        target = folder / package.language / Path(package.name).name
-        if not target.exists():
-            print(f"{package.name} {package.version} …", file=sys.stderr)
-            with tempfile.TemporaryDirectory() as temporary:
-                _taken(package, _FETCHED[package.language](package, Path(temporary)), target)
+        fetch(package, folder / package.language / Path(package.name).name)
     return folder
+
+
+def fetch(package: Package, target: Path) -> Path:
+    """Fetch what is taken of a package into a folder, unless that exists; the folder."""
+    if not target.exists():
+        print(f"{package.name} {package.version} …", file=sys.stderr)
+        with tempfile.TemporaryDirectory() as temporary:
+            _taken(package, _FETCHED[package.language](package, Path(temporary)), target)
+    return target
 
 
 def is_copy(path: str) -> bool:

@@ -22,7 +22,7 @@ from pathlib import Path
 import rifflux
 from rifflux.evaluate import read_beir
 from rifflux.index import Index
-from rifflux.surfaces.shared.packs import pack_json
+from rifflux.surfaces.shared.nouns import noun_json
 from rifflux.works.retrieval.retriever import RetrievalSettings
 
 #: What is compared must not depend on how busy the machine is.
@@ -59,7 +59,7 @@ def main() -> None:
 
 def _packs(index: Index, questions: Sequence[str]) -> list[str]:
     ask = replace(index.retrieve, settings=PATIENT)
-    return [json.dumps(pack_json(ask(question, cite="csl").evidence)) for question in questions]
+    return [json.dumps(noun_json(ask(question, cite="csl").evidence)) for question in questions]
 
 
 def _arguments() -> argparse.Namespace:

@@ -40,7 +40,7 @@ def test_an_answer_is_found_through_its_question(conversations: Conversations) -
 
 def test_a_hit_is_the_message_itself_with_its_title_and_neighbours(conversations: Conversations) -> None:
     talk(conversations, "a", "one apple", "two pears", "three plums", "four figs", title="Fruit")
-    hit = conversations.search("plums", neighbours=1)[0]
+    hit = conversations.search("plums", neighbors=1)[0]
     assert (hit.message.text, hit.title, hit.message.conversation_id) == ("three plums", "Fruit", "a")
     assert [message.text for message in hit.before] == ["two pears"]
     assert [message.text for message in hit.after] == ["four figs"]
@@ -60,9 +60,9 @@ def test_turns_that_are_days_apart_are_no_neighbours(conversations: Conversation
         ({}, {"a0", "a1", "b0", "b1", "c0", "c1"}),
         ({"conversation_id": "b"}, {"b0", "b1"}),
         ({"role": "assistant"}, {"a1", "b1", "c1"}),
-        ({"date_from": "2024-05-02"}, {"b0", "b1", "c0", "c1"}),
-        ({"date_to": date(2024, 5, 2)}, {"a0", "a1", "b0", "b1"}),
-        ({"date_from": "2024-05-02", "date_to": "2024-05-02"}, {"b0", "b1"}),
+        ({"since": "2024-05-02"}, {"b0", "b1", "c0", "c1"}),
+        ({"until": date(2024, 5, 2)}, {"a0", "a1", "b0", "b1"}),
+        ({"since": "2024-05-02", "until": "2024-05-02"}, {"b0", "b1"}),
         ({"project": "red"}, {"a0", "a1"}),
         ({"archived": True}, {"c0", "c1"}),
         ({"archived": False, "role": "user"}, {"a0", "b0"}),
@@ -281,10 +281,10 @@ def test_what_cannot_be_meant_is_refused(conversations: Conversations) -> None:
     for limit in (0, 101, True, "9"):
         with pytest.raises(InvalidArgument, match="limit"):
             conversations.search("words", limit=limit)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="neighbours"):
-        conversations.search("words", neighbours=-1)
+    with pytest.raises(InvalidArgument, match="neighbors"):
+        conversations.search("words", neighbors=-1)
     with pytest.raises(InvalidArgument, match="date"):
-        conversations.search("words", date_from="yesterday")
+        conversations.search("words", since="yesterday")
     with pytest.raises(InvalidArgument, match="empty"):
         conversations.search(" ")
     with pytest.raises(InvalidArgument, match="already"):

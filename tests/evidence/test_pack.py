@@ -55,7 +55,7 @@ def asked(intents: Any = None, **more: Any) -> tuple[Counter[str], Counter[str],
     """How often authors, venues and works are in a pack, and the pack."""
     with open_index(":memory:", model="hash", profile="works", intents=intents) as index:
         index.works.add(*WORKS)
-        pack = index.retrieve("cohomology of stacks", **{"budget": 20_000, "top_k": 20} | more).evidence
+        pack = index.retrieve("cohomology of stacks", **{"max_tokens": 20_000, "top_k": 20} | more).evidence
     works = {item.key: item for item in pack.items}
     return (
         Counter(name for item in works.values() for name in item.authors),
@@ -223,7 +223,7 @@ class TestBudget:
 
     @pytest.mark.parametrize(("budget", "works"), [(20_000, 6), (1_500, 4), (400, 4), (170, 4), (90, 2), (45, 1)])
     def test_is_shared_by_the_works_that_there_must_be(self, budget: int, works: int) -> None:
-        pack = told(*self.WORKS, budget=budget).evidence
+        pack = told(*self.WORKS, max_tokens=budget).evidence
         assert len(titles(pack)) >= works
         assert pack.tokens <= budget
         if budget == 170:
@@ -249,7 +249,7 @@ class TestBudget:
     def test_cuts_what_is_named_rather_than_leaving_it_out(self) -> None:
         monads = Work("Monads", " ".join(f"monads{each}" for each in range(300)), license="CC0-1.0")
         others = [Work(f"On monads {each}", "A short text on monads.", license="CC0-1.0") for each in range(3)]
-        pack = told(monads, *others, query="Monads", budget=120).evidence
+        pack = told(monads, *others, query="Monads", max_tokens=120).evidence
         (item,) = [item for item in pack.items if item.title == "Monads"]
         assert item.exact
         assert item.number == 1
@@ -259,7 +259,7 @@ class TestBudget:
 
     def test_counts_what_is_quoted_once(self) -> None:
         works = [sheaf(each, abstract=" ".join(f"sheaf cohomology w{each}n{n}" for n in range(99))) for each in (1, 2)]
-        pack = told(*works, budget=700, cite="bibtex").evidence
+        pack = told(*works, max_tokens=700, cite="bibtex").evidence
         assert all("abstract" not in entry for entry in pack.bibliography.values())
         assert len(pack.bibliography) == 2
 

@@ -114,7 +114,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
     "admin.store": lambda w, a: everything(w.ann.admin.store, [int(id, 16) for id in w.ids]),
     "view.resources": lambda w, a: counted(w.ann.admin.view.resources, a.question),
-    "talks.search": lambda w, a: w.talks.search(a.question, neighbours=2),
+    "talks.search": lambda w, a: w.talks.search(a.question, neighbors=2),
     "talks.search in": lambda w, a: w.talks.search(a.question, conversation_id=a.key, project="", archived=False),
     "talks.list": lambda w, a: [w.talks.list(), w.talks.list(project="bobs-")],
     "talks.get": lambda w, a: w.talks.get(a.key),

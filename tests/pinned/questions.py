@@ -154,7 +154,7 @@ def _synonyms(w: World) -> Any:
 def _by_words_alone(w: World) -> Any:
     w.index().admin.policies.set(HYBRID_SEARCH, False)
     try:
-        return w.index(MAIN, "ann").conversations.search("cache minutes", limit=3, neighbours=1).grouped()
+        return w.index(MAIN, "ann").conversations.search("cache minutes", limit=3, neighbors=1).grouped()
     finally:
         w.index().admin.policies.set(HYBRID_SEARCH, True)
 

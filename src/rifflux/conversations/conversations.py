@@ -35,6 +35,7 @@ from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.store import DocumentChange
 from rifflux.types import Document, Failure, Hit, Progress
+from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
     from rifflux.conversations.writing import Merge, MessageWriter
@@ -277,37 +278,38 @@ class Conversations:
 
     # Searching
 
+    @takes_former(date_from="since", date_to="until", neighbours="neighbors")
     def search(
         self,
         query: str,
         *,
         limit: int = 20,
         conversation_id: str | None = None,
-        date_from: str | date | None = None,
-        date_to: str | date | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
         role: str | None = None,
         project: str | None = None,
         archived: bool | None = None,
-        neighbours: int = 0,
+        neighbors: int = 0,
         deadline_ms: float | None = None,
     ) -> MessageResults:
-        """Find the messages that answer a question, with so many `neighbours` before and after each.
+        """Find the messages that answer a question, with so many `neighbors` before and after each.
 
         `limit` is from 1 to 100. What is given narrows the search before anything is ranked; dates are ISO 8601, both
         ends included, and either may be left out. Raises `InvalidArgument` for what cannot be meant.
         """
         checked_whole("limit", limit, 1, MOST_RESULTS)
-        checked_whole("neighbours", neighbours, 0, MOST_NEIGHBOURS)
+        checked_whole("neighbors", neighbors, 0, MOST_NEIGHBOURS)
         asked = {"role": role, "project": project, "archived": archived}
         filter = {
-            "since": date_from,
-            "until": date_to,
+            "since": since,
+            "until": until,
             "metadata": {name: value for name, value in asked.items() if value is not None},
             "collections": () if conversation_id is None else (conversation_id,),
         }
         mode = HYBRID if self.hybrid else LEXICAL
         found = Searcher(self._view).search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
-        hits = (self._hit(hit, neighbours) for hit in found)
+        hits = (self._hit(hit, neighbors) for hit in found)
         return MessageResults(query, tuple(hit for hit in hits if hit), found.trace)
 
     def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:

@@ -36,8 +36,8 @@ __all__ = ["Cache"]
 BATCH = 1000
 
 
-class Cache:
-    """A folder of indexes. A context manager: leaving it closes the indexes it gave.
+class Cache(ExitStack):
+    """A folder of indexes. Leaving it closes the indexes it gave.
 
     `model` names the embedder, or is one; without it, the bundled one. `threads` limits what embedding takes, and
     `rerankers` says where the models of rerankers are.
@@ -55,14 +55,7 @@ class Cache:
         self.rerankers = rerankers
         self.embedder = load_embedder(model, threads=threads)
         self._open: dict[Path, Index] = {}
-        self._closing = ExitStack()
-
-    def __enter__(self) -> Cache:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._closing.close()
-        self._open.clear()
+        super().__init__()
 
     def opener(
         self,
@@ -101,7 +94,7 @@ class Cache:
             self._build(collection.corpus, path, chosen, embed=embed, progress=progress)
         if path not in self._open:
             index = open_index(path, create=False, profile=chosen, model=self.embedder, rerankers=self.rerankers)
-            self._open[path] = self._closing.enter_context(index)
+            self._open[path] = self.enter_context(index)
         return self._open[path].using(chosen)
 
     def _paths(self, collection: Collection, corpus: Path, profile: Profile) -> tuple[Path, Path]:

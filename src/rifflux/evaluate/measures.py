@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,10 @@ def measured(questions: Sequence[JudgedQuestion], rankings: Rankings) -> Mapping
 
     A question without a ranking counts zero. Raises `MissingExtra` where ir-measures is not installed.
     """
-    ir_measures = _ir_measures()
+    try:
+        ir_measures = import_module("ir_measures")
+    except ImportError:
+        raise MissingExtra("evaluation needs ir-measures: pip install 'rifflux[eval]'") from None
     judged = {question.id: dict(question.grades) for question in questions}
     # Only the order matters; ranks as scores are exact where scores that nearly tie would not be.
     run = {id: {document: float(-rank) for rank, document in enumerate(rankings.get(id, ()), 1)} for id in judged}
@@ -40,13 +42,6 @@ def measured(questions: Sequence[JudgedQuestion], rankings: Rankings) -> Mapping
     for metric in ir_measures.iter_calc(list(wanted), judged, run):
         values[wanted[metric.measure]][place[metric.query_id]] = metric.value
     return values
-
-
-def _ir_measures() -> ModuleType:
-    try:
-        return import_module("ir_measures")
-    except ImportError:
-        raise MissingExtra("evaluation needs ir-measures: pip install 'rifflux[eval]'") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
@@ -80,7 +81,7 @@ class Citing:
 class EvidencePack:
     """The evidence for a question.
 
-    `tokens` of the `budget` were used for titles and texts. `confidence` is the relevance of the most relevant
+    `tokens` of at most `max_tokens` were used for titles and texts. `confidence` is the relevance of the most relevant
     document with a text, `uncertain` says that little speaks for any, or that there is no text. `bibliography` holds,
     where it was asked for, the entry of each cited document by citation key.
     """
@@ -89,7 +90,7 @@ class EvidencePack:
     intent: str
     items: tuple[EvidenceItem, ...]
     tokens: int
-    budget: int
+    max_tokens: int
     confidence: float
     uncertain: bool
     notes: tuple[str, ...] = ()
@@ -124,7 +125,7 @@ class Packer:
         `count` counts the tokens of a text, `relevance` returns that of the best of some hits.
         """
         choice = choose(candidates, self.limits, self.listed)
-        passages = [(each.document.title, [text for _, text in each.passages]) for each in choice.documents]
+        passages = [(each.document.title, [*map(itemgetter(1), each.passages)]) for each in choice.documents]
         fit = fitted(passages, count, self.budget, self.limits.least)
         packed = [(each, texts) for each, texts in zip(choice.documents, fit.texts, strict=True) if texts]
         references = [self.citing.refer(each.document) for each, _ in packed]

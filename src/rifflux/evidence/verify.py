@@ -29,8 +29,8 @@ def verify(
     if [item.number for item in pack.items] != list(range(1, len(pack.items) + 1)):
         problems.append("the items are not numbered from 1 on")
     problems += _miscited(pack, citing)
-    if pack.tokens > pack.budget:
-        problems.append(f"it has {pack.tokens} tokens, more than its budget of {pack.budget}")
+    if pack.tokens > pack.max_tokens:
+        problems.append(f"it has {pack.tokens} tokens, more than its budget of {pack.max_tokens}")
     if not pack.items and (pack.tokens or not pack.uncertain):
         problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
     if store is None:

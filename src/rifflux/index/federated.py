@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument
 from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import AskedOnce
 from rifflux.retrieve.fuse import ReciprocalRank
@@ -30,6 +29,8 @@ HIGH, MEDIUM = 0.85, 0.7
 FEW = 3
 #: Words shorter than this begin too many others.
 SHORTEST_PREFIX = 4
+#: Added to the ranks of reciprocal rank fusion.
+RANK_OFFSET = 60.0
 FUSED = "sources"
 
 _KINDS = ("knowledge", "note", "task", "message")
@@ -67,14 +68,8 @@ class Everything:
 
     view: IndexView
     sources: Sequence[Source] = SOURCES
-    k: float = 60.0
     parts: Mapping[str, IndexView] = field(default_factory=dict)
     modes: Callable[[], Mapping[str, str]] = dict
-
-    def __post_init__(self) -> None:
-        names = [source.name for source in self.sources]
-        if not names or len(set(names)) < len(names):
-            raise InvalidArgument("sources need names, each its own")
 
     def __call__(
         self,
@@ -93,19 +88,21 @@ class Everything:
         found = {first.name: asked.of(first)}
         if quality_of(found[first.name], asked.cosines) >= HIGH:
             note = f"{first.name} answers well by itself: the other sources were not asked"
-            return self._fused(query, found, top_k, [note])
+            return self._fused(query, found, top_k, note)
         found |= {source.name: asked.of(source) for source in self.sources[1:]}
-        results = self._fused(query, found, top_k, [])
+        results = self._fused(query, found, top_k)
         wider = widened(query)
         if len(results) >= FEW or quality_of(results, asked.cosines) >= MEDIUM or wider == query:
             return results
         asked = replace(asked, query=wider, read={})
         found = {source.name: asked.of(source) for source in self.sources}
-        return self._fused(query, found, top_k, [f"little was found: asked again as {wider!r}"])
+        return self._fused(query, found, top_k, f"little was found: asked again as {wider!r}")
 
-    def _fused(self, query: str, found: Mapping[str, Results], top_k: int, notes: Sequence[str]) -> Results:
+    def _fused(self, query: str, found: Mapping[str, Results], top_k: int, *notes: str) -> Results:
         """Return one page of several lists, each hit with the explanation of its source."""
-        fuse = ReciprocalRank(self.k, {source.name: source.weight for source in self.sources})
+        fuse = ReciprocalRank(
+            RANK_OFFSET, {source.name: source.weight for source in self.sources if source.name in found}
+        )
         rankings = {name: _ranking(results) for name, results in found.items()}
         fused = fuse(joined(rankings)).head(top_k)
         shares = fused.parts(fuse.name)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.retrieve.query.expand import known_synonyms
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.session.reading import Feedback, Reader
@@ -23,6 +22,7 @@ from rifflux.session.writing import Writer
 from rifflux.store import REVISION, Store, open_store
 from rifflux.text.analyzer import REVISIONS
 from rifflux.types import IndexReport, Scope
+from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
     from rifflux.conversations import Conversations
@@ -153,6 +153,7 @@ class Index:
         """Return the conversations of the user whose scope this is. Raises `OutOfScope` where the index is nobody's."""
         from rifflux.conversations import Conversations
         from rifflux.conversations.profile import CONVERSATIONS
+        from rifflux.session.policies import Policies
 
         if self._view.scope is None:
             raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
@@ -195,6 +196,7 @@ class Index:
         """Return the search of all at once: knowledge, files, notes, tasks and conversations, each a list."""
         from rifflux.conversations.profile import CONVERSATIONS
         from rifflux.index.federated import Everything
+        from rifflux.session.policies import HYBRID_SEARCH, Policies
 
         if self._view.scope is None:
             return Everything(self._view)
@@ -206,6 +208,7 @@ class Index:
 # Opening an index: its store, its model, and the profile that it was built with
 
 
+@takes_former(neighbours="neighbors")
 def open_index(
     path: str | Path,
     *,
@@ -216,7 +219,7 @@ def open_index(
     rerankers: RerankSettings | None = None,
     synonyms: str | Path | None = None,
     intents: Mapping[str, Mapping[str, Any]] | None = None,
-    neighbours: str = "scan",
+    neighbors: str = "scan",
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -225,7 +228,7 @@ def open_index(
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
     `rifflux.works.retrieval.intent`).
-    `neighbours="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
+    `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)
@@ -234,7 +237,7 @@ def open_index(
 
         adjusted_intents(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
-    store = open_store(path, create=create, neighbours=neighbours)
+    store = open_store(path, create=create, neighbours=neighbors)
     try:
         chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
         load = CurrentEmbedder(store, model, threads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -177,7 +177,7 @@ class Memories:
         for id, hit in zip(ids.tolist(), candidates, strict=True):
             near = vector is not None and id in vectors and float(vectors[id] @ vector) >= self.rules.same_cosine
             if near or resemblance(memory.content, hit.content) >= self.rules.same_words:
-                return self._memory(hit)
+                return self._with_uses([_memory(hit.document, hit.content, hit.metadata)])[0]
         return None
 
     def _vector(self, text: str) -> Any:
@@ -215,9 +215,9 @@ class Memories:
         checked_whole("limit", limit, 1, MOST_FOUND)
         chosen = rerank or ("llm" if self._view.session.has_llm else self._recall())
         found = self._searcher.search(query, top_k=limit, filter=self._in_force(category), rerank=chosen)
-        memories = tuple((self._memory(hit), hit) for hit in found)
-        self._store.catalog.note_uses(MEMORIES, [memory.id for memory, _ in memories], self._now())
-        return Recalled(memories, found.trace)
+        memories = self._with_uses(_memory(hit.document, hit.content, hit.metadata) for hit in found)
+        self._store.catalog.note_uses(MEMORIES, [memory.id for memory in memories], self._now())
+        return Recalled(tuple(zip(memories, found, strict=True)), found.trace)
 
     def _recall(self) -> Rerank:
         view = self._view
@@ -245,14 +245,14 @@ class Memories:
         document = self._store.catalog.document(MEMORIES, id)
         if document is None:
             raise NotFound(f"no memory {id!r}: take an id from 'rifflux memories list'")
-        return self._with_uses(_memory(document.key, document.text, document.metadata))
+        return self._with_uses([_memory(document.key, document.text, document.metadata)])[0]
 
     def all(self, *, category: str | None = None, everything: bool = False) -> list[Memory]:
         """Return the memories in force, the newest first; `everything` lists the others too."""
         filter = Filter(kinds=(KIND,), metadata={"category": category} if category else {})
         documents = self._store.catalog.documents(MEMORIES, filter if everything else self._in_force(category))
-        found = [_memory(each.key, each.text, each.metadata) for each in documents]
-        return sorted(map(self._with_uses, found), key=lambda memory: (-memory.created_at, memory.id))
+        found = self._with_uses(_memory(each.key, each.text, each.metadata) for each in documents)
+        return sorted(found, key=lambda memory: (-memory.created_at, memory.id))
 
     def history(self, id: str) -> list[Memory]:
         """Return a memory and those that it took the place of, the newest first. Raises `NotFound`."""
@@ -275,12 +275,11 @@ class Memories:
         ids = [document.key for document in self._store.catalog.documents(MEMORIES, old)]
         return self._store.catalog.remove(MEMORIES, ids) if ids else 0
 
-    def _memory(self, hit: Hit) -> Memory:
-        return self._with_uses(_memory(hit.document, hit.content, hit.metadata))
-
-    def _with_uses(self, memory: Memory) -> Memory:
-        uses, used_at = self._store.catalog.uses(MEMORIES, [memory.id]).get(memory.id, (0, None))
-        return replace(memory, uses=uses, used_at=used_at)
+    def _with_uses(self, memories: Iterable[Memory]) -> list[Memory]:
+        found = list(memories)
+        known = self._store.catalog.uses(MEMORIES, [memory.id for memory in found])
+        uses = (known.get(memory.id, (0, None)) for memory in found)
+        return [replace(memory, uses=n, used_at=last) for memory, (n, last) in zip(found, uses, strict=True)]
 
 
 def checked_memory(content: str, category: str, importance: int, confidence: float) -> None:

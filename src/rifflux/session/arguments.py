@@ -117,12 +117,9 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
     )
 
 
-def checked_works(date_range: Any, subjects: Any, sources: Any) -> Filter:
+def checked_works(since: Any, until: Any, subjects: Any, sources: Any) -> Filter:
     """Return the filter of works: the first and the last date, subjects, names of lists that were imported."""
-    dates = (None, None) if date_range is None else date_range
-    if not isinstance(dates, list | tuple) or len(dates) != 2:
-        raise InvalidArgument(f"date_range must be a pair of the first and the last date or None, not {date_range!r}")
-    since, until = _date("since", dates[0]), _date("until", dates[1])
+    since, until = _date("since", since), _date("until", until)
     if since and until and parse_time(since).timestamp() > whole_day_end(until):
         raise InvalidArgument(f"no date is from {since} to {until}: give the earlier one first")
     lists = _named("sources", sources)
@@ -142,7 +139,7 @@ def _named(what: str, value: Any) -> tuple[str, ...]:
 def checked_budget(tokens: int) -> None:
     """Refuse what is no number of tokens."""
     if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
-        raise InvalidArgument(f"the budget must be a whole number of tokens above 0, not {tokens!r}")
+        raise InvalidArgument(f"max_tokens must be a whole number above 0, not {tokens!r}")
 
 
 def _bounds(value: Any) -> tuple[Bound, ...]:

@@ -68,13 +68,13 @@ class SemanticContract(NeedsStore):
         store.catalog.remove("c", ["east"])
         assert len(store.semantic.sample(10)[0]) == 2
 
-    def test_required_and_excluded_words_hold(self, store: Store) -> None:
+    def test_what_is_near_holds_required_words_and_no_excluded_ones(self, store: Store) -> None:
         embedded(store, {"alpha": (1, 0), "beta": (0, 1)})
         for query in (Query("", excluded=(("alpha",),)), Query("", required=(("beta",),))):
             found = store.semantic.nearest(replace(query, vector=vector_of(1, 0)), 10)
             assert keys_of(store, found) == ["beta"]
 
-    def test_removed_documents_are_gone(self, store: Store) -> None:
+    def test_removed_documents_are_near_nothing(self, store: Store) -> None:
         embedded(store, {"a": (1, 0), "b": (0, 1)})
         store.catalog.remove("c", ["a"])
         assert keys_of(store, store.semantic.nearest(Query("", vector=vector_of(1, 0)), 10)) == ["b"]

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,10 +29,11 @@ from rifflux.works.report import Doubt, WorksReport
 if TYPE_CHECKING:
     from rifflux.evidence.pack import EvidencePack
     from rifflux.works.importers.base import Entry
-    from rifflux.works.merging.importing import ImportTally
 
 __all__ = ["WorkRecord", "WorkSummary", "WorksCatalog"]
 
+#: The name of a source, and its works in their order.
+Batch = tuple[str, Iterable["Entry | Failure"]]
 #: The name of the source of works that a program gives.
 PROGRAM = "program"
 #: The names that a source may have: its keys are shown as `source:key`.
@@ -84,7 +85,7 @@ class WorksCatalog:
         from rifflux.works.importers.base import Entry
 
         entries = [Entry(f"work {number}", _key(work), work) for number, work in enumerate(works, start=1)]
-        return self._run(lambda tally: self._bring(tally, source, entries), embed=embed, progress=progress)
+        return self._bring([(source, entries)], None, embed, progress)
 
     def verify(self, pack: EvidencePack) -> list[str]:
         """Return the problems of a pack compared with the works of the index, a line each; see `rifflux.verify`."""
@@ -117,8 +118,7 @@ class WorksCatalog:
             raise InvalidArgument(f"source {source!r} can name one file, not {len(found)}: import them one by one")
         if source is not None:
             _check_name(source)
-        run = partial(self._files, found, source, format, license, progress)
-        return self._run(run, embed=embed, progress=progress)
+        return self._bring(self._read(found, source, format, progress), license, embed, progress)
 
     def import_text(
         self, text: str, *, source: str, format: str, license: str | None = None, embed: bool = True
@@ -138,19 +138,14 @@ class WorksCatalog:
             path = Path(folder).resolve() / f"{source}{TEXTS[format]}"
             path.write_bytes(text.encode("utf-8", "replace"))
             entries = read_works(WorkSource(path, source, lambda _: source, alone=True), format)
-            report = self._run(lambda tally: self._bring(tally, source, entries, license), embed=embed, progress=None)
+            report = self._bring([(source, entries)], license, embed)
         failed, noted = (tuple(_within(path.parent, each) for each in told) for told in (report.failed, report.noted))
         return replace(report, failed=failed, noted=noted)
 
-    def _files(
-        self,
-        paths: list[Path],
-        wanted: str | None,
-        format: str | None,
-        license: str | None,
-        progress: Progress | None,
-        tally: ImportTally,
-    ) -> None:
+    def _read(
+        self, paths: list[Path], wanted: str | None, format: str | None, progress: Progress | None
+    ) -> Iterator[Batch]:
+        """Yield the name of each file's source with the works of the file."""
         from rifflux.works.importers import read_works
         from rifflux.works.importers.base import WorkSource
         from rifflux.works.importers.sources import name_source
@@ -159,33 +154,24 @@ class WorksCatalog:
             if progress:
                 progress("read", done, len(paths))
             name = name_source(self._store, path, wanted)
-            entries = read_works(WorkSource(path, name, partial(name_source, self._store)), format)
-            self._bring(tally, name, entries, license)
+            yield name, read_works(WorkSource(path, name, partial(name_source, self._store)), format)
         if progress:
             progress("read", len(paths), len(paths))
 
     def _bring(
-        self, tally: ImportTally, source: str, entries: Iterable[Entry | Failure], license: str | None = None
-    ) -> None:
-        from rifflux.works.merging.importing import Bring
+        self, batches: Iterable[Batch], license: str | None, embed: bool, progress: Progress | None = None
+    ) -> WorksReport:
+        """Store the works of each source, and embed them."""
+        from rifflux.works.merging.importing import Bring, ImportTally
 
-        Bring(self._store, self._view.preparer, tally, license)(source, entries)
-
-    def _run(self, bring: Callable[[ImportTally], None], *, embed: bool, progress: Progress | None) -> WorksReport:
-        from rifflux.works.merging.importing import ImportTally
-
-        start = time.perf_counter()
-        bring(tally := ImportTally())
+        start, tally = time.perf_counter(), ImportTally()
+        bring = Bring(self._store, self._view.preparer, tally, license)
+        for source, entries in batches:
+            bring(source, entries)
         tally.conclude(self._store)
         embedded = self._writer.embed(progress) if embed else 0
         return WorksReport(
-            added=tally.added,
-            updated=tally.updated,
-            merged=tally.merged,
-            unchanged=tally.unchanged,
-            dangling=tally.dangling,
-            unlicensed=tally.unlicensed,
-            chunks=tally.chunks,
+            **tally.counts,
             embedded_chunks=embedded,
             sources=tuple(dict.fromkeys(tally.sources)),
             doubts=tuple(self._told(tally.doubts)),

@@ -9,9 +9,10 @@ of them comes first in the work, its primary category, is in the metadata.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
 from rifflux.text.titles import TITLE, title_keys
@@ -82,6 +83,8 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
         "sources": list(work.sources),
         PRIMARY: f"{tag.scheme}:{tag.value}" if (tag := primary_of(work.tags)) else "",
     }
+    # Each link once, with its highest confidence.
+    strongest = {(link.key, link.kind): link for link in sorted(work.citations, key=attrgetter("confidence"))}
     titles = {part for told in (work, *records) for part in title_keys(told.title, told.authors)}
     names = {*work.identifiers, *(Identifier(TITLE, part) for part in titles)}
     return Document(
@@ -92,7 +95,7 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
         created_at=work.date or (f"{work.year:04}" if work.year else None),
         updated_at=work.updated,
         metadata={**work.metadata, **{name: value for name, value in facts.items() if value}},
-        links=tuple(sorted(_strongest(work.citations), key=lambda link: (link.key, link.kind))),
+        links=tuple(strongest[each] for each in sorted(strongest)),
         license=work.license,
         identifiers=tuple(sorted(names, key=lambda each: (each.scheme, each.value))),
         tags=tuple(sorted(set(work.tags))),
@@ -138,31 +141,16 @@ def primary_of(tags: Iterable[Tag]) -> Tag | None:
 
 def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:
     """Return the text of a work, and its parts."""
-    pieces: list[str] = []
-    parts: list[Part] = []
-    start = 0
-    for passage in _pieces(work):
-        end = start + len(passage.text)
-        parts.append(Part(passage.kind, (start, end), passage.headings, passage.label))
-        pieces.append(passage.text)
-        start = end + len(_BETWEEN)
+    parts, pieces, start = list[Part](), list[str](), 0
+    for passage in (Passage(work.abstract, ABSTRACT), *work.passages):
+        if passage.text:
+            end = start + len(passage.text)
+            parts.append(Part(passage.kind, (start, end), passage.headings, passage.label))
+            pieces.append(passage.text)
+            start = end + len(_BETWEEN)
     return _BETWEEN.join(pieces), tuple(parts)
-
-
-def _pieces(work: Work) -> Iterator[Passage]:
-    if work.abstract:
-        yield Passage(work.abstract, ABSTRACT)
-    yield from (passage for passage in work.passages if passage.text)
 
 
 def _passage(text: str, part: Part) -> Passage:
     start, end = part.span
     return Passage(text[start:end], part.kind, part.headings, part.label)
-
-
-def _strongest(links: tuple[Link, ...]) -> list[Link]:
-    """Return each link once, with its highest confidence."""
-    found: dict[tuple[str, str], Link] = {}
-    for link in sorted(links, key=lambda each: each.confidence):
-        found[link.key, link.kind] = link
-    return list(found.values())

@@ -14,7 +14,7 @@ from rifflux.index import open_index
 from rifflux.surfaces.cli.options import Here
 from rifflux.surfaces.cli.retrieve import print_retrieval
 from rifflux.surfaces.cli.verify import verify
-from rifflux.surfaces.shared.packs import pack_json
+from rifflux.surfaces.shared.nouns import noun_json
 from rifflux.types import WITHHELD, Identifier, Scope
 from rifflux.works import Work
 
@@ -125,7 +125,7 @@ def test_evidence_of_a_user_is_verified_as_that_user_has_it(
     monkeypatch.chdir(tmp_path)
     with open_index("works.db", model="hash", profile="works") as index:
         index.scoped(Scope("ann")).works.add(Work("On sheaves", "Sheaves are things.", license="CC0-1.0"))
-        pack = pack_json(index.scoped(Scope("ann")).retrieve("sheaves").evidence)
+        pack = noun_json(index.scoped(Scope("ann")).retrieve("sheaves").evidence)
     (tmp_path / "pack.json").write_text(json.dumps(pack))
     verify(Here(db="works.db"), Path("pack.json"), user="ann")
     assert capsys.readouterr().out == "1 passages are as they were\n"

@@ -17,7 +17,8 @@ from rifflux import Index
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import digest
 from rifflux.index import open_index
-from rifflux.surfaces.shared.packs import pack_json, read_pack, retrieval_json
+from rifflux.surfaces.shared.nouns import noun_json
+from rifflux.surfaces.shared.packs import read_pack, retrieval_json
 from rifflux.types import Hit, Identifier, Link, Tag
 from rifflux.works import Passage, Work
 from rifflux.works.export import verify
@@ -152,7 +153,7 @@ class TestRanking:
         assert first.evidence == second.evidence
 
     def test_filters_hold_for_what_is_cited_too(self, index: Index) -> None:
-        late = index.retrieve("cohomology", date_range=("2000", None))
+        late = index.retrieve("cohomology", since="2000")
         assert set(titles(late.reranked)) == {"Sheaf cohomology", "Etale cohomology"}
         tagged = index.retrieve("cohomology", subjects=["math.AG"])
         assert set(titles(tagged.reranked)) == {"Sheaf cohomology", "Etale cohomology"}
@@ -233,11 +234,11 @@ class TestRanking:
     @pytest.mark.parametrize(
         ("wrong", "told"),
         [
-            ({"date_range": ("1970",)}, "a pair of the first and the last date"),
-            ({"date_range": "1970"}, "a pair of the first and the last date"),
-            ({"date_range": ("1990", "1980")}, "from 1990 to 1980: give the earlier one first"),
-            ({"budget": "100"}, "whole number of tokens above 0, not '100'"),
-            ({"budget": True}, "not True"),
+            ({"since": 1970}, "since"),
+            ({"since": "the seventies"}, "seventies"),
+            ({"since": "1990", "until": "1980"}, "from 1990 to 1980: give the earlier one first"),
+            ({"max_tokens": "100"}, "whole number above 0, not '100'"),
+            ({"max_tokens": True}, "not True"),
             ({"subjects": [1]}, "'subjects' must be a string or a sequence of strings"),
             ({"sources": [""]}, "'sources' holds an empty name"),
             ({"cite": ["bibtex"]}, "choose bibtex or csl"),
@@ -251,7 +252,7 @@ class TestRanking:
         wanted = index.retrieve("cohomology", subjects=["math.AG"])
         for spelt in ("MATH.ag", "arXiv:math.AG", ["ARXIV:math.ag"]):
             assert index.retrieve("cohomology", subjects=spelt).reranked == wanted.reranked
-        nothing: dict[str, Any] = {"subjects": None, "sources": None, "date_range": None}
+        nothing: dict[str, Any] = {"subjects": None, "sources": None, "since": None, "until": None}
         assert index.retrieve("cohomology", **nothing).reranked
         notes = index.retrieve("cohomology", subjects=["math.AG", "math.XX"], sources="nowhere").trace.notes
         assert {"no work here has the subject 'math.XX'", "no work here is from a source 'nowhere'"} <= set(notes)
@@ -332,7 +333,7 @@ class TestEvidence:
     def test_every_passage_can_be_checked(self, index: Index) -> None:
         pack = index.retrieve("etale cohomology").evidence
         assert verify(pack, index.admin.store) == []
-        assert read_pack(json.dumps(pack_json(pack))) == pack
+        assert read_pack(json.dumps(noun_json(pack))) == pack
         item = next(item for item in pack.items if item.text)
         for wrong in (replace(item, text=item.text + "x"), replace(item, hash="0" * 64), replace(item, key="none")):
             broken = replace(pack, items=tuple(wrong if each is item else each for each in pack.items))
@@ -350,7 +351,7 @@ class TestEvidence:
         assert plain.bibliography == {}
         assert set(cited.bibliography) == {item.citation_key for item in cited.items}
         assert replace(cited, bibliography={}) == plain
-        assert read_pack(json.dumps(pack_json(cited))) == cited
+        assert read_pack(json.dumps(noun_json(cited))) == cited
         entry = str(cited.bibliography["best2015etale"])
         assert "Etale cohomology" in entry
         assert "10.1/etale" in entry
@@ -366,7 +367,7 @@ class TestEvidence:
     @examples(30)
     @given(budget=st.integers(1, 60), per_author=st.integers(1, 3))
     def test_a_pack_never_exceeds_its_budget(self, index: Index, budget: int, per_author: int) -> None:
-        found = index.retrieve("cohomology", budget=budget)
+        found = index.retrieve("cohomology", max_tokens=budget)
         assert found.evidence.tokens <= budget
         assert sum(bool(item.text) for item in found.evidence.items) <= budget
 
@@ -401,7 +402,7 @@ class TestEvidence:
         pack = index.retrieve("Etale cohomology", cite=style).evidence
         assert verify(pack, index.admin.store) == verify(pack) == []
         changed = replace(pack, items=(replace(pack.items[0], **change), *pack.items[1:]))
-        changed = read_pack(json.dumps(pack_json(changed)))
+        changed = read_pack(json.dumps(noun_json(changed)))
         assert any(told in problem for problem in verify(changed, index.admin.store))
         assert any(told in problem for problem in verify(changed)) == offline
 
@@ -428,7 +429,7 @@ class TestEvidence:
         ],
     )  # fmt: skip
     def test_values_that_cannot_be_are_refused_with_their_place(self, index: Index, name: str, value: object) -> None:
-        told = pack_json(index.retrieve("etale cohomology").evidence)
+        told = noun_json(index.retrieve("etale cohomology").evidence)
         told["items"][0][name] = value
         with pytest.raises(InvalidArgument, match=f"this is no evidence pack: the '{name}' of item 1 cannot be"):
             read_pack(json.dumps(told))

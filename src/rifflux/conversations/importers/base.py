@@ -15,7 +15,19 @@ from rifflux.errors import InvalidArgument, Unreadable
 from rifflux.text.dates import parse_time
 from rifflux.types import Failure
 
-__all__ = ["date_of", "load_json", "read_jsonl", "read_messages", "role_of", "string_of", "thread_of", "threads_of"]
+__all__ = [
+    "date_of",
+    "first_of",
+    "load_json",
+    "mapping_of",
+    "read_jsonl",
+    "read_messages",
+    "role_of",
+    "string_of",
+    "thread_of",
+    "threads_of",
+]
+
 
 #: Seconds since 1970 beyond this are milliseconds.
 _MILLISECONDS = 1e11
@@ -60,6 +72,11 @@ def role_of(value: object) -> str:
 def string_of(value: object) -> str:
     """Return a string or number as text; nothing of anything else."""
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+
+
+def mapping_of(value: object) -> Mapping[str, Any]:
+    """Return a mapping; an empty one of anything else."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def text_of(content: object) -> str:
@@ -113,7 +130,7 @@ def threads_of(
 
 def thread_of(record: Any, default_id: str) -> Thread:
     """Return a conversation with its messages. Raises `Unreadable`."""
-    messages = _messages(record) if isinstance(record, Mapping) else None
+    messages = _messages(mapping_of(record))
     if messages is None:
         raise Unreadable("has no list of messages")
     id = string_of(first_of(record, ("id", "_id", "uuid", "conversation_id"))) or default_id
@@ -185,8 +202,7 @@ def _read(record: object, stem: str, number: int, gathered: Gathered) -> Thread 
         raise Unreadable("it is no object")
     if _messages(record) is not None:
         return thread_of(record, f"{stem}-{number}")
-    nested = record.get("metadata")
-    fields = {**nested, **record} if isinstance(nested, Mapping) else record
+    fields = {**mapping_of(record.get("metadata")), **record}
     named = first_of(fields, ("conversation_id", "conversation", "thread_id", "channel"))
     id = string_of(named) or stem
     message = message_of_record(fields, id, f"m{number:06}")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rifflux.conversations.importers.base import load_json, role_of, string_of, thread_of, threads_of
+from rifflux.conversations.importers.base import load_json, mapping_of, role_of, string_of, thread_of, threads_of
 from rifflux.conversations.model import Thread
 from rifflux.errors import Unreadable
 from rifflux.types import Failure
@@ -31,7 +31,7 @@ def read_openai(path: Path) -> Iterator[Thread | Failure]:
 
 
 def _thread(record: Any, default_id: str) -> Thread:
-    nodes = record.get("mapping") if isinstance(record, Mapping) else None
+    nodes = mapping_of(record).get("mapping")
     if not isinstance(nodes, Mapping):
         raise Unreadable("has no mapping of messages")
     branch = _branch(nodes, record.get("current_node"))
@@ -42,9 +42,9 @@ def _thread(record: Any, default_id: str) -> Thread:
         "archived": record.get("is_archived"),
         "created_at": record.get("create_time"),
         "messages": [
-            {**_mapping(nodes[key].get("message")), "id": key, "source": _SOURCE}
+            {**mapping_of(nodes[key].get("message")), "id": key, "source": _SOURCE}
             for key in branch
-            if _is_shown(_mapping(nodes[key]).get("message"))
+            if _is_shown(mapping_of(nodes[key]).get("message"))
         ],
     }
     return thread_of(fields, default_id)
@@ -57,7 +57,7 @@ def _branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
     # A node that comes again would be a circle, which no export should have.
     while node in nodes and node not in branch:
         branch[node] = None
-        parent = nodes[node].get("parent") if isinstance(nodes[node], Mapping) else None
+        parent = mapping_of(nodes[node]).get("parent")
         node = parent if isinstance(parent, str) else ""
     return list(branch)[::-1]
 
@@ -68,8 +68,7 @@ def _newest_leaf(nodes: Mapping[str, Any]) -> str:
 
 
 def _created(node: Mapping[str, Any]) -> float:
-    message = node.get("message")
-    time = message.get("create_time") if isinstance(message, Mapping) else None
+    time = mapping_of(node.get("message")).get("create_time")
     return float(time) if isinstance(time, int | float) else 0.0
 
 
@@ -77,11 +76,7 @@ def _is_shown(message: object) -> bool:
     """Return True if a node's message was shown to somebody as words of a person or an assistant."""
     if not isinstance(message, Mapping):
         return False
-    content, author, held = (_mapping(message.get(name)) for name in ("content", "author", "metadata"))
+    content, author, held = (mapping_of(message.get(name)) for name in ("content", "author", "metadata"))
     hidden = held.get("is_visually_hidden_from_conversation") or message.get("recipient") not in (None, "all")
     spoken = string_of(content.get("content_type")) in _SPOKEN
     return spoken and not hidden and role_of(author.get("role")) != "system"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from html import unescape
 from pathlib import Path
 
-from rifflux.conversations.importers.base import date_of, load_json, string_of
+from rifflux.conversations.importers.base import date_of, first_of, load_json, mapping_of, string_of
 from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.errors import Unreadable
 from rifflux.types import Failure
@@ -58,19 +58,17 @@ def read_slack(folder: Path) -> Iterator[Thread | Failure]:
 
 def _lists(folder: Path) -> _Export:
     export = _Export(folder)
-    for name in ("users.json", *_LISTS):
+    for path in filter(Path.is_file, (folder / name for name in ("users.json", *_LISTS))):
         try:
-            found = _records(folder / name) if (folder / name).is_file() else []
+            found = {string_of(each.get("id")): each for each in _records(path)}
         except Unreadable as error:
-            export.failed.append(Failure(str(folder / name), str(error)))
+            export.failed.append(Failure(str(path), str(error)))
             continue
-        if name == "users.json":
-            export.users = {string_of(each.get("id")): _user_name(each) for each in found}
+        if path.name == "users.json":
+            export.users = {id: _user_name(each) for id, each in found.items()}
         else:
             # Direct messages have no name: their folder is called as their id.
-            export.channels |= {
-                string_of(each.get("name")) or string_of(each.get("id")): string_of(each.get("id")) for each in found
-            }
+            export.channels |= {string_of(each.get("name")) or id: id for id, each in found.items()}
     return export
 
 
@@ -82,15 +80,9 @@ def _records(path: Path) -> list[Mapping[str, object]]:
 
 
 def _user_name(user: Mapping[str, object]) -> str:
-    profile = user.get("profile")
-    names = profile if isinstance(profile, Mapping) else {}
-    return string_of(
-        names.get("display_name")
-        or names.get("real_name")
-        or user.get("real_name")
-        or user.get("name")
-        or user.get("id")
-    )
+    names = mapping_of(user.get("profile"))
+    shown = first_of(names, ("display_name", "real_name")) or first_of(user, ("real_name", "name", "id"))
+    return string_of(shown)
 
 
 def _threads(export: _Export, channel: str, records: list[Mapping[str, object]]) -> Iterator[Thread | Failure]:
@@ -133,8 +125,7 @@ def _message(export: _Export, record: Mapping[str, object], channel: str) -> Mes
     if record.get("type", "message") != "message" or _NOTICES.match(string_of(record.get("subtype"))) or not text:
         return None
     user = string_of(record.get("user"))
-    held = record.get("user_profile")
-    known = export.users.get(user) or (_user_name({"profile": held}) if isinstance(held, Mapping) else "")
+    known = export.users.get(user) or _user_name({"profile": record.get("user_profile")})
     speaker = known or string_of(record.get("username")) or user or string_of(record.get("bot_id"))
     role = "assistant" if record.get("bot_id") or record.get("subtype") == "bot_message" else "user"
     ts = string_of(record.get("ts"))
@@ -147,9 +138,7 @@ def _text(export: _Export, record: Mapping[str, object]) -> str:
     """Return the words of a message, and the names of its files; references become what people see."""
     words = _REFERENCE.sub(lambda found: _shown(export, found[1], found[2]), string_of(record.get("text")))
     files = record.get("files")
-    names = (
-        [string_of(each.get("name")) for each in files if isinstance(each, Mapping)] if isinstance(files, list) else []
-    )
+    names = (string_of(mapping_of(each).get("name")) for each in (files if isinstance(files, list) else ()))
     return "\n".join(filter(None, (unescape(words).strip(), *names)))
 
 

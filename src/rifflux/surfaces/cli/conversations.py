@@ -77,12 +77,12 @@ def search(
             query,
             limit=limit,
             conversation_id=conversation,
-            date_from=since,
-            date_to=until,
+            since=since,
+            until=until,
             role=role,
             project=project,
             archived=archived,
-            neighbours=neighbors,
+            neighbors=neighbors,
         )
     if here.json:
         show.print_json(found_messages_json(found, grouped=grouped, explain=explain))

@@ -10,7 +10,7 @@ import typer
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import app
 from rifflux.surfaces.cli.options import Here, local
-from rifflux.surfaces.shared.nouns import document_json, hit_json
+from rifflux.surfaces.shared.nouns import document_json, noun_json
 
 
 @app.command(epilog="Example: rifflux get notes/cache.md")
@@ -26,7 +26,7 @@ def get(
     with here.opened() as index:
         found = index.get(local(id, index))
     if here.json:
-        show.print_json(hit_json(found) if isinstance(found, Hit) else document_json(found))
+        show.print_json(noun_json(found) if isinstance(found, Hit) else document_json(found))
         return
     text = found.content if isinstance(found, Hit) else found.text
     if sys.stdout.isatty():

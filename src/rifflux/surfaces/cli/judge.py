@@ -9,7 +9,7 @@ import typer
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import app
 from rifflux.surfaces.cli.options import Here, local
-from rifflux.surfaces.shared.nouns import event_json
+from rifflux.surfaces.shared.nouns import noun_json
 
 
 @app.command(epilog="Example: rifflux judge 'how long do cache entries live' notes/cache.md --grade 2")
@@ -27,7 +27,7 @@ def judge(
     with here.opened() as index:
         event = index.judge(query, local(document, index), grade, user=user)
     if here.json:
-        show.print_json(event_json(event))
+        show.print_json(noun_json(event, chunk_id=event.chunk or None))
     else:
         told = f"recorded: {event.key} has grade {event.grade} for {event.query!r}"
         show.console(error=True).print(show.safe(told))

@@ -9,7 +9,7 @@ import typer
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import group
 from rifflux.surfaces.cli.options import Here
-from rifflux.surfaces.shared.nouns import memory_json, saved_json
+from rifflux.surfaces.shared.nouns import noun_json, nouns_json
 
 memories = group("memories", "Remember things about a user, recall and forget them.")
 
@@ -42,7 +42,7 @@ def add(
             supersedes=supersedes,
         )
     told = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
-    show.outcome(told, saved_json(saved), as_json=here.json)
+    show.outcome(told, noun_json(saved), as_json=here.json)
     if saved.memory is None:
         raise typer.Exit(1)
 
@@ -58,7 +58,7 @@ def search(
     """Recall the memories that answer a question best."""
     with here.opened(user) as index:
         recalled = index.memories.search(query, limit=limit, category=category)
-    rows = [memory_json(memory) | {"score": hit.score} for memory, hit in recalled.memories]
+    rows = [noun_json(memory, score=hit.score) for memory, hit in recalled.memories]
     for reason in () if here.json else recalled.trace.degraded:
         show.note(reason)
     show.table(rows, ("score", "id", "category", "content"), nothing="nothing is remembered of that", as_json=here.json)
@@ -73,7 +73,7 @@ def list_(
 ) -> None:
     """List the memories in force, the newest first."""
     with here.opened(user) as index:
-        rows = [memory_json(memory) for memory in index.memories.all(category=category, everything=everything)]
+        rows = nouns_json(index.memories.all(category=category, everything=everything))
     show.table(rows, _COLUMNS, nothing="nothing is remembered yet", as_json=here.json)
 
 

@@ -54,10 +54,11 @@ def retrieve(
             query,
             mode=mode,
             top_k=top_k,
-            date_range=(since, until),
+            since=since,
+            until=until,
             subjects=tuple(subject or ()),
             sources=tuple(source or ()),
-            budget=max_tokens,
+            max_tokens=max_tokens,
             cite=cite,
         )
         if here.json:
@@ -78,7 +79,7 @@ def print_retrieval(found: Retrieval, analyzer: Analyzer) -> None:
     if evidence.items:
         works = len({item.citation_key for item in evidence.items})
         told = f"{_counted(len(evidence.items), 'passage')} of {_counted(works, 'work')}"
-        spent = f"{evidence.tokens:,} of {evidence.budget:,} tokens"
+        spent = f"{evidence.tokens:,} of {evidence.max_tokens:,} tokens"
         console.print(f"\nEvidence: {told}, {spent}", style="bold")
     for item in evidence.items:
         _evidence(console, item, analyzer.terms(found.query), analyzer)

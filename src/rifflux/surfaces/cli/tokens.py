@@ -10,7 +10,7 @@ from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import group
 from rifflux.surfaces.cli.options import Here, Place
-from rifflux.surfaces.shared.nouns import token_json
+from rifflux.surfaces.shared.nouns import noun_json, nouns_json
 
 tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")
 
@@ -26,7 +26,7 @@ def create(
     with here.registry(create=True) as kept:
         token, secret = Accounts(kept).create(user, role, label)
     if here.json:
-        show.print_json({"token": secret, **token_json(token)})
+        show.print_json(noun_json(token, token=secret))
         return
     print(secret)  # noqa: T201
     show.console(error=True).print("keep it safe: it cannot be shown again", style="yellow")
@@ -36,7 +36,7 @@ def create(
 def list_(here: Here) -> None:
     """List the tokens, without their secrets."""
     with here.registry() as kept:
-        found = [token_json(token) for token in kept.tokens()]
+        found = nouns_json(kept.tokens())
     show.table(
         found,
         ("id", "user", "role", "label", "created_at", "used_at", "revoked_at"),

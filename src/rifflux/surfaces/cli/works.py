@@ -12,7 +12,7 @@ from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import group
 from rifflux.surfaces.cli.options import Embed, Here, Place, With, WorksOf
-from rifflux.surfaces.shared.nouns import listed_work_json, work_json
+from rifflux.surfaces.shared.nouns import noun_json, work_json
 
 if TYPE_CHECKING:
     from rifflux import WorkRecord, WorksReport, WorkSummary
@@ -93,7 +93,7 @@ def list_(
     """List the works, and under which license each is: without one, only title and identifiers are shown."""
     with here.opened(user) as index:
         found = index.works.all(source=source, without_license=without_license)
-    rows = [listed_work_json(each) for each in found]
+    rows = [noun_json(each, withheld=each.withheld) for each in found]
     show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=here.json)
 
 

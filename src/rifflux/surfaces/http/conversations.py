@@ -136,8 +136,7 @@ def list_(mine: Mine, project: Project = None, archived: bool | None = None) -> 
 @router.post("/conversations/search", summary="Search messages")
 def search(asked: SearchMessagesIn, service: Asked, mine: Mine) -> SearchMessagesOut:
     """Search by words; by meaning too where the administrator turned `hybrid_search` on."""
-    same = asked.model_dump(exclude={"since", "until", "neighbors", "grouped", "explain"})
-    found = mine.search(**same, date_from=asked.since, date_to=asked.until, neighbours=asked.neighbors)
+    found = mine.search(**asked.model_dump(exclude={"grouped", "explain"}))
     service.counters.searched(found.trace)
     given = found_messages_json(found, grouped=asked.grouped, explain=asked.explain)
     return SearchMessagesOut.model_validate(given | {"diagnostics": Diagnostics.of(trace_json(found.trace))})

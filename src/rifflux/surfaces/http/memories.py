@@ -9,7 +9,7 @@ from pydantic import Field
 
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Date, Diagnostics, Name, Request, Text
-from rifflux.surfaces.shared.nouns import explanation_json, memory_json, saved_json, trace_json
+from rifflux.surfaces.shared.nouns import noun_json, nouns_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 __all__ = ["router"]
@@ -85,7 +85,7 @@ class RecallOut(Shape):
 @router.post("", summary="Remember something")
 def remember(given: MemoryIn, service: Asked, caller: User) -> SavedOut:
     """Keep something if it matters enough, and not twice."""
-    return SavedOut.of(saved_json(service.of(caller).memories.add(**given.model_dump())))
+    return SavedOut.of(noun_json(service.of(caller).memories.add(**given.model_dump())))
 
 
 @router.post("/search", summary="Recall what is remembered")
@@ -94,7 +94,7 @@ def recall(asked: RecallIn, service: Asked, caller: User) -> RecallOut:
     found = service.of(caller).memories.search(asked.query, limit=asked.limit, category=asked.category)
     service.counters.searched(found.trace)
     memories = [
-        {"score": hit.score, "memory": memory_json(memory), "why": explanation_json(hit.why) if asked.explain else None}
+        {"score": hit.score, "memory": noun_json(memory), "why": nouns_json(hit.why) if asked.explain else None}
         for memory, hit in found.memories
     ]
     return RecallOut.of(
@@ -106,13 +106,13 @@ def recall(asked: RecallIn, service: Asked, caller: User) -> RecallOut:
 def list_(service: Asked, caller: User, category: Category = None, everything: bool = False) -> list[MemoryOut]:
     """List those in force; `everything` also lists the expired and the superseded."""
     found = service.of(caller).memories.all(category=category, everything=everything)
-    return [MemoryOut.of(memory_json(each)) for each in found]
+    return [MemoryOut.of(noun_json(each)) for each in found]
 
 
 @router.get("/{id}/history", summary="A memory and those it took the place of")
 def history(id: str, service: Asked, caller: User) -> list[MemoryOut]:
     """List them, the newest first."""
-    return [MemoryOut.of(memory_json(each)) for each in service.of(caller).memories.history(id)]
+    return [MemoryOut.of(noun_json(each)) for each in service.of(caller).memories.history(id)]
 
 
 @router.delete("/{id}", status_code=204, summary="Forget a memory for good")

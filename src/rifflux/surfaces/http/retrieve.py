@@ -44,11 +44,9 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> Response:
         asked.query,
         mode=asked.mode,
         top_k=asked.top_k,
-        date_range=(asked.filters.since, asked.filters.until),
-        subjects=asked.filters.subjects,
-        sources=asked.filters.sources,
-        budget=asked.max_tokens,
+        max_tokens=asked.max_tokens,
         cite=asked.cite or "",
+        **asked.filters.model_dump(),
     )
     service.asked(caller, asked.query)
     service.counters.retrieved(found)

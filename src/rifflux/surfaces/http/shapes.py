@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from rifflux import Filter
 from rifflux.surfaces.shared.nouns import JsonObject
-from rifflux.surfaces.shared.renamed import normalized
+from rifflux.surfaces.shared.renamed import UNTIL, former, normalized
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["ERRORS", "Date", "Diagnostics", "FilterIn", "Name", "Request", "Text"]
@@ -21,10 +21,19 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 Date = Annotated[str | None, Field(max_length=40, description="ISO 8601 date", examples=["2026-01-01"])]
 
 
+def _with_former_names(schema: JsonObject) -> None:
+    """Publish the former names of a request's fields as deprecated."""
+    known = schema.get("properties", {})
+    for name, now in former(known).items():
+        about = f"Former name of {' and '.join(now)}; former names are taken until {UNTIL}"
+        marked = {"deprecated": True, "description": about}
+        known[name] = {**known[now[0]], **marked} if len(now) == 1 else marked
+
+
 class Request(BaseModel):
     """A request: an unknown field is an error, so that a misspelt one is noticed. Former names are taken."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_with_former_names)
 
     @model_validator(mode="before")
     @classmethod

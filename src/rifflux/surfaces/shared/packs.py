@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from rifflux import EvidenceItem, EvidencePack, InvalidArgument
-from rifflux.surfaces.shared.nouns import JsonObject, trace_json
+from rifflux.surfaces.shared.nouns import NAMES, JsonObject, noun_json, trace_json
 from rifflux.surfaces.shared.renamed import normalized
 
 if TYPE_CHECKING:
     from rifflux import Hit, Retrieval
 
-__all__ = ["pack_json", "read_pack", "retrieval_json", "verified_json"]
+__all__ = ["read_pack", "retrieval_json", "verified_json"]
 
 _CHANNELS = ("lexical", "semantic", "cited")
-#: What fields are called in JSON, where that is otherwise.
-_NAMES = {"key": "document", "budget": "max_tokens"}
 
 
 def retrieval_json(found: Retrieval) -> JsonObject:
@@ -29,7 +27,7 @@ def retrieval_json(found: Retrieval) -> JsonObject:
         "mode": asked.intent.name,
         "candidates": [_candidate(hit, names) for hit in found.candidates],
         "reranked": [_ranked(hit, names) for hit in found.reranked],
-        "evidence_pack": pack_json(found.evidence),
+        "evidence_pack": noun_json(found.evidence),
         "diagnostics": {
             "intent": asked.intent.name,
             "reason": asked.reason,
@@ -41,18 +39,9 @@ def retrieval_json(found: Retrieval) -> JsonObject:
     }
 
 
-def pack_json(pack: EvidencePack) -> JsonObject:
-    """Return a pack; `read_pack` reads it back."""
-    return {**_named(asdict(pack)), "items": [_named(asdict(item)) for item in pack.items]}
-
-
 def verified_json(pack: EvidencePack, problems: Sequence[str]) -> JsonObject:
     """Return how checking a pack ended."""
     return {"sound": not problems, "items": len(pack.items), "problems": list(problems)}
-
-
-def _named(values: Mapping[str, object]) -> JsonObject:
-    return {_NAMES.get(name, name): list(each) if isinstance(each, tuple) else each for name, each in values.items()}
 
 
 def read_pack(text: str) -> EvidencePack:
@@ -81,7 +70,7 @@ def _object(told: object, where: str) -> JsonObject:
 
 def _fields(shape: type[EvidenceItem | EvidencePack], told: object, where: str) -> JsonObject:
     """Return the values of a JSON object by the names of the fields of a shape."""
-    names = {each.name: _NAMES.get(each.name, each.name) for each in fields(shape)}
+    names = {each.name: NAMES.get(each.name, each.name) for each in fields(shape)}
     known = normalized(_object(told, where), names.values())
     if missing := [name for name in names.values() if name not in known]:
         raise _none(f"{where} lacks {missing[0]!r}")
@@ -99,7 +88,7 @@ def _validated(pack: JsonObject) -> EvidencePack:
         where, holder = (f"item {int(path[1]) + 1}", pack["items"][path[1]]) if path[0] == "items" else ("it", pack)
         field = str(path[2] if path[0] == "items" else path[0])
         given = str(holder[field])[:40]
-        raise _none(f"the {_NAMES.get(field, field)!r} of {where} cannot be {given!r}") from None
+        raise _none(f"the {NAMES.get(field, field)!r} of {where} cannot be {given!r}") from None
 
 
 def _none(why: str) -> InvalidArgument:

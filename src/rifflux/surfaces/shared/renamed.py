@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from rifflux import InvalidArgument
 
-__all__ = ["ANSWERS", "FLAGS", "KEYS", "SETTINGS", "UNTIL", "current_flags", "normalized"]
+__all__ = ["ANSWERS", "FLAGS", "KEYS", "SETTINGS", "UNTIL", "current_flags", "former", "normalized"]
 
 #: Until when former names are read.
 UNTIL = "version 1.0, and at least a year after the version that renamed them"
@@ -52,16 +52,22 @@ ANSWERS: Mapping[str, str] = {
 }
 
 
+def former(known: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the former names of keys that are `known`, with what each stands for now."""
+    names: dict[str, tuple[str, ...]] = {name: (now,) for name, now in KEYS.items()} | {RANGE: tuple(ENDS.values())}
+    return {name: now for name, now in names.items() if name not in known and set(now) <= set(known)}
+
+
 def normalized(given: Mapping[str, object], known: Collection[str]) -> dict[str, object]:
     """Return keys under their names now, so far as those are `known` and the former ones are not.
 
     Raises `InvalidArgument` if a key is given under both names.
     """
-    names = {name: KEYS[name] for name in given if name in KEYS and name not in known and KEYS[name] in known}
+    names = former(known)
     found: dict[str, object] = {}
     for name, value in given.items():
-        ranged = name == RANGE and RANGE not in known and set(ENDS.values()) <= set(known)
-        for now, each in (_ends(value) if ranged else {names.get(name, name): value}).items():
+        called = names.get(name, (name,))
+        for now, each in (_ends(value) if len(called) > 1 else {called[0]: value}).items():
             if now in found:
                 raise InvalidArgument(f"{now} is given twice, once under a former name: leave one out")
             found[now] = each

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rifflux.surfaces.shared.nouns import JsonObject, explanation_json, trace_json
+from rifflux.surfaces.shared.nouns import JsonObject, nouns_json, trace_json
 from rifflux.text.numbers import ordinal
 
 if TYPE_CHECKING:
@@ -32,10 +31,10 @@ def verdict_json(verdict: Verdict) -> JsonObject:
     return {
         **{name: getattr(verdict, name) for name in _SAME},
         **{name: getattr(hit, name, nowhere) for name, nowhere in _PLACE.items()},
-        "trail": explanation_json(hit.why) if hit else [],
+        "trail": nouns_json(hit.why) if hit else [],
         "contributions": dict(verdict.contributions),
-        "terms": [asdict(term) for term in verdict.terms],
-        "changes": [asdict(change) for change in verdict.changes],
+        "terms": nouns_json(verdict.terms),
+        "changes": nouns_json(verdict.changes),
         "mode": verdict.trace.mode,
         "effective_mode": diagnostics.pop("effective_mode"),
         "diagnostics": diagnostics,

@@ -7,10 +7,9 @@ msc-class · acm-class · doi · journal-ref · license · versions: [{version, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
-from rifflux.types import Failure, Identifier, Tag
+from rifflux.types import Failure
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record, codes
 from rifflux.works.importers.names import people
@@ -41,7 +40,7 @@ def entry(placed: Placed) -> Entry | Failure:
     place, record = placed
     notes = Problems()
     title = readable(_line(record.get("title")))
-    own = notes.identifier("arxiv", record.get("id"))
+    own = notes.identifiers("arxiv", record.get("id"))
     if not title or not own:
         return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no arXiv identifier")
     date = notes.date(_first_version(record))
@@ -51,8 +50,13 @@ def entry(placed: Placed) -> Entry | Failure:
         authors=tuple(map(readable, people(record.get("authors_parsed") or _listed(_line(record.get("authors")))))),
         year=int(date[:4]) if date else None,
         venue=readable(_line(record.get("journal-ref"))),
-        identifiers=(*own, *_dois(record, notes)),
-        tags=tuple(_tags(record, notes)),
+        # The field may hold the DOIs of several printed versions.
+        identifiers=(*own, *notes.identifiers("doi", _line(record.get("doi")).split())),
+        tags=(
+            *notes.tags("arxiv", _line(record.get("categories")).split()),
+            *notes.tags("msc", codes(_line(record.get("msc-class")))),
+            *notes.tags("acm", codes(_line(record.get("acm-class")))),
+        ),
         license=license_of(record.get("license")),
         date=date,
         updated=notes.date(record.get("update_date")),
@@ -68,18 +72,6 @@ def _line(value: object) -> str:
 def _listed(authors: str) -> list[str]:
     """Return the names of `A. One (MIT), B. Two and C. Three`."""
     return [each for each in _AUTHORS.split(_AFFILIATION.sub("", authors)) if each]
-
-
-def _dois(record: Record, notes: Problems) -> Iterator[Identifier]:
-    """Yield the DOIs of the printed versions; the field may hold several."""
-    for doi in _line(record.get("doi")).split():
-        yield from notes.identifier("doi", doi)
-
-
-def _tags(record: Record, notes: Problems) -> Iterator[Tag]:
-    yield from notes.tags("arxiv", _line(record.get("categories")).split())
-    for scheme in ("msc", "acm"):
-        yield from notes.tags(scheme, codes(_line(record.get(f"{scheme}-class"))))
 
 
 def _first_version(record: Record) -> str | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from rifflux.errors import InvalidArgument, Unreadable
 from rifflux.text.dates import parse_time
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Record = Mapping[str, Any]
+Noun = TypeVar("Noun")
 #: Works announced for next year are printed with its number already.
 YEARS_AHEAD = 1
 #: The day that an issue is dated to may lie so far ahead.
@@ -81,20 +82,20 @@ Reader = Callable[[WorkSource], Iterator[Entry | Failure]]
 class Problems(list[str]):
     """The problems with parts of one work; each check returns the part without them."""
 
-    def identifier(self, scheme: str, value: object) -> tuple[Identifier, ...]:
-        """Return the identifier, or none."""
-        try:
-            return (identify(scheme, str(value)),) if value not in (None, "") else ()
-        except InvalidArgument as error:
-            self.append(str(error))
-            return ()
+    def identifiers(self, scheme: str, values: object) -> tuple[Identifier, ...]:
+        """Return the identifiers of a scheme; `values` is one or a list, and may lack."""
+        given = values if isinstance(values, list | tuple) else [values]
+        return self._checked(identify, scheme, [value for value in given if value not in (None, "")])
 
     def tags(self, scheme: str, values: object) -> tuple[Tag, ...]:
         """Return the tags of a scheme; `values` is one or a list."""
-        found: list[Tag] = []
-        for value in values if isinstance(values, list | tuple) else [values]:
+        return self._checked(tagged, scheme, values if isinstance(values, list | tuple) else [values])
+
+    def _checked(self, make: Callable[[str, str], Noun], scheme: str, values: Sequence[object]) -> tuple[Noun, ...]:
+        found: list[Noun] = []
+        for value in values:
             try:
-                found.append(tagged(scheme, str(value)))
+                found.append(make(scheme, str(value)))
             except InvalidArgument as error:
                 self.append(str(error))
         return tuple(found)

@@ -88,7 +88,7 @@ def _date(fields: Fields, notes: Problems) -> str | None:
 
 def _identifiers(fields: Fields, notes: Problems) -> Iterator[Identifier]:
     for name, scheme in _IDENTIFIERS.items():
-        yield from notes.identifier(scheme, fields.get(name, "").replace("\\_", "_"))
+        yield from notes.identifiers(scheme, fields.get(name, "").replace("\\_", "_"))
     whole = (parse_identifier(fields.get(name, "")) for name in _NAMED)
     among = (mentioned_arxiv(fields.get(name, "")) for name in _MENTIONS)
     yield from dict.fromkeys(each for each in (*whole, *among) if each and each.scheme == "arxiv")

@@ -61,9 +61,8 @@ def _text(record: Record, name: str) -> str:
 
 def _identifiers(record: Record, notes: Problems) -> Iterator[Identifier]:
     for name, scheme in (("DOI", "doi"), ("ISBN", "isbn"), ("PMID", "pmid"), ("arxiv", "arxiv")):
-        values = record.get(name)
-        for value in str(values or "").split() if scheme == "isbn" else [values]:
-            yield from notes.identifier(scheme, value)
+        value = record.get(name)
+        yield from notes.identifiers(scheme, str(value or "").split() if scheme == "isbn" else value)
     for name in ("number", "URL", "note"):
         text = _text(record, name)
         named = parse_identifier(text) or mentioned_arxiv(text)

@@ -49,7 +49,10 @@ def read_works(source: WorkSource, format: str | None = None) -> Iterator[Entry 
     if format is not None and format not in FORMATS:
         raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
     try:
-        yield from _reader(format or _format_of(source.path))(source)
+        known = format or SUFFIXES.get(_suffix(source.path))
+        if known is None:
+            raise Unreadable(f"is no list of works: give one of {', '.join(SUFFIXES)}, or name its format")
+        yield from _reader(known)(source)
     except (Unreadable, MissingExtra) as error:
         yield Failure(str(source.path), str(error))
 
@@ -61,13 +64,6 @@ def is_known(path: Path) -> bool:
 
 def _suffix(path: Path) -> str:
     return (path.with_suffix("") if path.suffix == ".gz" else path).suffix.lower()
-
-
-def _format_of(path: Path) -> str:
-    known = SUFFIXES.get(_suffix(path))
-    if known is None:
-        raise Unreadable(f"is no list of works: give one of {', '.join(SUFFIXES)}, or name its format")
-    return known
 
 
 def _read_json(source: WorkSource, format: str) -> Iterator[Entry | Failure]:

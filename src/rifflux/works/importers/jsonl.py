@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 from rifflux.text.schemes import STRONG
@@ -35,28 +36,27 @@ from rifflux.works.model import WORK
 
 __all__ = ["work_entry"]
 
-_KEY = ("_id", "id", "key")
-_ABSTRACT = ("abstract", "text", "summary")
-_AUTHORS = ("authors", "author", "creators")
-_YEAR = ("year", "publication_year")
-_DATE = ("date", "published", "publication_date", "created_at")
-_UPDATED = ("updated", "updated_at")
-_VENUE = ("venue", "journal", "booktitle", "publisher")
-_LICENSE = ("license", "licence")
-_KIND = ("type", "kind")
-_CITES = ("cites", "references", "citations")
-_PASSAGES = ("passages", "sections")
+#: The names that each field may have, the one that counts first.
+_FIELDS = {
+    "key": ("_id", "id", "key"),
+    "title": ("title",),
+    "abstract": ("abstract", "text", "summary"),
+    "authors": ("authors", "author", "creators"),
+    "year": ("year", "publication_year"),
+    "date": ("date", "published", "publication_date", "created_at"),
+    "updated": ("updated", "updated_at"),
+    "venue": ("venue", "journal", "booktitle", "publisher"),
+    "license": ("license", "licence"),
+    "kind": ("type", "kind"),
+    "cites": ("cites", "references", "citations"),
+    "passages": ("passages", "sections"),
+}
 _IDENTIFIERS = {each: each for each in ("doi", "arxiv", "openalex", "mr", "zbl", "pmid", "isbn", "tag", "label")}
 _IDENTIFIERS["arxiv_id"] = "arxiv"
 _TAGS = {each: each for each in ("msc", "acm", "jel", "pacs")}
 _TAGS |= {"categories": "arxiv", "cr_categories": "acm", "keywords": "keyword", "msc_codes": "msc"}
-_KNOWN = frozenset(
-    [
-        *("metadata", "title", "identifiers", "tags", "month", "proof", "cited_by"),
-        *(*_KEY, *_ABSTRACT, *_AUTHORS, *_YEAR, *_DATE, *_UPDATED, *_VENUE, *_LICENSE, *_KIND, *_CITES, *_PASSAGES),
-        *(*_IDENTIFIERS, *_TAGS),
-    ]
-)
+_OTHERS = ("metadata", "identifiers", "tags", "month", "proof", "cited_by")
+_KNOWN = frozenset(chain(*_FIELDS.values(), _IDENTIFIERS, _TAGS, _OTHERS))
 
 
 def work_entry(source: WorkSource, placed: Placed) -> Entry | Failure:
@@ -67,29 +67,29 @@ def work_entry(source: WorkSource, placed: Placed) -> Entry | Failure:
         return Failure(place, "its 'metadata' is not an object")
     fields: Record = {**metadata, **record}
     notes = Problems()
-    abstract = _text(fields, *_ABSTRACT)
+    abstract = _text(fields, "abstract")
     title = _text(fields, "title")
     if not (title or abstract):
         return Failure(place, "it has neither a title nor a text")
     identifiers = tuple(_identifiers(fields, notes))
-    key = str(_first(fields, *_KEY) or (identifiers[0] if identifiers else title or _mark(abstract)))
-    year = notes.year(_first(fields, *_YEAR))
+    key = str(_first(fields, "key") or (identifiers[0] if identifiers else title or _mark(abstract)))
+    year = notes.year(_first(fields, "year"))
     month = month_of(str(fields.get("month") or ""))
-    date = notes.date(_first(fields, *_DATE)) or notes.date(f"{year:04}-{month:02}" if year and month else None)
+    date = notes.date(_first(fields, "date")) or notes.date(f"{year:04}-{month:02}" if year and month else None)
     work = Work(
         title=title,
         abstract=abstract,
-        authors=_authors(_first(fields, *_AUTHORS)),
+        authors=people(listed(given) if isinstance(given := _first(fields, "authors"), str) else given),
         year=year or (int(date[:4]) if date else None),
-        venue=_text(fields, *_VENUE),
+        venue=_text(fields, "venue"),
         identifiers=identifiers,
         tags=tuple(_tags(fields, notes)),
         passages=tuple(_passages(fields, notes)),
         citations=tuple(_citations(fields, source.name, notes)),
-        license=license_of(_text(fields, *_LICENSE)),
-        kind=_text(fields, *_KIND) or WORK,
+        license=license_of(_text(fields, "license")),
+        kind=_text(fields, "kind") or WORK,
         date=date,
-        updated=notes.date(_first(fields, *_UPDATED)),
+        updated=notes.date(_first(fields, "updated")),
         metadata={name: value for name, value in fields.items() if name not in _KNOWN and _is_plain(value)},
     )
     return Entry(place, key, work, tuple(notes))
@@ -100,12 +100,12 @@ def _mark(text: str) -> str:
     return f"text-{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
-def _first(fields: Record, *names: str) -> Any:
-    return next((fields[name] for name in names if fields.get(name) not in (None, "", [])), None)
+def _first(fields: Record, field: str) -> Any:
+    return next((fields[name] for name in _FIELDS[field] if fields.get(name) not in (None, "", [])), None)
 
 
-def _text(fields: Record, *names: str) -> str:
-    value = _first(fields, *names)
+def _text(fields: Record, field: str) -> str:
+    value = _first(fields, field)
     return value.strip() if isinstance(value, str) else ""
 
 
@@ -116,22 +116,17 @@ def _values(value: object) -> list[object]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _authors(given: object) -> tuple[str, ...]:
-    return people(listed(given) if isinstance(given, str) else given)
-
-
 def _identifiers(fields: Record, notes: Problems) -> Iterator[Identifier]:
-    key = parse_identifier(str(_first(fields, *_KEY) or ""))
+    key = parse_identifier(str(_first(fields, "key") or ""))
     if key and key.scheme in STRONG:
         yield key
     for name, scheme in _IDENTIFIERS.items():
         if isinstance(fields.get(name), str | int):
-            yield from notes.identifier(scheme, fields[name])
+            yield from notes.identifiers(scheme, fields[name])
     others = fields.get("identifiers") or {}
     if isinstance(others, Mapping):
         for scheme, values in others.items():
-            for value in values if isinstance(values, list) else [values]:
-                yield from notes.identifier(str(scheme), value)
+            yield from notes.identifiers(str(scheme), values)
         return
     for text in _values(others):
         if identifier := parse_identifier(str(text)):
@@ -155,7 +150,7 @@ def _tags(fields: Record, notes: Problems) -> Iterator[Tag]:
 
 
 def _passages(fields: Record, notes: Problems) -> Iterator[Passage]:
-    for each in _values(_first(fields, *_PASSAGES)):
+    for each in _values(_first(fields, "passages")):
         text = each.get("text") if isinstance(each, dict) else each
         if not isinstance(text, str) or not text.strip():
             notes.append("a passage has no text")
@@ -167,7 +162,7 @@ def _passages(fields: Record, notes: Problems) -> Iterator[Passage]:
 
 
 def _citations(fields: Record, source: str, notes: Problems) -> Iterator[Link]:
-    for name in _CITES:
+    for name in _FIELDS["cites"]:
         for value in _values(fields.get(name)):
             given = _told(value) if isinstance(value, dict) else value
             if not isinstance(given, str | int) or given == "":
@@ -180,7 +175,7 @@ def _citations(fields: Record, source: str, notes: Problems) -> Iterator[Link]:
 def _told(cited: Record) -> object:
     """Return the citation in an object: a key, or an identifier under the name of its scheme."""
     named = (f"{scheme}:{cited[name]}" for name, scheme in _IDENTIFIERS.items() if cited.get(name))
-    return _first(cited, *_KEY) or next(named, "")
+    return _first(cited, "key") or next(named, "")
 
 
 def _is_plain(value: object) -> bool:

@@ -34,11 +34,11 @@ def entry(placed: Placed) -> Entry | Failure:
     """Return the work of a record, or why it is none."""
     place, record = placed
     notes = Problems()
-    own = notes.identifier("openalex", record.get("id"))
+    own = notes.identifiers("openalex", record.get("id"))
     title = unmarked(str(record.get("display_name") or record.get("title") or ""))
     if not own or not title:
         return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no OpenAlex identifier")
-    date = notes.date(record.get("publication_date"))
+    date, cited = notes.date(record.get("publication_date")), record.get("referenced_works")
     work = Work(
         title=title,
         abstract=_abstract(record, notes),
@@ -47,7 +47,7 @@ def entry(placed: Placed) -> Entry | Failure:
         venue=unmarked(str(_mapping(_mapping(record.get("primary_location")).get("source")).get("display_name") or "")),
         identifiers=tuple(_identifiers(record, own, notes)),
         tags=tuple(_tags(record, notes)),
-        citations=tuple(_citations(record, notes)),
+        citations=tuple(map(Link, map(str, notes.identifiers("openalex", cited if isinstance(cited, list) else [])))),
         license=_license(record),
         kind=str(record.get("type") or WORK),
         date=date,
@@ -82,7 +82,7 @@ def _identifiers(record: Record, own: tuple[Identifier, ...], notes: Problems) -
     yield from own
     names = {**_mapping(record.get("ids")), "doi": record.get("doi") or _mapping(record.get("ids")).get("doi")}
     for name, scheme in _IDS.items():
-        yield from notes.identifier(scheme, names.get(name))
+        yield from notes.identifiers(scheme, names.get(name))
     for location in _mappings(record, "locations"):
         page = parse_identifier(str(location.get("landing_page_url") or ""))
         if page and page.scheme == "arxiv":
@@ -96,13 +96,6 @@ def _tags(record: Record, notes: Problems) -> Iterator[Tag]:
             score = each.get("score")
             if each.get("display_name") and (not isinstance(score, int | float) or score >= LEAST_SCORE):
                 yield from notes.tags(scheme, each["display_name"])
-
-
-def _citations(record: Record, notes: Problems) -> Iterator[Link]:
-    cited = record.get("referenced_works") or []
-    for each in cited if isinstance(cited, list) else []:
-        for identifier in notes.identifier("openalex", each):
-            yield Link(str(identifier))
 
 
 def _license(record: Record) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rifflux.errors import Unreadable
 from rifflux.ingest.read import read as read_file
 from rifflux.ingest.read.base import File, readable_stem
-from rifflux.types import Failure, Identifier, Parsed, Tag
+from rifflux.types import Failure, Identifier, Parsed
 from rifflux.works import Passage, Work, parse_identifier
 from rifflux.works.importers.base import Entry, Problems, WorkSource, content
 from rifflux.works.importers.names import people
@@ -46,7 +46,7 @@ def read(source: WorkSource) -> Iterator[Entry | Failure]:
         authors=people(str(parsed.document.metadata.get("author", "")).replace(",", ";")),
         year=notes.year(stamp["year"]) if stamp else None,
         identifiers=tuple(_identifiers(source, first, stamp, notes)),
-        tags=_categories(stamp, notes),
+        tags=notes.tags("arxiv", stamp["category"]) if stamp else (),
         passages=pages,
         metadata={"pages": parsed.document.metadata.get("pages", len(pages))},
     )
@@ -82,12 +82,8 @@ def _abstract(first: str) -> str:
 def _identifiers(source: WorkSource, first: str, stamp: re.Match[str] | None, notes: Problems) -> Iterator[Identifier]:
     named = parse_identifier(source.path.stem.replace("_", "/"))
     if stamp:
-        yield from notes.identifier("arxiv", stamp["id"])
+        yield from notes.identifiers("arxiv", stamp["id"])
     elif named and named.scheme == "arxiv":
         yield named
     if doi := _DOI.search(first):
-        yield from notes.identifier("doi", doi[1])
-
-
-def _categories(stamp: re.Match[str] | None, notes: Problems) -> tuple[Tag, ...]:
-    return notes.tags("arxiv", stamp["category"]) if stamp else ()
+        yield from notes.identifiers("doi", doi[1])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -100,15 +102,10 @@ def _decoder() -> LatexNodes2Text:
     return LatexNodes2Text(math_mode="verbatim", keep_comments=True)
 
 
-class needed:  # noqa: N801 - reads as a statement
-    """Turns a missing package into an error that names the extra."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ImportError):
-            raise MissingExtra(f"importing {self._what} needs a parser: pip install 'rifflux[works]'") from error
+@contextmanager
+def needed(what: str) -> Iterator[None]:
+    """Turn a missing package into an error that names the extra."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtra(f"importing {what} needs a parser: pip install 'rifflux[works]'") from error

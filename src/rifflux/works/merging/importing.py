@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read.plain import plain_blocks
@@ -30,15 +32,9 @@ OPENING = 100
 
 @dataclass(slots=True)
 class ImportTally:
-    """Counts of an import while it goes on."""
+    """What an import did while it goes on; `counts` are those of a `WorksReport`, by name."""
 
-    added: int = 0
-    updated: int = 0
-    merged: int = 0
-    unchanged: int = 0
-    dangling: int = 0
-    unlicensed: int = 0
-    chunks: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
     sources: list[str] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
@@ -47,7 +43,7 @@ class ImportTally:
 
     def conclude(self, store: Store) -> None:
         """Tell what the citations of all that was imported lead to, once all of it is there."""
-        self.dangling, lost = self.citations.dangling(store)
+        self.counts["dangling"], lost = self.citations.dangling(store)
         self.noted += [*_few(lost), *_few(list(self.citations.circles()))]
 
 
@@ -65,7 +61,8 @@ class Bring:
         self.tally.sources.append(source)
         doubts, names = Doubts.of(self.store), set[str]()
         matcher = Matcher(self.store, doubts)
-        for group in _grouped(entries):
+        waiting = iter(entries)
+        while group := list(islice(waiting, GROUP)):
             with self.store.transaction():
                 for entry in group:
                     self._bring(source, entry, matcher, names)
@@ -111,33 +108,22 @@ class Bring:
         """Store at `place` what all records tell of one work, instead of the documents at `replaced`."""
         collection, key = place
         former = list(replaced)
-        document = document_of(merged(records), key, records.values())
-        self.tally.unlicensed += document.license is None
+        document, counts = document_of(merged(records), key, records.values()), self.tally.counts
+        counts["unlicensed"] += document.license is None
         for other in former:
             if other != place:
                 self.store.catalog.remove(other[0], [other[1]])
         if former == [place] and document == self.store.catalog.document(*place):
-            self.tally.unchanged += 1
+            counts["unchanged"] += 1
         else:
             path = f"{collection.removeprefix(LICENSED)}/{key}"
             change = self.prepare(collection, document, blocks_of_parts(document), path)
             self.store.catalog.put(collection, change)
-            self.tally.chunks += len(change.chunks)
-            self.tally.added += not former
-            self.tally.updated += bool(former)
-            self.tally.merged += bool(former) and len(records) > 1
+            counts["chunks"] += len(change.chunks)
+            counts["updated" if former else "added"] += 1
+            counts["merged"] += bool(former) and len(records) > 1
         if len(records) > 1:
             self.store.catalog.keep_records(*place, {name: dump(work) for name, work in records.items()})
-
-
-def _grouped(entries: Iterable[Entry | Failure]) -> Iterator[list[Entry | Failure]]:
-    group: list[Entry | Failure] = []
-    for entry in entries:
-        group.append(entry)
-        if len(group) == GROUP:
-            yield group
-            group = []
-    yield group
 
 
 def _few(failures: list[Failure]) -> list[Failure]:
@@ -149,11 +135,8 @@ def _few(failures: list[Failure]) -> list[Failure]:
 
 def blocks_of_parts(document: Document) -> tuple[Block, ...]:
     """Return the paragraphs of each part of a document, under the part's headings."""
-    return tuple(_blocks(document))
-
-
-def _blocks(document: Document) -> Iterator[Block]:
-    for part in document.parts:
-        start, end = part.span
-        for block in plain_blocks(document.text[start:end]):
-            yield Block(start + block.start, start + block.end, block.kind, part.headings)
+    return tuple(
+        Block(part.span[0] + block.start, part.span[0] + block.end, block.kind, part.headings)
+        for part in document.parts
+        for block in plain_blocks(document.text[slice(*part.span)])
+    )

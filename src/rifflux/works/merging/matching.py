@@ -45,7 +45,7 @@ class Matcher:
             if any(self.doubts.are_apart(one, other) for one in joined for other in records):
                 continue
             verdicts = {each: compare(work, record) for each, record in records.items()}
-            if _is(Likeness.SAME, verdicts):
+            if any(verdict.likeness is Likeness.SAME for verdict in verdicts.values()):
                 same[place] = None
                 joined.update(records)
             elif doubt := next((each for each in verdicts if verdicts[each].likeness is Likeness.DOUBTFUL), None):
@@ -57,17 +57,14 @@ class Matcher:
         strong = [str(each) for each in work.identifiers if each.scheme in STRONG]
         titles = [f"{TITLE}:{key}" for key in title_keys(work.title, work.authors)]
         found = self.store.catalog.identified([name, *titles, *strong])
-        alike = {place for key in titles for place in _few(found.get(key, []))}
+        likes = (found.get(key, []) for key in titles)
+        alike = {place for places in likes if len(places) <= MOST_CANDIDATES for place in places}
         if not work.authors:
             # Without authors, equal titles say nothing within one source: many statements are called alike.
             source = LICENSED + name.partition(":")[0]
             alike = {place for place in alike if place[0] != source}
         own = found.get(name, [])
         return own, sorted({place for each in strong for place in found.get(each, ())}.union(alike).difference(own))
-
-
-def _few(places: list[Place]) -> list[Place]:
-    return places if len(places) <= MOST_CANDIDATES else []
 
 
 def records_of(store: Store, place: Place) -> Mapping[str, Work]:
@@ -79,10 +76,6 @@ def records_of(store: Store, place: Place) -> Mapping[str, Work]:
         return {}
     collection, key = place
     return {f"{collection.removeprefix(LICENSED)}:{key}": work_of(document)}
-
-
-def _is(likeness: Likeness, verdicts: Mapping[str, MatchVerdict]) -> bool:
-    return any(verdict.likeness is likeness for verdict in verdicts.values())
 
 
 # Whether two records are of one work

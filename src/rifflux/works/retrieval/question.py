@@ -23,7 +23,16 @@ from rifflux.text.schemes import parse_identifier
 from rifflux.text.titles import TITLE, plain, title_keys
 from rifflux.types import Clause, Hit, Identifier, Query, Tag, Understanding
 from rifflux.works.retrieval.intent import ABOUT, FIRST, GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
-from rifflux.works.retrieval.wording import comparison_in, foundational, is_bare, is_broad, names_one, recent, worded
+from rifflux.works.retrieval.wording import (
+    FOUNDATIONAL,
+    RECENT,
+    comparison_in,
+    is_bare,
+    is_broad,
+    names_one,
+    said,
+    worded,
+)
 
 __all__ = ["Asked", "NamedWork", "Naming", "Place", "Question", "asked_for", "meant", "named_work", "naming"]
 
@@ -57,7 +66,7 @@ def asked_for(
     words = Words(analyzer()) if words is None else words
     name, reason = (mode, "asked for by name") if mode else _rule(text, understanding, words, named)
     intent, leaning = _leaning(text, intents[name])
-    sides, told = _sides(text, intent, by_name=mode is not None)
+    sides, told = _sides(text, by_name=mode is not None) if intent.both_sides else ((), "")
     intent, broad = _broadened(text, intent, understanding, words)
     return Asked(intent, f"{reason}{leaning}{told}{broad}", sides)
 
@@ -84,21 +93,19 @@ def _rule(text: str, understanding: Understanding | None, words: Mapping[str, Cl
 def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
     """Weigh citations more and age less for foundational wording, and new works more for wording about time."""
     weights = intent.weights
-    if words := foundational(text):
+    if words := said(FOUNDATIONAL, text):
         cited, authority = weights["citation"] or WEIGHTS["citation"], max(weights["authority"], WEIGHTS["authority"])
         more = weights.but(freshness=0.0, citation=2 * cited, authority=2 * authority)
         # What nobody follows cannot count.
         intent = replace(intent, weights=more, follow=intent.follow or (OUT, IN))
         return intent, f"; {words!r}: citations count more, and age nothing"
-    if words := recent(text):
+    if words := said(RECENT, text):
         return replace(intent, weights=weights.but(freshness=0.15)), f"; {words!r}: recent works count more"
     return intent, ""
 
 
-def _sides(text: str, intent: Intent, *, by_name: bool) -> tuple[tuple[str, ...], str]:
-    """Return the two sides of a comparison and a note on them; none where the intent compares nothing."""
-    if not intent.both_sides:
-        return (), ""
+def _sides(text: str, *, by_name: bool) -> tuple[tuple[str, ...], str]:
+    """Return the two sides of a comparison, if there are two, and a note on them."""
     found = comparison_in(text, by_name=by_name)
     if not found:
         return (), "; no two sides were found: searched as one question"

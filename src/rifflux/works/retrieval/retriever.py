@@ -20,12 +20,13 @@ from rifflux.session.arguments import checked_budget, checked_search, checked_wo
 from rifflux.session.searching import Searcher
 from rifflux.text.titles import person
 from rifflux.types import Document, Filter, Hit, Identifier, Tag, Trace, Why
+from rifflux.types.former import takes_former
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import PRIMARY, names_of, primary_of
 from rifflux.works.retrieval.candidates import POOL, SIDE, SIDES, CandidateGenerator, Gathered
 from rifflux.works.retrieval.intent import INTENTS, Intent
 from rifflux.works.retrieval.question import Asked, Naming, Place, Question, meant, naming
-from rifflux.works.retrieval.steps import CITED, KIND, SCORED, VALUE, RetrievalSettings, WorkSteps, with_nearness
+from rifflux.works.retrieval.steps import CITED, KIND, SCORED, VALUE, RetrievalSettings, WorkSteps
 
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
@@ -64,31 +65,34 @@ class WorksRetriever:
     intents: Mapping[str, Intent] = field(default_factory=lambda: INTENTS)
     workers: Workers = field(default_factory=Workers, repr=False, compare=False)
 
+    @takes_former(budget="max_tokens", date_range=("since", "until"))
     def __call__(
         self,
         query: str,
         *,
         mode: str | None = None,
         top_k: int = 10,
-        date_range: tuple[str | None, str | None] = (None, None),
+        since: str | None = None,
+        until: str | None = None,
         subjects: str | Sequence[str] = (),
         sources: str | Sequence[str] = (),
-        budget: int = 4_000,
+        max_tokens: int = 4_000,
         cite: str = "",
     ) -> Retrieval:
-        """Answer a question with at most `top_k` works and evidence of at most `budget` tokens.
+        """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
 
-        `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `date_range`
-        are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources` names of
-        lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl` (CSL-JSON).
+        `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `since` and
+        `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
+        names of lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl`
+        (CSL-JSON).
         Raises `InvalidArgument`.
         """
         checked_search(query, top_k, None)
-        checked_budget(budget)
+        checked_budget(max_tokens)
         if cite:
             style_of(str(cite))
-        packer = replace(self.searcher.profile.packer or Packer(CITING), budget=budget, listed=top_k, style=cite)
-        filter, clock = checked_works(date_range, subjects, sources), Stopwatch()
+        packer = replace(self.searcher.profile.packer or Packer(CITING), budget=max_tokens, listed=top_k, style=cite)
+        filter, clock = checked_works(since, until, subjects, sources), Stopwatch()
         with self.searcher.store.memoized():
             start = perf_counter()
             question = self._meant(query, filter, mode, clock)
@@ -122,7 +126,7 @@ class WorksRetriever:
             counts={**trace.counts, CITED: steps.cited, "works": len(works)},
             dropped={**trace.dropped, **({KIND: dropped[KIND]} if KIND in dropped else {})},
             degraded=tuple(dict.fromkeys([*trace.degraded, *left_out.values()])),
-            notes=(*trace.notes, *question.notes, *steps.notes, *steps.unmatched(works)),
+            notes=(*trace.notes, *question.notes, *steps.notes, *(steps.unmatched(works) if steps.filter else ())),
             understanding=question.query.understanding,
         )
         return replace(found, table=works, trace=trace)
@@ -142,9 +146,10 @@ class WorksRetriever:
         )
         generator.clock.add("pack", start)
         asked = question.asked
-        candidates = self._explained(with_nearness(steps.candidates), asked.sides)
+        shown = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()}
+        candidates = self._explained(steps.candidates, asked.sides)
         reranked = self._explained(listed, asked.sides)
-        return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, _shown(names))
+        return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, shown)
 
     def _explained(self, table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
         """Return works as they may be shown, with their components before weighing and the side that they answer."""
@@ -162,14 +167,6 @@ class WorksRetriever:
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
         return tuple(map(self.searcher.profile.visible.hit, hits))
-
-
-def _shown(names: Mapping[int, Sequence[Identifier]]) -> dict[str, tuple[str, ...]]:
-    """Return the identifiers of works as they are written, by chunk id."""
-    shown = {}
-    for id, each in names.items():
-        shown[f"{id:016x}"] = tuple(map(str, names_of(each)))
-    return shown
 
 
 def _relevance(generator: CandidateGenerator, found: Gathered, listed: Candidates, hits: Sequence[Hit]) -> float:
@@ -241,6 +238,6 @@ def _described(work: Citable, naming: Naming, identifiers: Sequence[Identifier],
 def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
     """Return the primary category of a work, else the subject in its metadata; empty if unknown."""
     primary = str(facts.get(PRIMARY, ""))
-    if tag := Tag(*primary.split(":", 1)) if ":" in primary else primary_of(tags):
+    if tag := Tag(*primary.split(":", 1)) if ":" in primary else tags and primary_of(tags):
         return f"{tag.scheme}:{tag.value[:2] if tag.scheme == 'msc' else tag.value}"
     return str(next(filter(None, map(facts.get, _SUBJECTS)), ""))

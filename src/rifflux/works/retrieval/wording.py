@@ -14,7 +14,7 @@ from rifflux.text.analyzer import fold
 from rifflux.text.identifiers import named_results
 from rifflux.types import Clause, Query
 
-__all__ = ["comparison_in", "foundational", "is_bare", "is_broad", "names_one", "recent", "side_of", "worded"]
+__all__ = ["FOUNDATIONAL", "RECENT", "comparison_in", "is_bare", "is_broad", "names_one", "said", "side_of", "worded"]
 
 _ONE = r"(?:paper|article|book|work|publication|preprint|monograph|thesis)"
 _MANY = (
@@ -45,7 +45,8 @@ _RELATED = re.compile(
     rf"|\b(?:{_ONE}|{_MANY}) (?:that |which )?(?:cit(?:e|es|ing)|(?:are |is )?cited by)\b",
     re.I,
 )
-_FOUNDATIONAL = re.compile(
+#: Words that ask for what others are built on; further down, those that ask for what is new.
+FOUNDATIONAL = re.compile(
     r"\b(?:foundational|seminal|pioneering|groundbreaking)\b|\bfoundations of\b"
     rf"|\b(?:classic|classical|canonical|fundamental|landmark|standard|influential|original|historical) {_PUBLISHED}\b",
     re.I,
@@ -58,7 +59,7 @@ _SURVEY = re.compile(
     r"|\bliterature reviews?\b|\breview (?:articles?|papers?)\b",
     re.I,
 )
-_RECENT = re.compile(
+RECENT = re.compile(
     r"\brecent\b(?! common)|\bthis year\b"
     rf"|\b(?:latest|newest|current|new) (?:\w+ )?"
     rf"(?:{_MANY}|results|research|work|advances|developments|progress|trends)\b"
@@ -75,7 +76,7 @@ _RULES = (
     ("prereq", _PREREQ),
     ("related", _RELATED),
     ("lookup", _BY),
-    ("survey", _FOUNDATIONAL),
+    ("survey", FOUNDATIONAL),
     ("survey", _SURVEY),
     ("lookup", _NUMBERED),
     ("lookup", _MANY_BY),
@@ -145,17 +146,8 @@ def is_broad(text: str, words: Mapping[str, Clause]) -> bool:
     return text.strip().translate(_MARKS).isalpha() and 0 < len(_content(text, words)) <= _BROAD
 
 
-def foundational(text: str) -> str:
-    """Return the words that ask for what others are built on; empty where there are none."""
-    return _first(_FOUNDATIONAL, text)
-
-
-def recent(text: str) -> str:
-    """Return the words that ask for what is new; empty where there are none."""
-    return _first(_RECENT, text)
-
-
-def _first(rule: re.Pattern[str], text: str) -> str:
+def said(rule: re.Pattern[str], text: str) -> str:
+    """Return the first words of a text that a rule is about; empty where there are none."""
     found = rule.search(text)
     return found[0].strip() if found else ""
 

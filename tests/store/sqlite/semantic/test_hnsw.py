@@ -222,5 +222,5 @@ def test_an_unknown_way_and_a_missing_package_are_told(path: Path, monkeypatch: 
 
 def test_a_model_that_is_loaded_by_a_thread_afterwards_does_not_crash_the_process(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("Otters swim.")
-    script = "import rifflux; rifflux.open('index.db', neighbours='hnsw').add('note.md')"
+    script = "import rifflux; rifflux.open('index.db', neighbors='hnsw').add('note.md')"
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=120)

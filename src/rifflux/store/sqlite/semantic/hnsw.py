@@ -1,7 +1,7 @@
 """A graph of near neighbours over the packed vectors (HNSW, Malkov and Yashunin 2016): for more than a million of them.
 
 A scan takes time in proportion to the rows, a walk through the graph hardly more with ten times as many. But the graph
-takes minutes to build and as much space again, so it is an option (`neighbours="hnsw"`), and below `LEAST` rows there
+takes minutes to build and as much space again, so it is an option (`neighbors="hnsw"`), and below `LEAST` rows there
 is none. It only names candidates: they get their cosines from the packed vectors, as those of the scan do.
 
 The graph is a folder next to the database (`derived`): a stamp, the nodes, and usearch's own file, mapped and not read.
@@ -72,7 +72,7 @@ def needed() -> None:
     try:
         import usearch.index  # noqa: F401
     except ImportError:
-        raise MissingExtra("neighbours='hnsw' needs usearch: pip install 'rifflux[hnsw]', or use 'scan'") from None
+        raise MissingExtra("neighbors='hnsw' needs usearch: pip install 'rifflux[hnsw]', or use 'scan'") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,9 @@ def _write(
             raise _GivenUp
         some = rows[start : start + BATCH]
         graph.add(np.arange(len(nodes) + start, len(nodes) + start + len(some), dtype=np.uint64), packed.vectors(some))
-    np.save(new / _NODES, np.concatenate([nodes, _nodes_of(packed, rows)]))
+    added = np.empty(len(rows), _NODE)
+    added["chunk"], added["mark"] = packed.chunks[rows], _marks(packed, rows)
+    np.save(new / _NODES, np.concatenate([nodes, added]))
     graph.save(new / _GRAPH)
     facts = {
         "model": packed.stamp.facts["model"],
@@ -264,13 +266,6 @@ def _marks(packed: Packed, rows: Ids) -> NDArray[np.uint64]:
         marks = marks * _ODD + word[rows]
         marks ^= marks >> np.uint64(29)
     return marks
-
-
-def _nodes_of(packed: Packed, rows: Ids) -> NDArray[Any]:
-    """Return how the nodes of rows are known."""
-    nodes = np.empty(len(rows), _NODE)
-    nodes["chunk"], nodes["mark"] = packed.chunks[rows], _marks(packed, rows)
-    return nodes
 
 
 def _rows_of(nodes: NDArray[Any], packed: Packed) -> NDArray[np.int32]:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from rifflux.works.importers.latex.tex import INPUT, target, without_comments
+from rifflux.works.importers.latex.tex import INPUT, LABEL, target, without_comments
 
 __all__ = ["is_part", "labels_of", "packages"]
 
-_LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 #: What only a whole document has.
 _WHOLE = re.compile(r"\\begin\s*\{document\}|\\bye\b|\\enddocument\b")
 _PACKAGES = re.compile(r"\\(?:usepackage|RequirePackage|documentclass|LoadClass)\s*(?:\[[^\[\]]*\])?\s*\{([^{}]+)\}")
@@ -73,7 +72,7 @@ def _read_folder(folder: Path, files: tuple[tuple[Path, int], ...]) -> _TexFolde
     """Read every file once; `files` are paths with their times of change."""
     texts = {path: path.read_text("utf-8", "replace") for path, _ in files}
     return _TexFolder(
-        {path: frozenset(_LABEL.findall(text)) for path, text in texts.items()},
+        {path: frozenset(LABEL.findall(text)) for path, text in texts.items()},
         {path.resolve(): frozenset(_targets(text, path, folder)) for path, text in texts.items()},
         frozenset(path.resolve() for path, text in texts.items() if _WHOLE.search(text)),
     )

@@ -19,7 +19,7 @@ from rifflux.works.importers.base import Entry, Problems, WorkSource, content
 from rifflux.works.importers.latex.folder import is_part, labels_of, packages
 from rifflux.works.importers.latex.numbering import numbering
 from rifflux.works.importers.latex.outline import PaperOutline
-from rifflux.works.importers.latex.tex import Macros, Manuscript, argument, bracketed, macros_of, manuscript
+from rifflux.works.importers.latex.tex import LABEL, Macros, Manuscript, argument, bracketed, macros_of, manuscript
 from rifflux.works.importers.readable import readable
 from rifflux.works.licenses import license_of
 
@@ -32,7 +32,6 @@ _BIBITEM = re.compile(
     r"\\bibitem\s*(?:\[(?:[^\[\]{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\])?\s*\{([^{}]+)\}|\\entry\{([^{}]+)\}\{\w+\}"
 )
 _ENTRY = re.compile(r"^[ \t]*@\w+\s*[{(]\s*([^\s,{}()=]+)\s*,", re.MULTILINE)
-_LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 _MENTIONED = re.compile(r"10\.\d{4,9}/[^\s{}\\,;]+|arxiv:\s*[\w./-]+\d", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[6-9]\d\d|20\d\d)\b")
 _NOTES = re.compile(r"\\(?:thanks|footnote(?:mark|text)?|titlenote|thanksref|tnoteref|label)(?![A-Za-z])")
@@ -71,7 +70,7 @@ class _Paper:
         self.head = preamble + body
         self.body = body
         self.macros = macros
-        self._own_labels = frozenset(_LABEL.findall(body))
+        self._own_labels = frozenset(LABEL.findall(body))
 
     def entry(self, outline: PaperOutline, passages: list[Passage]) -> Entry | Failure:
         """Return the work, with all that did not balance; a failure for a file that says nothing."""
@@ -90,7 +89,7 @@ class _Paper:
             year=notes.year(years[-1]) if years else None,
             identifiers=(
                 *((named,) if named and named.scheme == "arxiv" else ()),
-                *notes.identifier("doi", self._said("doi")),
+                *notes.identifiers("doi", self._said("doi")),
                 *(Identifier(source.name, label) for label in outline.labels),
             ),
             tags=(*notes.tags("msc", self._listed("subjclass")), *notes.tags("keyword", self._listed("keywords"))),

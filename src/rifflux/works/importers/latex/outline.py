@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from rifflux.works import Passage
 from rifflux.works.importers.latex.numbering import LEVELS, USUAL, Numbering
 from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
-from rifflux.works.importers.latex.tex import argument, bracketed
+from rifflux.works.importers.latex.tex import LABEL, argument, bracketed, unmatched
 from rifflux.works.importers.readable import readable
 
 __all__ = ["PaperOutline"]
@@ -22,7 +22,6 @@ _MARK = re.compile(
     r"|\\(?P<appendix>appendix)(?![A-Za-z])"
     r"|\\(?P<count>setcounter|addtocounter)\s*\{(?P<counter>\w+)\}\s*\{(?P<value>-?\d+)\}"
 )
-_LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 _CITED = re.compile(r"[\s,;(]*(?:\b(?:see|cf\.?)\s*)?\\[cC]ite[a-zA-Z]*\*?\s*(?:\[[^\[\]]*\]\s*){0,2}\{[^{}]*\}")
 _REFERRED = re.compile(r"\\(?:(?:eq)?(?P<bare>ref)|autoref|[cC]ref)\*?\s*\{(?P<label>[^{}]*)\}")
 #: What stands for a reference in a heading until all numbers are known: whether with its kind, and the label.
@@ -93,7 +92,8 @@ class PaperOutline:
                 self._count(mark)
         self._close_all(len(self.body), "the document ends")
         self._text(len(self.body))
-        self._check_braces()
+        if (brace := unmatched(self.body)) is not None:
+            self.problems.append(f"{self.place(brace)}: a brace {self.body[brace]!r} has no partner")
         self.labels = {label: self._referred(shown) for label, shown in self.labels.items()}
         return [replace(each, headings=tuple(map(self._referred, each.headings))) for each in self._passages]
 
@@ -235,11 +235,11 @@ class PaperOutline:
             self.numbers.step(mark["level"])
         while self._sections and self._sections[-1][0] >= level:
             self._sections.pop()
-        shown = readable(_LABEL.sub("", title[0]))
+        shown = readable(LABEL.sub("", title[0]))
         self._heads = "" if mark["star"] else self.numbers.number(mark["level"])
         numbered = self._heads and level <= LEVELS["subsection"]
         self._sections.append((level, f"{self._heads} {shown}" if numbered else shown))
-        self._names.update((label, (self._heads, f"Section {self._heads}")) for label in _LABEL.findall(title[0]))
+        self._names.update((label, (self._heads, f"Section {self._heads}")) for label in LABEL.findall(title[0]))
         self._last = ""
 
     def _count(self, mark: re.Match[str]) -> None:
@@ -260,9 +260,9 @@ class PaperOutline:
             self._start = max(self._start, end)
 
     def _add(self, text: str, kind: str, heading: str) -> None:
-        labels = _LABEL.findall(text)
+        labels = LABEL.findall(text)
         self._name(text, kind)
-        bare = _SILENT.sub("", _LABEL.sub("", text)).strip()
+        bare = _SILENT.sub("", LABEL.sub("", text)).strip()
         if kind == DEFINITION and not heading.endswith(")"):
             terms = list(defined_terms(bare))[:MOST_TERMS]
             heading += f" ({', '.join(terms)})" if terms else ""
@@ -276,19 +276,13 @@ class PaperOutline:
 
     def _name(self, text: str, kind: str) -> None:
         """Note the number that the first label of a statement stands for, or that of the heading before the text."""
-        label = _LABEL.search(text)
+        label = LABEL.search(text)
         before = text[: label.start()] if label else ""
         if label and kind == "section" and not before.strip() and self._heads:
             self._names.setdefault(label[1], (self._heads, f"Section {self._heads}"))
         elif label and kind not in ("section", PROOF) and r"\begin" not in before:
             self._names.setdefault(label[1], (self._number, self._last))
         self._heads = ""
-
-    def _check_braces(self) -> None:
-        """Tell the first brace that has no partner."""
-        unmatched = next(_unmatched(self.body), None)
-        if unmatched is not None:
-            self.problems.append(f"{self.place(unmatched)}: a brace {self.body[unmatched]!r} has no partner")
 
 
 def _rows(text: str) -> Iterator[str]:
@@ -301,15 +295,3 @@ def _rows(text: str) -> Iterator[str]:
         elif not mark["row"]:
             depth += 1 if mark["edge"] == "begin" else -1
     yield text[start:]
-
-
-def _unmatched(text: str) -> Iterator[int]:
-    open_at: list[int] = []
-    for match in re.finditer(r"(?<!\\)(?:\\\\)*([{}])", text):
-        if match[1] == "{":
-            open_at.append(match.start(1))
-        elif open_at:
-            open_at.pop()
-        else:
-            yield match.start(1)
-    yield from open_at

@@ -13,7 +13,17 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.read.decode import decode
 from rifflux.works.importers.base import content
 
-__all__ = ["Macros", "Manuscript", "argument", "bracketed", "macros_of", "manuscript", "target", "without_comments"]
+__all__ = [
+    "Macros",
+    "Manuscript",
+    "argument",
+    "bracketed",
+    "macros_of",
+    "manuscript",
+    "target",
+    "unmatched",
+    "without_comments",
+]
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*")
 #: What is there and not part of the document; a branch of a condition is followed by `\\else` or `\\fi`.
@@ -21,6 +31,7 @@ _HIDING = re.compile(r"\\iffalse(?![A-Za-z])|(\\begin\{comment\})")
 _CONDITION = re.compile(r"\\(if(?!f\b|thenelse|toggle|bool|blank|def\w|str|num)[A-Za-z@]*|else|fi)(?![A-Za-z])")
 _BRACE = re.compile(r"(?<!\\)(?:\\\\)*([{}])")
 _DELIMITER = re.compile(r"(?<!\\)[{}\]]")
+LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 INPUT = re.compile(r"\\(?:input|include|subfile)\s*(?:\{([^{}]+)\}|(?<=input)\s+([^\s{}\\%]+))")
 #: What is in brackets is a heading; so much text never is.
 LONGEST_OPTION = 2000
@@ -149,6 +160,13 @@ def _pairs(text: str) -> Mapping[int, int]:
         elif waiting:
             pairs[waiting.pop()] = brace.start(1)
     return pairs
+
+
+def unmatched(text: str) -> int | None:
+    """Return where the first brace stands that has no partner."""
+    pairs = _pairs(text)
+    partners = {*pairs, *pairs.values()}
+    return next((at for brace in _BRACE.finditer(text) if (at := brace.start(1)) not in partners), None)
 
 
 def bracketed(text: str, start: int) -> tuple[str, int] | None:

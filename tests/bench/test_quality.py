@@ -1,0 +1,116 @@
+"""Sets made mechanically hold what they say: names in ten forms, invented collections, definitions, pages."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from bench.quality import notes
+from bench.quality.definitions import Definition, definitions, parts
+from bench.quality.forms import FORMS, Name, beginnings, in_form, unique
+from bench.quality.invented import COLLECTIONS, PROSE, invent, pronounceable
+from bench.quality.manuals import Page, _pages, _pdf
+from bench.quality.notebook import MONTH, write_notes
+
+from rifflux.ingest.read.base import File
+from rifflux.ingest.read.pdf import read
+
+
+def test_a_name_is_changed_to_what_people_write() -> None:
+    changed = {form: change("Chapter 7, Section 12: Find the Path") for form, change in FORMS.items()}
+    assert changed.pop("in a sentence").count("Chapter 7, Section 12: Find the Path") == 1
+    assert changed == {
+        "exact": "Chapter 7, Section 12: Find the Path",
+        "lower case": "chapter 7, section 12: find the path",
+        "unpunctuated": "Chapter 7 Section 12 Find the Path",
+        "hyphens": "Chapter-7,-Section-12:-Find-the-Path",
+        "leading zeros": "Chapter 07, Section 12: Find the Path",
+        "number first": "7 Chapter Section 12: Find the Path",
+        "abbreviated": "Ch. 7, Section 12: Find the Path",
+        "compact": "Chapter7, Section 12: Find the Path",
+        "reordered": "the Path Chapter 7, Section 12: Find",
+    }
+
+
+def test_a_form_is_asked_of_what_it_changes() -> None:
+    names = [Name("Find the Path", "a"), Name("Chapter 7", "b")]
+    assert [name.document for name, _ in in_form("leading zeros", names)] == ["b"]
+    assert [name.document for name, _ in in_form("exact", names)] == ["a", "b"]
+
+
+def test_names_are_unique_after_normalising() -> None:
+    names = [Name(text, text) for text in ("The Path", "path, the", "Path 07", "PATH 7", "Short way", "abc")]
+    assert [name.text for name in unique(names)] == ["Short way"]
+
+
+def test_beginnings_end_with_the_number_that_sets_them_apart() -> None:
+    names = [Name(f"30 CFR § 250.{number} Who may appeal?", str(number)) for number in range(5)]
+    assert [name.text for name in beginnings(names)] == [f"30 CFR § 250.{number}" for number in range(5)]
+    assert beginnings([Name("10 years later", "a"), Name("Another title", "b"), Name("A third one", "c")]) == []
+
+
+def test_invented_collections_are_a_seed_s_own(tmp_path: Path) -> None:
+    for name in PROSE:
+        (tmp_path / name).mkdir()
+        prose = [f"A sentence that is long enough to be taken, number {number} of {name}." for number in range(9)]
+        (tmp_path / name / "corpus.jsonl").write_text("\n".join(json.dumps({"text": each}) for each in prose))
+    made = {where: invent(tmp_path / where, tmp_path, seed) for where, seed in (("a", 1), ("b", 1), ("c", 2))}
+    assert made["a"] == made["b"]
+    assert len(made["a"]) == len(COLLECTIONS)
+    for kind, names in made["a"].items():
+        assert len({name.text for name in names}) == len({name.document for name in names}) > 200, kind
+        records = map(json.loads, (tmp_path / "a" / kind / "corpus.jsonl").read_text().split("\n"))
+        titles = {record["_id"]: record["title"] for record in records}
+        assert all(titles[name.document].startswith(name.text) for name in names)
+    assert not set(made["a"]["cases-1"]) & set(made["c"]["cases-2"])
+    assert pronounceable(random.Random(1)).isalpha()
+
+
+def test_definitions_are_those_that_one_file_has(tmp_path: Path) -> None:
+    (tmp_path / "python").mkdir()
+    (tmp_path / "one.py").write_text(
+        'class Reader:\n    def read_all(self):\n        """Read all that is there, please."""\n'
+    )
+    (tmp_path / "two.go").write_text(
+        "package two\n\n// Open opens what the given path names.\nfunc Open(path string) {}\n"
+    )
+    (tmp_path / "three.js").write_text("app.handle = function handle() {}\nfunction shared() {}\n")
+    (tmp_path / "four.ts").write_text("export function shared(): void {}\nexport interface Options {}\n")
+    (tmp_path / "five.d.ts").write_text("export interface Options {}\n")
+    (tmp_path / "six.rs").write_text("#[inline]\npub fn trim_all() {}\n")
+    found = {each.name: each for each in definitions(tmp_path)}
+    assert set(found) == {"Reader", "read_all", "Open", "handle", "Options", "trim_all"}
+    assert found["read_all"] == Definition("read_all", "python", "one.py", (2,), "Read all that is there, please")
+    assert found["Open"].sentence == "opens what the given path names"
+    assert found["trim_all"].lines == (2,)
+    assert parts("safeJoin") == parts("safe_join") == ["safe", "join"]
+
+
+def test_pages_are_those_that_the_reader_reads() -> None:
+    text = "# First (one)\n\n" + "\n\n".join(f"Paragraph {number} speaks of wombats." for number in range(40))
+    pages = list(_pages("manual.pdf", text))
+    assert pages[0].headings == ["First (one)"]
+    (parsed,) = read(File("manual.pdf", _pdf([page.lines for page in pages], "manual")))
+    for page in pages:
+        assert _shown(page) <= set(parsed.document.text.split("\n"))
+    assert parsed.document.metadata["pages"] == len(pages) == 2
+
+
+def _shown(page: Page) -> set[str]:
+    return {line for line in page.lines if line}
+
+
+def test_notes_are_asked_for_what_they_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = write_notes(tmp_path / "made", 0)
+    assert all((tmp_path / "made" / question.note).is_file() for question in questions)
+    months = [question.text for question in questions if question.kind == MONTH]
+    assert len(set(months)) == len(months) > 80
+    monkeypatch.setattr(notes, "write_notes", lambda folder, seed: write_notes(folder, seed)[:4])
+    monkeypatch.setattr("sys.argv", ["notes", "--modes", "lexical", "--json", str(tmp_path / "answers.json")])
+    notes.main()
+    assert "| paraphrase | lexical | 2 |" in capsys.readouterr().out
+    assert len(json.loads((tmp_path / "answers.json").read_text())) == 4
