@@ -253,9 +253,9 @@ class Searcher:
             return query, [*degraded, f"no query vector: {error}"]
         finally:
             clock.add("embed", start)
-        return query, degraded if query.vector is not None else [*degraded, "no query vector: the embedder gave none"]
+        return query, degraded
 
-    def _embed(self, text: str) -> tuple[Vectors | None, str]:
+    def _embed(self, text: str) -> tuple[Vectors, str]:
         """Return the vector of a text, and the fingerprint of the model it is by."""
         known, embedder = self.store.semantic.model(), self.view.embedder
         if known and known.fingerprint != embedder.fingerprint:
@@ -263,7 +263,10 @@ class Searcher:
                 f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "
                 f"open it with model={known.spec!r}, or without a model"
             )
-        return embedder.embed_query(text), embedder.fingerprint
+        from rifflux.models.checked import question_vector
+
+        dimension = known.dimension if known else embedder.dimension
+        return question_vector(embedder, text, dimension), embedder.fingerprint
 
     def why(
         self,

@@ -104,7 +104,34 @@ def test_without_vectors_the_words_decide(fusion: Fuse) -> None:
     assert result.ids.tolist() == [5, 4, 6]
 
 
-@pytest.mark.parametrize("make", [lambda: Balanced(weight=1.5), lambda: Linear(alpha=-0.1), lambda: Adaptive(prior=2)])
+@pytest.mark.parametrize(
+    "fusion", [Balanced(weight=0.3), Linear(alpha=0.7), Linear(weights="by-specificity"), Adaptive()]
+)
+def test_a_channel_alone_has_all_the_weight(fusion: Fuse) -> None:
+    words = fusion(joined({"lexical": ranking({5: 3.0, 4: 2.0})}), Known())
+    assert words[SCORE].tolist() == words.parts(fusion.name)["lexical"].tolist()
+    assert fusion.semantic_weight({"lexical": ranking({5: 3.0}), "semantic": Ranking.empty()}, Known()) == 0
+
+
+@pytest.mark.parametrize("fusion", [Balanced(weight=0.3), Linear(alpha=0.7)])
+def test_vectors_alone_have_all_the_weight(fusion: Fuse) -> None:
+    assert fusion.semantic_weight({"semantic": ranking({5: 0.5})}, Known()) == 1
+
+
+def test_linear_without_vectors_scores_the_keyword_share() -> None:
+    found = Linear()(joined({"lexical": ranking({5: 3.0, 4: 2.0})}), Known())
+    assert found[SCORE].max() == Known().coverage(found.ids).max()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Balanced(weight=1.5),
+        lambda: Linear(alpha=-0.1),
+        lambda: Adaptive(prior=2),
+        lambda: Linear(alpha=float("nan")),
+    ],
+)
 def test_shares_outside_zero_to_one_are_refused(make: type) -> None:
     with pytest.raises(InvalidArgument, match="from 0 to 1"):
         make()

@@ -27,7 +27,7 @@ __all__ = [
     "ReciprocalRank",
     "checked_weights",
     "dump_fusion",
-    "fusion_of",
+    "is_finite",
     "load_fusion",
 ]
 
@@ -36,6 +36,11 @@ declare("rrf/*", "1 / rank", "what a channel adds to the score of reciprocal ran
 
 def checked_weights(weights: Mapping[str, float]) -> None:
     """Raise `InvalidArgument` for weights that cannot be meant."""
+    for name, weight in weights.items():
+        if not is_finite(weight):
+            raise InvalidArgument(
+                f"the fusion weight of {name} must be a finite number, not {weight!r}: give one from 0"
+            )
     if any(weight < 0 for weight in weights.values()):
         raise InvalidArgument("fusion weights must not be negative")
     if weights and not any(weights.values()):
@@ -57,6 +62,8 @@ class ReciprocalRank:
     anchored: bool = False
 
     def __post_init__(self) -> None:
+        if not is_finite(self.k):
+            raise InvalidArgument(f"k must be a finite number, not {self.k!r}: 60 is usual")
         if self.k < 0:
             raise InvalidArgument(f"k must not be negative, and is {self.k}")
         checked_weights(self.weights)
@@ -71,6 +78,10 @@ class ReciprocalRank:
 
     def __call__(self, table: Candidates, evidence: Evidence = NO_EVIDENCE) -> Candidates:
         """Fuse the channels; an id missing from one gets nothing from it."""
+        if unknown := sorted(self.weights.keys() - table.rankings.keys() - {LEXICAL, SEMANTIC}):
+            raise InvalidArgument(
+                f"no channel {unknown[0]!r} to weigh; choose from {', '.join(sorted(table.rankings))}"
+            )
         if not len(table):
             return table
         addends = {
@@ -156,8 +167,8 @@ class Balanced(_Weighted):
         _check_share(self.weight)
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
-        """Return the fixed weight."""
-        return self.weight
+        """Return the fixed weight; of a channel that is there alone, all of it."""
+        return _of_present(self.weight, rankings)
 
     def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
         """Return BM25 scaled so that the best of the ranking is 1 and its last 0."""
@@ -183,10 +194,11 @@ class Linear(_Weighted):
             raise InvalidArgument(f"no weights {self.weights!r}; leave them out, or choose {BY_SPECIFICITY!r}")
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
-        """Return α."""
-        if self.weights is None:
-            return self.alpha
-        return next(weight for above, weight in _ALPHAS if evidence.specificity > above)
+        """Return α; where only one channel is there, all for that one."""
+        alpha = self.alpha
+        if self.weights is not None:
+            alpha = next(weight for above, weight in _ALPHAS if evidence.specificity > above)
+        return _of_present(alpha, rankings)
 
     def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
         """Return the keyword share."""
@@ -261,8 +273,20 @@ def _extrapolated(cosines: Scores) -> float:
     return last - (steady - last) * math.log(DEPTH / len(cosines)) / math.log(len(cosines) / STEADY)
 
 
+def _of_present(weight: float, rankings: Mapping[str, Ranking]) -> float:
+    """Return the semantic weight, renormalized over the channels that there are."""
+    if not rankings.get(SEMANTIC):
+        return 0.0
+    return weight if LEXICAL in rankings else 1.0
+
+
+def is_finite(value: object) -> bool:
+    """Return True for a number that can be reckoned with; True and False are none."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _check_share(share: float) -> None:
-    if not 0 <= share <= 1:
+    if not is_finite(share) or not 0 <= share <= 1:
         raise InvalidArgument(f"a fusion weight must be from 0 to 1, and is {share}")
 
 
@@ -273,15 +297,6 @@ FUSIONS: Mapping[str, Callable[[], Fuse]] = {
     "balanced": Balanced,
     "adaptive": Adaptive,
 }
-
-
-def fusion_of(choice: str | Fuse) -> Fuse:
-    """Return the fusion of a name with its defaults; a fusion is returned as it is."""
-    if not isinstance(choice, str) and callable(choice):
-        return choice
-    if choice not in FUSIONS:
-        raise InvalidArgument(f"no fusion {choice!r}; choose one of {', '.join(FUSIONS)}")
-    return FUSIONS[choice]()
 
 
 def dump_fusion(fusion: Fuse) -> str:
