@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Here
+from rifflux.surfaces.cli.app import Here, app
 
 if TYPE_CHECKING:
     from rifflux import Status

@@ -10,8 +10,7 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Qrels, SharedField, With
+from rifflux.surfaces.cli.app import Qrels, SharedField, With, app
 
 if TYPE_CHECKING:
     from rifflux.evaluate.tune import FittedChoice, Tuned
