@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rifflux import Analyzer, Failure, Generation, Progress, Trace
-    from rifflux.index.status import VectorReport
-
+    from rifflux import Analyzer, Failure, Generation, Progress, Trace, VectorReport
 __all__ = [
     "console",
     "excerpt",
