@@ -265,9 +265,9 @@ def _checked(what: str, value: Value, *names: str) -> Value:
             parse_time(date)
         except InvalidArgument as error:
             raise InvalidArgument(f"{what}: created_at: {error}") from None
-    texts = {name: getattr(value, name) for name in names}
-    for name, text in texts.items():
-        if not isinstance(text, str):
+    texts = dict[str, Any]()
+    for name in names:
+        if not isinstance(text := getattr(value, name), str):
             raise InvalidArgument(f"{what}: {name} must be a string, not {text!r}")
         texts[name] = text.encode("utf-8", "replace").decode().replace("\0", "")
     return replace(value, **texts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
@@ -124,7 +125,7 @@ class Packer:
         `count` counts the tokens of a text, `relevance` returns that of the best of some hits.
         """
         choice = choose(candidates, self.limits, self.listed)
-        passages = [(each.document.title, [text for _, text in each.passages]) for each in choice.documents]
+        passages = [(each.document.title, [*map(itemgetter(1), each.passages)]) for each in choice.documents]
         fit = fitted(passages, count, self.budget, self.limits.least)
         packed = [(each, texts) for each, texts in zip(choice.documents, fit.texts, strict=True) if texts]
         references = [self.citing.refer(each.document) for each, _ in packed]

@@ -213,18 +213,13 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
 
 def _soft_cut(text: str, low: int, high: int) -> int | None:
     """Behind the last space in `low:high`, or None."""
-    for position in range(high, low, -1):
-        if text[position - 1].isspace():
-            return position
-    return None
+    return next((position for position in range(high, low, -1) if text[position - 1].isspace()), None)
 
 
 def _hard_cut(text: str, position: int, end: int) -> int:
     """Return the first place near `position` that parts no character from its marks."""
-    for place in range(position, min(position + _MOST_MARKS, end)):
-        if not _belongs_to_previous(text, place):
-            return place
-    return min(position + _MOST_MARKS, end)
+    last = min(position + _MOST_MARKS, end)
+    return next((place for place in range(position, last) if not _belongs_to_previous(text, place)), last)
 
 
 def _belongs_to_previous(text: str, position: int) -> bool:
@@ -342,9 +337,7 @@ class Pack:
 
     def _groups(self, units: list[_Unit]) -> list[list[_Unit]]:
         """Group the units: filled in order, then without runts."""
-        if len(units) < 2:
-            return [units] if units else []
-        if _total(units) <= self.limit:
+        if units and _total(units) <= self.limit:
             return [units]
         return self._balanced(self._joined(self._filled(units)))
 

@@ -118,13 +118,16 @@ class Sync:
         """Return the files to open; for the others, note the reason."""
         due = []
         for item in items:
-            state = known.get(item.path)
+            state, place = known.get(item.path), str(target.root / item.path)
             if isinstance(item, Skipped):
-                _note_skipped(item, target, tally)
-            elif state and not self.force and _untouched(state, item):
-                _note_unchanged(state, target, tally)
-            else:
+                (tally.failed if item.failed else tally.left_out).append(Failure(place, item.reason))
+                tally.skipped += not item.failed
+            elif not state or self.force or _changed(state, item):
                 due.append(item)
+            elif state.problem:
+                tally.failed.append(Failure(place, state.problem))
+            else:
+                tally.skipped += 1
         return due
 
     def _store(
@@ -171,8 +174,8 @@ class Sync:
         return len(gone)
 
 
-def _untouched(state: FileState, found: Found) -> bool:
-    return (state.size, state.mtime_ns) == (found.size, found.mtime_ns) and is_current(state.hash)
+def _changed(state: FileState, found: Found) -> bool:
+    return (state.size, state.mtime_ns) != (found.size, found.mtime_ns) or not is_current(state.hash)
 
 
 def _count(change: FileChange, tally: Tally) -> None:
@@ -180,26 +183,6 @@ def _count(change: FileChange, tally: Tally) -> None:
         tally.indexed += 1
     elif change.state.hash != UNFINISHED and not change.state.problem:
         tally.skipped += 1
-
-
-def _note_unchanged(state: FileState, target: Target, tally: Tally) -> None:
-    if state.problem:
-        tally.failed.append(_failure(target, state.path, state.problem))
-    else:
-        tally.skipped += 1
-
-
-def _note_skipped(item: Skipped, target: Target, tally: Tally) -> None:
-    failure = _failure(target, item.path, item.reason)
-    if item.failed:
-        tally.failed.append(failure)
-    else:
-        tally.left_out.append(failure)
-        tally.skipped += 1
-
-
-def _failure(target: Target, path: str, reason: str) -> Failure:
-    return Failure(str(target.root / path), reason)
 
 
 # Storing files in small groups: a commit costs about as much as writing a hundred chunks, so files share one
@@ -236,12 +219,11 @@ class BatchWriter:
             with self.store.transaction():
                 for change in waiting:
                     self.store.catalog.put_file(self.root, change.state, change.keep)
-                self.store.catalog.put_all(self._placed(waiting))
-
-    def _placed(self, changes: Iterable[FileChange]) -> Iterator[Placed]:
-        for change in changes:
-            for collection, document in change.documents:
-                yield Placed(collection, document, (self.root, change.state.path))
+                self.store.catalog.put_all(
+                    Placed(collection, document, (self.root, change.state.path))
+                    for change in waiting
+                    for collection, document in change.documents
+                )
 
 
 # What the index was asked to hold: folders as a whole, and single files of other folders

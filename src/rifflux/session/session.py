@@ -19,6 +19,7 @@ from rifflux.errors import InvalidArgument, ModelMismatch, RiffluxError
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
 from rifflux.session.profile import Profile
+from rifflux.session.vectors import ScaleCache
 from rifflux.store import PART, REVISION, FileState, ModelInfo, Store
 from rifflux.types import Freshness, Scope
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rifflux.models import Embedder
     from rifflux.models.guarded import Guard
     from rifflux.models.workers import Workers
+    from rifflux.retrieve.scale import VectorScale
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
 
 __all__ = [
@@ -347,6 +349,12 @@ class IndexView:
         """Return the calibration that is stored with the model of the moment; read once for each."""
         embedder = self.session.load()
         return self.session.models(("calibration", embedder.fingerprint), partial(calibration_of, embedder))
+
+    @property
+    def scale(self) -> VectorScale | None:
+        """Return the scale of the owner's vectors, None where nothing is known; read once for each state of them."""
+        cache = self.session.kept(("scale", self.store.owner), partial(ScaleCache, self.store))
+        return cache(self.session.load)
 
     def kept(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what is made once for this owner, guard and profile, such as a reranker's state."""

@@ -7,64 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
-from rifflux.store.catalog import LONGEST_NAME, AnalyzedChunk, Catalog, DocumentChange, Edge, FileState, Placed
-from rifflux.store.lexical import VARIANT, FieldWeights, Lexical
-from rifflux.store.mending import NAMING, REVISION, Analysis, Mended, Problem, StoredChunk
-from rifflux.store.registry import (
-    JUDGEMENT,
-    Erased,
-    Event,
-    QuestionDigest,
-    Reaction,
-    Registry,
-    Spending,
-    SpendingSum,
-    Token,
-)
-from rifflux.store.semantic import Generation, Generations, ModelInfo, Pending, Semantic, State
-from rifflux.store.store import PART, Store
+from rifflux.store import catalog, lexical, mending, registry, semantic, store
+from rifflux.store.catalog import *  # noqa: F403
+from rifflux.store.lexical import *  # noqa: F403
+from rifflux.store.mending import *  # noqa: F403
+from rifflux.store.registry import *  # noqa: F403
+from rifflux.store.semantic import *  # noqa: F403
+from rifflux.store.store import *  # noqa: F403
+from rifflux.store.store import Store
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.maintenance.salvage import Salvaged
 
-__all__ = [
-    "JUDGEMENT",
-    "LONGEST_NAME",
-    "NAMING",
-    "PART",
-    "REVISION",
-    "STORES",
-    "VARIANT",
-    "Analysis",
-    "AnalyzedChunk",
-    "Catalog",
-    "DocumentChange",
-    "Edge",
-    "Erased",
-    "Event",
-    "FieldWeights",
-    "FileState",
-    "Generation",
-    "Generations",
-    "Lexical",
-    "Mended",
-    "ModelInfo",
-    "Pending",
-    "Placed",
-    "Problem",
-    "QuestionDigest",
-    "Reaction",
-    "Registry",
-    "Semantic",
-    "Spending",
-    "SpendingSum",
-    "State",
-    "Store",
-    "StoredChunk",
-    "Token",
-    "open_store",
-    "salvage_store",
-]
+__all__ = ["STORES", "open_store", "salvage_store"]
+__all__ += catalog.__all__
+__all__ += lexical.__all__
+__all__ += mending.__all__
+__all__ += registry.__all__
+__all__ += semantic.__all__
+__all__ += store.__all__
 
 #: Engine by URL scheme; a plain path is SQLite.
 STORES = {"sqlite": "rifflux.store.sqlite:SqliteStore"}

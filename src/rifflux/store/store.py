@@ -27,28 +27,21 @@ class Store(Protocol):
     of another owner, whatever it is given.
     """
 
-    @property
-    def catalog(self) -> Catalog:
-        """Return documents, chunks, files, links and tags."""
-
-    @property
-    def lexical(self) -> Lexical:
-        """Return chunks by their terms."""
-
-    @property
-    def semantic(self) -> Semantic:
-        """Return chunks by their vectors, and the models."""
-
-    @property
-    def registry(self) -> Registry:
-        """Return settings, events, claims, accounts and usage."""
+    #: Whose rows these are; empty for the owner without a name.
+    owner: str
+    #: Documents, chunks, files, links and tags.
+    catalog: Catalog
+    #: Chunks by their terms.
+    lexical: Lexical
+    #: Chunks by their vectors, and the models.
+    semantic: Semantic
+    #: Settings, events, claims, accounts and usage.
+    registry: Registry
+    #: The version of the stored schema.
+    schema_version: int
 
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks`, `files` and `embedded_chunks`."""
-
-    @property
-    def owner(self) -> str:
-        """Return whose rows these are; empty for the owner without a name."""
 
     def of(self, owner: str) -> Store:
         """Return the view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
@@ -60,7 +53,7 @@ class Store(Protocol):
         """Return this view and all that it leads to: those of every owner and part, or of a named owner's own parts."""
 
     def transaction(self) -> AbstractContextManager[object]:
-        """Group the writes inside: all of them happen, or none."""
+        """Group the writes inside: all of them happen, or none. Nested ones join the outermost."""
 
     def memoized(self) -> AbstractContextManager[None]:
         """Let this thread, within the block, read settings, the model and counts again only after a change."""
@@ -88,12 +81,8 @@ class Store(Protocol):
         """Mend what can be made again from the rest; vectors are only dropped. Raises OutOfScope as `check` does."""
 
     @property
-    def schema_version(self) -> int:
-        """Return the version of the stored schema."""
-
-    @property
     def read_only(self) -> bool:
         """Return whether nothing can be written."""
 
     def close(self) -> None:
-        """Release the engine; the store cannot be used afterwards."""
+        """Release the engine, for all views; that of a named owner only ends itself."""

@@ -53,13 +53,28 @@ class SemanticContract(NeedsStore):
         assert np.isnan(cosines[3:]).all()
         assert np.isnan(store.semantic.cosines_of(replace(query, vector=None), ids)).all()
 
-    def test_required_and_excluded_words_hold(self, store: Store) -> None:
+    def test_a_sample_holds_the_lowest_ids_that_have_a_vector_until_something_changes(self, store: Store) -> None:
+        assert [len(each) for each in store.semantic.sample(4)] == [0, 0]
+        embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
+        store.catalog.put("c", change("bare", "no vector", first_id=900))
+        ids, vectors = store.semantic.sample(2)
+        every, all_vectors = store.semantic.sample(10)
+        assert every.tolist() == sorted(every.tolist())
+        assert (len(every), ids.tolist()) == (3, every[:2].tolist())
+        assert vectors == pytest.approx(all_vectors[:2])
+        known = store.semantic.vectors_of(every, exact=True)
+        assert all_vectors == pytest.approx(np.stack([known[id] for id in every.tolist()]))
+        assert store.semantic.sample(10)[1] is all_vectors
+        store.catalog.remove("c", ["east"])
+        assert len(store.semantic.sample(10)[0]) == 2
+
+    def test_what_is_near_holds_required_words_and_no_excluded_ones(self, store: Store) -> None:
         embedded(store, {"alpha": (1, 0), "beta": (0, 1)})
         for query in (Query("", excluded=(("alpha",),)), Query("", required=(("beta",),))):
             found = store.semantic.nearest(replace(query, vector=vector_of(1, 0)), 10)
             assert keys_of(store, found) == ["beta"]
 
-    def test_removed_documents_are_gone(self, store: Store) -> None:
+    def test_removed_documents_are_near_nothing(self, store: Store) -> None:
         embedded(store, {"a": (1, 0), "b": (0, 1)})
         store.catalog.remove("c", ["a"])
         assert keys_of(store, store.semantic.nearest(Query("", vector=vector_of(1, 0)), 10)) == ["b"]

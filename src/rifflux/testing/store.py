@@ -9,22 +9,16 @@ import pytest
 from rifflux.store import DocumentChange, Store
 from rifflux.testing.catalog import CatalogContract
 from rifflux.testing.lexical import LexicalContract
-from rifflux.testing.making import MODEL, change, embedded, keys_of, number_of, vector_of
+from rifflux.testing.making import MODEL, change, embedded, number_of, vector_of
 from rifflux.testing.registry import RegistryContract
 from rifflux.testing.semantic import SemanticContract
-from rifflux.types import Document, Query
+from rifflux.types import Document
 
 __all__ = ["StoreContract"]
 
 
 class StoreContract(CatalogContract, LexicalContract, SemanticContract, RegistryContract):
     """What every Store does. Needs a fixture `store`: an empty, writable one."""
-
-    def test_removed_documents_are_gone_from_every_channel(self, store: Store) -> None:
-        embedded(store, {"a": (1, 0), "b": (0, 1)})
-        assert store.catalog.remove("c", ["a", "unknown"]) == 1
-        assert self._match(store, "text") == ["b"]
-        assert keys_of(store, store.semantic.nearest(Query("", vector=vector_of(1, 0)), 10)) == ["b"]
 
     def test_a_transaction_happens_whole_or_not_at_all(self, store: Store) -> None:
         def interrupted() -> None:

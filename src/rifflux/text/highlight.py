@@ -59,14 +59,10 @@ def stretch(text: str, spans: Sequence[Span], length: int) -> Span:
 
 
 def _word_start(text: str, at: int) -> int:
-    for start in range(at, max(-1, at - _REACH), -1):
-        if not start or text[start - 1].isspace():
-            return start
-    return at
+    near = range(at, max(-1, at - _REACH), -1)
+    return next((start for start in near if not start or text[start - 1].isspace()), at)
 
 
 def _word_end(text: str, at: int) -> int:
-    for end in range(at, min(len(text), at + _REACH) + 1):
-        if end == len(text) or text[end].isspace():
-            return end
-    return min(at, len(text))
+    near = range(at, min(len(text), at + _REACH) + 1)
+    return next((end for end in near if end == len(text) or text[end].isspace()), min(at, len(text)))

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from rifflux.errors import InvalidArgument
+from rifflux.retrieve.scale import VectorScale
 from rifflux.retrieve.table import SCORE, Candidates
 from rifflux.store import Store
 from rifflux.text.analyzer import idf
@@ -47,11 +48,17 @@ class Evidence(Protocol):
         """Return the share of the question's words that name one thing, in [0, 1]."""
         ...
 
+    @property
+    def scale(self) -> VectorScale | None:
+        """Return the scale of the index's cosines; None where it is unknown."""
+        ...
+
 
 class _NoEvidence:
     """Knows nothing: for fusions that look at ranks and scores only."""
 
     specificity = 0.0
+    scale = None
 
     def coverage(self, ids: Ids) -> Scores:
         """Return zeros: nothing is known to be covered."""
@@ -140,6 +147,7 @@ class StoreEvidence:
 
     store: Store
     query: Query
+    scale: VectorScale | None = None
 
     def coverage(self, ids: Ids) -> Scores:
         """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""

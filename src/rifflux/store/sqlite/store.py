@@ -25,13 +25,15 @@ from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.registry.registry import SqliteRegistry
 from rifflux.store.sqlite.semantic.semantic import Matrix, SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
-from rifflux.store.store import PART
-from rifflux.types import Ids, Progress
+from rifflux.store.store import PART, Store
+from rifflux.types import Ids, Progress, Vectors
 
 __all__ = ["SqliteStore"]
 
 #: Vectors of named owners that are kept in memory, in bytes.
 MOST_VECTORS = 256 << 20
+#: Owners whose sample of vectors is kept in memory.
+MOST_SAMPLES = 64
 #: Rows that filters let through and that are kept in memory, in bytes.
 MOST_ALLOWED = 32 << 20
 
@@ -54,6 +56,7 @@ class Database:
     frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
+    samples: GenerationCache[tuple[Ids, Vectors]] = field(default_factory=lambda: GenerationCache(MOST_SAMPLES))
 
     @classmethod
     def open(cls, location: str, *, create: bool, way: str) -> Database:
@@ -79,19 +82,21 @@ class Database:
             return [*self.words.wanted(connection), *([self.vectors] if self.vectors else [])]
 
 
-class SqliteStore:
+class SqliteStore(Store):
     """One owner's view of everything in one file. Safe to share between threads."""
+
+    schema_version = SCHEMA_VERSION
 
     def __init__(
         self, database: Database, owner: str = "", roles: Mapping[str, Callable[[SqliteStore], Any]] | None = None
     ) -> None:
-        #: The owner of these rows; empty for the one without a name.
-        self.owner = owner
-        self.database, self._roles = database, roles or {}
+        self.owner, self.database, self._roles = owner, database, roles or {}
         self.view = view = View(database.engine, owner)
         self.catalog: Catalog = SqliteCatalog(view)
         self.lexical: Lexical = SqliteLexical(view, database.words, database.frequencies)
-        self.semantic: Semantic = SqliteSemantic(view, database.vectors, database.matrices, database.allowed)
+        self.semantic: Semantic = SqliteSemantic(
+            view, database.vectors, database.matrices, database.allowed, database.samples
+        )
         self.registry: Registry = SqliteRegistry(view)
         for role, make in self._roles.items():
             setattr(self, role, make(self))
@@ -109,7 +114,6 @@ class SqliteStore:
         return SqliteStore(self.database, self.owner, {**self._roles, **roles})
 
     def of(self, owner: str) -> SqliteStore:
-        """Return the view of an owner. Raises OutOfScope from a named owner's to another's."""
         if owner == self.owner:
             return self
         if self.owner and not owner.startswith(self.owner + PART):
@@ -117,50 +121,36 @@ class SqliteStore:
         return SqliteStore(self.database, owner, self._roles)
 
     def part(self, name: str) -> SqliteStore:
-        """Return the view of a part of what this owner has, with terms and statistics of its own."""
         return self.of(f"{self.owner}{PART}{name}")
 
     def views(self) -> list[SqliteStore]:
-        """Return this view and all that it leads to: every owner's and part's, or a named owner's own parts."""
         found = self.view.rows(OWNERS, {"name": self.owner, "part": self.owner + PART})
         return [self, *starmap(self.of, found)]
 
     @property
-    def schema_version(self) -> int:
-        """Return the version of the stored schema."""
-        return SCHEMA_VERSION
-
-    @property
     def read_only(self) -> bool:
-        """Return True if nothing can be written."""
         return self.database.engine.read_only
 
     def transaction(self) -> AbstractContextManager[object]:
-        """Group the writes inside: all of them happen, or none. Nested ones join the outermost."""
         return self.view.writing()
 
     def memoized(self) -> AbstractContextManager[None]:
-        """Read settings, the model and counts, within the block, again only after something changed."""
         return self.database.engine.memoized()
 
     def counts(self) -> Mapping[str, int]:
-        """Count `documents`, `chunks`, `files` and `embedded_chunks`."""
         return {**self.catalog.counts(), "embedded_chunks": self.semantic.embedded()}
 
     def close(self) -> None:
-        """Close the database, for all views; that of a named owner only ends itself."""
         if not self.owner:
             self.database.engine.close()
 
     def accelerate(self) -> None:
-        """Build, or bring up to date, what makes a large index fast; returns when it is there."""
         if self.owner:
             raise OutOfScope("only the whole index is built: ask who looks after it to run 'rifflux doctor --build'")
         for derived in self.database.wanted():
             derived.build()
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
-        """Copy the database as it is at this moment to a file, which appears when it is whole and was checked."""
         if self.owner:
             raise OutOfScope("only the whole index can be copied: ask who looks after it")
         from rifflux.store.sqlite.maintenance.backup import backup
@@ -169,7 +159,6 @@ class SqliteStore:
             backup(connection, target, force=force, progress=progress)
 
     def troubles(self) -> list[str]:
-        """Return why answers take longer than they could: what is derived from the database and cannot be used."""
         if self.owner:
             return []
         return [
@@ -179,10 +168,6 @@ class SqliteStore:
         ]
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:
-        """Look for damage: integrity of the file, of the terms, rows without their partner, stray vectors.
-
-        Raises OutOfScope for the view of a named owner: damage concerns the file, and shows everybody's rows.
-        """
         if self.owner:
             raise OutOfScope("only the whole index can be checked: ask who looks after it to run 'rifflux doctor'")
         from rifflux.store.sqlite.maintenance.check import check
@@ -197,7 +182,6 @@ class SqliteStore:
             return problems
 
     def mend(self, analysis: Analysis) -> Mended:
-        """Mend what can be made again from the rest; vectors are only dropped."""
         if self.owner:
             raise OutOfScope("only the whole index can be mended: ask who looks after it")
         from rifflux.store.sqlite.maintenance.repair import mend

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, Request, Text
 from rifflux.surfaces.shared.nouns import JsonObject, document_json, noun_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, PassageShape, Shape, StepShape
@@ -27,6 +28,11 @@ class EverythingIn(Request):
     filter: FilterIn | None = None
     deadline_ms: float | None = Field(default=None, gt=0, le=60_000)
     explain: bool = Field(default=False, description="Explain each result by stage")
+
+    def arguments(self) -> JsonObject:
+        """Return what the index takes of it."""
+        filter = self.filter.filter() if self.filter else None
+        return self.model_dump(exclude={"explain", "filter", "one_per_document"}) | {"filter": filter}
 
 
 class SearchIn(EverythingIn):
@@ -60,36 +66,20 @@ class SearchOut(Shape):
 @router.post("/search", summary="Find the best passages for a question")
 def search(asked: SearchIn, service: Asked, caller: User) -> SearchOut:
     """Search by words and by meaning at once; each result can tell why it ranked where it did."""
-    results = service.of(caller).search(
-        asked.query,
-        top_k=asked.top_k,
-        mode=asked.mode,
-        rerank=asked.rerank,
-        filter=asked.filter.filter() if asked.filter else None,
-        deadline_ms=asked.deadline_ms,
-        min_score=asked.min_score,
-        group="document" if asked.one_per_document else None,
-    )
-    service.searched(caller, asked.query, results.trace)
-    return _answer(results, explain=asked.explain)
+    group = "document" if asked.one_per_document else None
+    return _answer(asked, service, caller, service.of(caller).search(**asked.arguments(), group=group))
 
 
 @router.post("/everything", summary="Ask all sources at once")
 def everything(asked: EverythingIn, service: Asked, caller: User) -> SearchOut:
     """Search knowledge, files, notes, tasks and conversations, each ranked by itself and weighed."""
-    results = service.of(caller).everything(
-        asked.query,
-        top_k=asked.top_k,
-        mode=asked.mode,
-        filter=asked.filter.filter() if asked.filter else None,
-        deadline_ms=asked.deadline_ms,
-    )
+    return _answer(asked, service, caller, service.of(caller).everything(**asked.arguments()))
+
+
+def _answer(asked: EverythingIn, service: Service, caller: Caller, results: Results) -> SearchOut:
+    """Return the results as they are answered, and note that they were."""
     service.searched(caller, asked.query, results.trace)
-    return _answer(results, explain=asked.explain)
-
-
-def _answer(results: Results, *, explain: bool) -> SearchOut:
-    none = {} if explain else {"why": None}
+    none = {} if asked.explain else {"why": None}
     return SearchOut(
         query=results.query,
         mode=results.trace.mode,

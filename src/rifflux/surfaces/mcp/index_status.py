@@ -10,11 +10,11 @@ from pydantic import Field
 
 from rifflux import Failure
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, ReplyNotes, reply
-from rifflux.surfaces.mcp.tool import Tools
+from rifflux.surfaces.mcp.tool import Desk
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["StatusTools"]
+__all__ = ["index_status"]
 
 
 class StatusOutput(Shape):
@@ -43,15 +43,12 @@ class StatusOutput(Shape):
     notes: ReplyNotes
 
 
-class StatusTools(Tools):
-    """The tool that shows the state of an index."""
-
-    def index_status(self, db_path: DbPath = None) -> Annotated[CallToolResult, StatusOutput]:
-        """Tell what the index holds, which model embeds it, and which folders may be indexed."""
-        status = self.workspace.open(db_path).index.status()
-        told = asdict(status) | {
-            "allowed_roots": [str(root) for root in self.workspace.roots],
-            "unreadable": len(status.unreadable_files),
-            "unreadable_files": [asdict(each) for each in status.unreadable_files[:MOST_NOTED]],
-        }
-        return reply(StatusOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED)))
+def index_status(desk: Desk, db_path: DbPath = None) -> Annotated[CallToolResult, StatusOutput]:
+    """Tell what the index holds, which model embeds it, and which folders may be indexed."""
+    status = desk.workspace.open(db_path).index.status()
+    told = asdict(status) | {
+        "allowed_roots": [str(root) for root in desk.workspace.roots],
+        "unreadable": len(status.unreadable_files),
+        "unreadable_files": [asdict(each) for each in status.unreadable_files[:MOST_NOTED]],
+    }
+    return reply(StatusOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED)))

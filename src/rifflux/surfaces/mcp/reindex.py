@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,11 +13,10 @@ from pydantic import Field
 
 from rifflux import Failure, IndexReport
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, reply
-from rifflux.surfaces.mcp.tool import ToolContext, Tools
-from rifflux.surfaces.mcp.workspace import Workspace
+from rifflux.surfaces.mcp.tool import Desk, ToolContext
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["ReindexTools"]
+__all__ = ["reindex"]
 
 SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -48,35 +46,28 @@ class ReindexOutput(Shape):
     notes: ReindexNotes
 
 
-class ReindexTools(Tools):
-    """The tool that brings an index up to date, one run at a time."""
+def reindex(
+    desk: Desk,
+    context: ToolContext,
+    path: Annotated[
+        str | None,
+        Field(description="File or folder to index; null for the server's working directory"),
+    ] = None,
+    paths: Annotated[
+        list[str] | None,
+        Field(description="Several files or folders to index; if not empty, path is ignored"),
+    ] = None,
+    force: Annotated[bool, Field(description="Read every file again, also those that did not change")] = False,
+) -> Annotated[CallToolResult, ReindexOutput]:
+    """Bring the index up to date with files and folders; only what changed is read.
 
-    def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace)
-        self._reindexing = threading.Lock()
-
-    def reindex(
-        self,
-        context: ToolContext,
-        path: Annotated[
-            str | None,
-            Field(description="File or folder to index; null for the server's working directory"),
-        ] = None,
-        paths: Annotated[
-            list[str] | None,
-            Field(description="Several files or folders to index; if not empty, path is ignored"),
-        ] = None,
-        force: Annotated[bool, Field(description="Read every file again, also those that did not change")] = False,
-    ) -> Annotated[CallToolResult, ReindexOutput]:
-        """Bring the index up to date with files and folders; only what changed is read.
-
-        Files that are gone from there go from the index too. Places outside the allowed folders are refused.
-        """
-        places = self.workspace.places(paths or [path or str(Path.cwd())])
-        opened = self.workspace.open(create=True)
-        with self._reindexing:
-            report = opened.index.add(*places, force=force, progress=_Progress(context), finder=self.workspace.finder)
-        return _reindex_reply(opened.index.admin.path, report, several=bool(paths))
+    Files that are gone from there go from the index too. Places outside the allowed folders are refused.
+    """
+    places = desk.workspace.places(paths or [path or str(Path.cwd())])
+    opened = desk.workspace.open(create=True)
+    with desk.reindexing:
+        report = opened.index.add(*places, force=force, progress=_Progress(context), finder=desk.workspace.finder)
+    return _reindex_reply(opened.index.admin.path, report, several=bool(paths))
 
 
 def _reindex_reply(path: str, report: IndexReport, *, several: bool) -> CallToolResult:

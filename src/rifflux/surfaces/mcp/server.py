@@ -11,25 +11,25 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import ToolAnnotations
+from mcp.types import CallToolResult, ToolAnnotations
 
 from rifflux import InvalidArgument, NotFound, RiffluxError, __version__
-from rifflux.surfaces.mcp.get_document import DocumentTools
-from rifflux.surfaces.mcp.index_status import StatusTools
-from rifflux.surfaces.mcp.memories import MemoryTools
-from rifflux.surfaces.mcp.reindex import ReindexTools
+from rifflux.surfaces.mcp.get_document import get_chunk, get_document
+from rifflux.surfaces.mcp.index_status import index_status
+from rifflux.surfaces.mcp.memories import forget, recall, remember
+from rifflux.surfaces.mcp.reindex import reindex
 from rifflux.surfaces.mcp.reply import UNTRUSTED
-from rifflux.surfaces.mcp.retrieve import WorkTools
-from rifflux.surfaces.mcp.search_rifflux import SearchTools
-from rifflux.surfaces.mcp.tool import tool
-from rifflux.surfaces.mcp.why import WhyTools
+from rifflux.surfaces.mcp.retrieve import retrieve, verify
+from rifflux.surfaces.mcp.search_rifflux import classify_query, search_rifflux
+from rifflux.surfaces.mcp.tool import Desk, tool
+from rifflux.surfaces.mcp.why import why
 from rifflux.surfaces.mcp.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -49,37 +49,39 @@ result with get_document, or again with get_chunk. After files changed, or where
 call reindex. For papers, theorems and what they cite, use retrieve: its passages can be cited and checked.
 {UNTRUSTED}"""
 
+READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+DELETES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+#: The tools, with their titles, in the order that clients see.
+TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
+    (search_rifflux, "Search the indexed files", READS),
+    (reindex, "Update the index", WRITES),
+    (get_chunk, "Read a chunk", READS),
+    (get_document, "Read a document", READS),
+    (why, "Tell why a document ranks where it does", READS),
+    (classify_query, "Tell what sort of question it is", READS),
+    (index_status, "Tell the state of the index", READS),
+    (retrieve, "Find research works, with evidence to cite", READS),
+    (verify, "Check evidence", READS),
+    (remember, "Remember something about the user", WRITES),
+    (recall, "Recall what is remembered", READS),
+    (forget, "Forget memories", DELETES),
+)
+
 
 def server(workspace: Workspace, *, user: str = "") -> Server:
     """Make an MCP server with the tools of Rifflux over `workspace`, which stays the caller's to close.
 
     `user` is whose memories the agent keeps.
     """
-    searches, documents, works = SearchTools(workspace), DocumentTools(workspace), WorkTools(workspace)
-    memories = MemoryTools(workspace, user)
-    deletes = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
-    reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    writes = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+    desk = Desk(workspace, user)
     return MCPServer(
         "rifflux",
         title="Rifflux",
         version=__version__,
         instructions=INSTRUCTIONS,
         log_level="WARNING",
-        tools=[
-            tool(searches.search_rifflux, "Search the indexed files", reads),
-            tool(ReindexTools(workspace).reindex, "Update the index", writes),
-            tool(documents.get_chunk, "Read a chunk", reads),
-            tool(documents.get_document, "Read a document", reads),
-            tool(WhyTools(workspace).why, "Tell why a document ranks where it does", reads),
-            tool(searches.classify_query, "Tell what sort of question it is", reads),
-            tool(StatusTools(workspace).index_status, "Tell the state of the index", reads),
-            tool(works.retrieve, "Find research works, with evidence to cite", reads),
-            tool(works.verify, "Check evidence", reads),
-            tool(memories.remember, "Remember something about the user", writes),
-            tool(memories.recall, "Recall what is remembered", reads),
-            tool(memories.forget, "Forget memories", deletes),
-        ],
+        tools=[tool(desk, *each) for each in TOOLS],
     )
 
 

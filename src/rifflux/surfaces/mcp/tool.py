@@ -1,9 +1,12 @@
-"""How a method becomes a tool: its errors in one sentence, its arguments checked, former names taken."""
+"""How a function becomes a tool: its errors in one sentence, its arguments checked, former names taken."""
 
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import MethodType
 from typing import Any, TypeAlias
 
 from mcp.server.mcpserver import Context
@@ -17,16 +20,18 @@ from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import normalized
 
-__all__ = ["ToolContext", "Tools", "tool"]
+__all__ = ["Desk", "ToolContext", "tool"]
 
 ToolContext: TypeAlias = Context[Any, Any]
 
 
-class Tools:
-    """Tools over a workspace. An agent reads the docstring of each method."""
+@dataclass(frozen=True)
+class Desk:
+    """What tools work with: a workspace, and whose memories they keep. Runs of `reindex` take turns."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
+    workspace: Workspace
+    user: str = ""
+    reindexing: threading.Lock = field(default_factory=threading.Lock)
 
 
 class _Tool(Tool):
@@ -54,10 +59,13 @@ class _Tool(Tool):
             raise
 
 
-def tool(method: Callable[..., CallToolResult], title: str, annotations: ToolAnnotations) -> Tool:
-    """Make a tool of a method; it runs in a worker thread, so that the server stays responsive."""
-    description = inspect.getdoc(method)
-    made = _Tool.from_function(method, title=title, description=description, annotations=annotations)
+def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annotations: ToolAnnotations) -> Tool:
+    """Make a tool of a function at a desk; it runs in a worker thread, so that the server stays responsive.
+
+    An agent reads the docstring of the function.
+    """
+    about = inspect.getdoc(function)
+    made = _Tool.from_function(MethodType(function, desk), title=title, description=about, annotations=annotations)
     made.parameters["additionalProperties"] = False
     return made
 

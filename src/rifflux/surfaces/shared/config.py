@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -38,6 +38,7 @@ FOLDER = ".rifflux"
 _INDEX = Path(FOLDER, "index.db")
 _FILE = Path(FOLDER, "config.toml")
 _PREFIX = "RIFFLUX_"
+_SWITCHES = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}
 #: What messages call the types of settings.
 _TYPES = {
     str: "a string",
@@ -90,19 +91,12 @@ class Settings:
 
     def shown(self) -> JsonObject:
         """Return every setting and its value, secrets only as set or not."""
-        return {
-            each.name: ("(set)" if value else "") if each.metadata.get("secret") else value
-            for each in _settable()
-            for value in [getattr(self, each.name)]
-        }
+        values = {name: getattr(self, name) for name in _DEFAULTS}
+        return values | {name: "(set)" if values[name] else "" for name in _SECRETS}
 
 
-def _settable() -> list[Any]:
-    return [each for each in fields(Settings) if each.name != "origins"]
-
-
-def _secrets() -> set[str]:
-    return {each.name for each in _settable() if each.metadata.get("secret")}
+_DEFAULTS: JsonObject = {name: value for name, value in vars(Settings()).items() if name != "origins"}
+_SECRETS = {each.name for each in fields(Settings) if each.metadata.get("secret")}
 
 
 def find_above(relative: Path) -> Path | None:
@@ -161,13 +155,11 @@ def _from_environment(environment: Mapping[str, str]) -> JsonObject:
 
 def _parsed(name: str, text: str) -> Any:
     """Return a variable's text as the type of the setting it names."""
-    default = _defaults().get(name)
+    default = _DEFAULTS.get(name)
     try:
         match default:
             case bool():
-                return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}[
-                    text.lower()
-                ]
+                return _SWITCHES[text.lower()]
             case int() | float():
                 return type(default)(text)
             case tuple():
@@ -180,21 +172,16 @@ def _parsed(name: str, text: str) -> Any:
         raise InvalidArgument(f"{_PREFIX}{name.upper()} must be {_TYPES[type(default)]}, not {text!r}") from None
 
 
-def _defaults() -> JsonObject:
-    return {each.name: each.default_factory() if each.default is MISSING else each.default for each in _settable()}
-
-
 def _checked(name: str, value: Any, source: str) -> Any:
-    defaults = _defaults()
-    if name not in defaults:
-        raise InvalidArgument(f"{source}: no setting {name!r}; choose from {', '.join(defaults)}")
-    wanted = type(defaults[name])
+    if name not in _DEFAULTS:
+        raise InvalidArgument(f"{source}: no setting {name!r}; choose from {', '.join(_DEFAULTS)}")
+    wanted = type(_DEFAULTS[name])
     if wanted is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not wanted:
-        given = "" if name in _secrets() else f", not {value!r}"
+        given = "" if name in _SECRETS else f", not {value!r}"
         raise InvalidArgument(f"{source}: {name} must be {_TYPES[wanted]}{given}")
     if name == "intents" and value:
         from rifflux import adjusted_intents

@@ -66,7 +66,7 @@ def asked_for(
     words = Words(analyzer()) if words is None else words
     name, reason = (mode, "asked for by name") if mode else _rule(text, understanding, words, named)
     intent, leaning = _leaning(text, intents[name])
-    sides, told = _sides(text, intent, by_name=mode is not None)
+    sides, told = _sides(text, by_name=mode is not None) if intent.both_sides else ((), "")
     intent, broad = _broadened(text, intent, understanding, words)
     return Asked(intent, f"{reason}{leaning}{told}{broad}", sides)
 
@@ -104,10 +104,8 @@ def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
     return intent, ""
 
 
-def _sides(text: str, intent: Intent, *, by_name: bool) -> tuple[tuple[str, ...], str]:
-    """Return the two sides of a comparison and a note on them; none where the intent compares nothing."""
-    if not intent.both_sides:
-        return (), ""
+def _sides(text: str, *, by_name: bool) -> tuple[tuple[str, ...], str]:
+    """Return the two sides of a comparison, if there are two, and a note on them."""
     found = comparison_in(text, by_name=by_name)
     if not found:
         return (), "; no two sides were found: searched as one question"

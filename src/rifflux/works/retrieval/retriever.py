@@ -26,7 +26,7 @@ from rifflux.works.model import PRIMARY, names_of, primary_of
 from rifflux.works.retrieval.candidates import POOL, SIDE, SIDES, CandidateGenerator, Gathered
 from rifflux.works.retrieval.intent import INTENTS, Intent
 from rifflux.works.retrieval.question import Asked, Naming, Place, Question, meant, naming
-from rifflux.works.retrieval.steps import CITED, KIND, SCORED, VALUE, RetrievalSettings, WorkSteps, with_nearness
+from rifflux.works.retrieval.steps import CITED, KIND, SCORED, VALUE, RetrievalSettings, WorkSteps
 
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
@@ -126,7 +126,7 @@ class WorksRetriever:
             counts={**trace.counts, CITED: steps.cited, "works": len(works)},
             dropped={**trace.dropped, **({KIND: dropped[KIND]} if KIND in dropped else {})},
             degraded=tuple(dict.fromkeys([*trace.degraded, *left_out.values()])),
-            notes=(*trace.notes, *question.notes, *steps.notes, *steps.unmatched(works)),
+            notes=(*trace.notes, *question.notes, *steps.notes, *(steps.unmatched(works) if steps.filter else ())),
             understanding=question.query.understanding,
         )
         return replace(found, table=works, trace=trace)
@@ -147,7 +147,7 @@ class WorksRetriever:
         generator.clock.add("pack", start)
         asked = question.asked
         shown = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()}
-        candidates = self._explained(with_nearness(steps.candidates), asked.sides)
+        candidates = self._explained(steps.candidates, asked.sides)
         reranked = self._explained(listed, asked.sides)
         return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, shown)
 
@@ -238,6 +238,6 @@ def _described(work: Citable, naming: Naming, identifiers: Sequence[Identifier],
 def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
     """Return the primary category of a work, else the subject in its metadata; empty if unknown."""
     primary = str(facts.get(PRIMARY, ""))
-    if tag := Tag(*primary.split(":", 1)) if ":" in primary else primary_of(tags):
+    if tag := Tag(*primary.split(":", 1)) if ":" in primary else tags and primary_of(tags):
         return f"{tag.scheme}:{tag.value[:2] if tag.scheme == 'msc' else tag.value}"
     return str(next(filter(None, map(facts.get, _SUBJECTS)), ""))

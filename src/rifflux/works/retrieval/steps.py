@@ -51,7 +51,7 @@ from rifflux.works.retrieval.candidates import SIDE, allowed, settled, share
 from rifflux.works.retrieval.intent import IN
 from rifflux.works.retrieval.question import Place, Question
 
-__all__ = ["CITED", "KIND", "SCORED", "VALUE", "RetrievalSettings", "WorkScore", "WorkSteps", "with_nearness"]
+__all__ = ["CITED", "KIND", "SCORED", "VALUE", "RetrievalSettings", "WorkScore", "WorkSteps"]
 
 T = TypeVar("T")
 #: The step that leaves out kinds, and the stages of explanations: the nearness of a work, and its score.
@@ -134,7 +134,11 @@ class WorkSteps:
         """Keep the best candidate of each work."""
         del query
         works = best_of_each(table)
-        self.candidates, self.tags = table, self.store.catalog.tags_of(works.ids)
+        self.tags = self.store.catalog.tags_of(works.ids)
+        # Of the candidates, all tell how near their works are by citations, not the new ones alone.
+        scores = table[f"{CITED}/{SCORE}"]
+        near = np.where(np.isnan(scores), table[NEAR], scores)
+        self.candidates = table.with_column(f"{CITED}/{SCORE}", near)
         return works
 
     def by_score(self, query: Query, table: Candidates) -> Candidates:
@@ -142,13 +146,12 @@ class WorkSteps:
         year = self.settings.year or datetime.now(UTC).year
         score = WorkScore(self.store, self.question, self.analyzer, year, self.tags, self.filter.tags)
         otherwise = "the merged order was kept, without scores"
-        return _alternating(self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), otherwise))
+        ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), otherwise)
+        return _alternating(ranked) if self.question.asked.sides else ranked
 
     def unmatched(self, works: Candidates) -> list[str]:
         """Return a note for each value of the filter that no work here has: a misspelt one finds nothing."""
         tags, sources = self.filter.tags, self.filter.metadata.get("sources", ())
-        if not tags and not sources:
-            return []
         of_works = chain.from_iterable(self.tags.values())
         seen = {name.lower() for tag in of_works for name in (tag.value, f"{tag.scheme}:{tag.value}")}
         listed = {name for hit in works.passages for name in hit.metadata.get("sources", ())}
@@ -175,14 +178,15 @@ class WorkSteps:
 
         The note says why those of the best were followed.
         """
-        about, note, found = self.question.about, "", Ranking.empty()
+        about, note = self.question.about, ""
         if about and about.hit.withheld:
             note = NOT_TOLD
         elif about:
             found = self._around(query, np.array([about.id], np.int64))
-            note = "" if len(found) else NO_CITATIONS
-        if not len(found):
-            found = self._around(query, works.ids[: self.question.asked.intent.seeds])
+            if len(found):
+                return self._read(found, works, about.hit.place), ""
+            note = NO_CITATIONS
+        found = self._around(query, works.ids[: self.question.asked.intent.seeds])
         return self._read(found, works, about.hit.place if about else None), note
 
     def _around(self, query: Query, seeds: Ids) -> Ranking:
@@ -235,12 +239,6 @@ def _new(hits: Sequence[Hit], table: Candidates, most: int) -> Candidates:
             new.append(hit)
     found = Candidates.of_hits(new)
     return found.with_stage(CITED, {RANK: np.array(ranks, np.float64), SCORE: found[SCORE]})
-
-
-def with_nearness(table: Candidates) -> Candidates:
-    """Return candidates that all tell how near their works are to the best by citations, not the new ones alone."""
-    scores = table[f"{CITED}/{SCORE}"]
-    return table.with_column(f"{CITED}/{SCORE}", np.where(np.isnan(scores), table[NEAR], scores))
 
 
 def best_of_each(table: Candidates) -> Candidates:

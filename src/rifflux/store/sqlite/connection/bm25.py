@@ -12,19 +12,9 @@ from typing import Any
 
 import apsw
 
-from rifflux.text.analyzer import okapi_idf
-
-__all__ = ["Bm25Scoring", "Statistics", "bm25"]
+__all__ = ["Bm25Scoring", "bm25"]
 
 K1, B = 1.2, 0.75
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """How many chunks there are, and the terms in all of them together."""
-
-    chunks: int
-    terms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +24,6 @@ class Bm25Scoring:
     idf: Sequence[float]
     mean_length: float
     weights: Sequence[float]
-
-    @classmethod
-    def of(
-        cls, statistics: Statistics, frequencies: Sequence[int], worths: Sequence[float], weights: Sequence[float]
-    ) -> Bm25Scoring:
-        """Make it of the number of chunks that hold each phrase, and what each phrase counts."""
-        return cls(
-            [worth * okapi_idf(statistics.chunks, each) for each, worth in zip(frequencies, worths, strict=True)],
-            statistics.terms / max(statistics.chunks, 1) or 1.0,
-            weights,
-        )
 
 
 def bm25(row: apsw.FTS5ExtensionApi, /, *given: Any) -> float:

@@ -27,6 +27,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -196,19 +197,9 @@ def rebuild(
         new, old = place.with_name(place.name + ".new"), place.with_name(place.name + ".old")
         _sweep(new, old)
         connection.execute(_REGISTER, (name,))
-        token = _announced(connection, name)
-        with transaction(connection, "begin"):
-            known = current(connection, name)
-            assert known is not None, "it was registered above"
-            write(new, Stamp(name, format, token, known.latest))
-        # The rename happens within the transaction that records it: what fails or is killed here leaves either the old
-        # copy in place, or one that the database does not know.
-        with transaction(connection, "begin immediate"):
-            covered = _cover(connection, name, token, known.latest)
-            if covered:
-                _replace(new, place, old)
+        done = _made(connection, name, format, partial(write, new), lambda: _replace(new, place, old))
         _sweep(new, old)
-        return covered
+        return done
 
 
 def advance(
@@ -220,33 +211,31 @@ def advance(
     happens and this is killed before the database knows, the copy is not taken for its own: it is rebuilt.
     """
     with held(place.with_name(place.name + ".lock")) as mine:
-        if not mine:
+        return mine and _made(connection, name, format, partial(change, place), lambda: None)
+
+
+def _made(
+    connection: apsw.Connection, name: str, format: int, make: Callable[[Stamp], None], put: Callable[[], None]
+) -> bool:
+    """Make a copy and put it in place; False if what it was made from was forgotten meanwhile.
+
+    It is put there within the transaction that records it: what fails or is killed leaves either the old copy in place,
+    or one that the database does not know.
+    """
+    bound = {"name": name, "token": secrets.token_hex(16)}
+    connection.execute(_BUILDING, bound)
+    with transaction(connection):
+        known = current(connection, name)
+        if known is None:
+            raise Unfit("none was ever built")
+        make(Stamp(name, format, bound["token"], known.latest))
+    with transaction(connection, "begin immediate"):
+        connection.execute(_BUILT, bound)
+        if not connection.changes():
             return False
-        token = _announced(connection, name)
-        with transaction(connection, "begin"):
-            known = current(connection, name)
-            if known is None:
-                raise Unfit("none was ever built")
-            change(place, Stamp(name, format, token, known.latest))
-        with transaction(connection, "begin immediate"):
-            return _cover(connection, name, token, known.latest)
-
-
-def _announced(connection: apsw.Connection, name: str) -> str:
-    """Return the token of a copy that is going to be built, which the database knows from now on."""
-    token = secrets.token_hex(16)
-    connection.execute(_BUILDING, {"name": name, "token": token})
-    return token
-
-
-def _cover(connection: apsw.Connection, name: str, token: str, covered: int) -> bool:
-    """Know the copy that was built; False if what it was built from was forgotten meanwhile."""
-    bound = {"name": name, "token": token, "covered": covered}
-    connection.execute(_BUILT, bound)
-    if not connection.changes():
-        return False
-    connection.execute(_COVER, bound)
-    connection.execute(_TRIM, bound)
+        connection.execute(_COVER, {**bound, "covered": known.latest})
+        connection.execute(_TRIM, {"name": name, "covered": known.latest})
+        put()
     return True
 
 

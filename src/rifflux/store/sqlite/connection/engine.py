@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -80,15 +80,17 @@ class GenerationCache(Generic[Value]):
                 return value
         made = make(*given)
         with self._lock:
-            gone = [self._values.pop(key)[1]] if key in self._values else []
+            if key in self._values:
+                self._held -= _size(self._values.pop(key)[1])
             self._values[key] = generation, made
-            self._held += getattr(made, "nbytes", 1)
-            while True:
-                for each in gone:
-                    self._held -= getattr(each, "nbytes", 1)
-                if self._held <= self._most or len(self._values) == 1:
-                    return made
-                gone = [self._values.popitem(last=False)[1][1]]
+            self._held += _size(made)
+            while self._held > self._most and len(self._values) > 1:
+                self._held -= _size(self._values.popitem(last=False)[1][1])
+        return made
+
+
+def _size(value: object) -> int:
+    return getattr(value, "nbytes", 1)
 
 
 class DerivedFiles(Protocol):
@@ -224,13 +226,11 @@ class View:
         """
         engine = self.engine
         try:
-            if not engine.frozen and not engine.lock.acquire(blocking=False):
-                with engine.readers.lent() as connection:
+            if not engine.lock.acquire(blocking=False):
+                with nullcontext() if engine.frozen else engine.readers.lent() as connection:
                     if connection:
                         yield connection, self._number(connection) if self.owner else 0
                         return
-                engine.lock.acquire()
-            elif engine.frozen:
                 engine.lock.acquire()
             try:
                 if engine.frozen:

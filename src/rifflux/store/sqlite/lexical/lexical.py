@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import repeat
 from operator import itemgetter
 from typing import Any
@@ -13,11 +13,12 @@ import apsw
 import numpy as np
 
 from rifflux.store.lexical import FieldWeights, Lexical
-from rifflux.store.sqlite.connection.bm25 import Bm25Scoring, Statistics
+from rifflux.store.sqlite.connection.bm25 import Bm25Scoring
 from rifflux.store.sqlite.connection.engine import GenerationCache, View
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.lexical.word_index_terms import Counted
 from rifflux.store.sqlite.query import Terms, best, where, worths_of
+from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
 
 __all__ = ["SqliteLexical"]
@@ -130,18 +131,10 @@ class SqliteLexical(Lexical):
 
     def _by_bm25(self, query: Query, limit: int | None, weights: FieldWeights, among: Sequence[int] | None) -> Ranking:
         """Rank by the tables alone; without a limit, all that matches."""
-        statement, bound = self._matching(MATCH, query, weights, among)
-        if not bound["terms"]:
-            return Ranking.empty()
-        rows = self.view.rows(statement, bound | {"limit": -1 if limit is None else limit + _TIE_MARGIN})[:limit]
-        ids, scores = zip(*rows, strict=True) if rows else ((), ())
-        return Ranking(np.array(ids, np.int64), -np.array(scores, np.float64))
-
-    def _matching(
-        self, statement: str, query: Query, weights: FieldWeights, among: Sequence[int] | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        """Return a statement over the matching chunks, and what is bound to it; `terms` are empty if none can match."""
         terms = Terms(self.view.number)
+        matched = terms.expression(query)
+        if not matched:
+            return Ranking.empty()
         condition, bound = where(query.filter)
         # The plus keeps SQLite from asking the word index once for every allowed row.
         narrowed = f"and +rowid in ({ALLOWED.format(condition=condition)})" if condition else ""
@@ -149,21 +142,23 @@ class SqliteLexical(Lexical):
             narrowed += " and +rowid in (select value from json_each(:among))"
             bound["among"] = json.dumps(list(among))
         if terms.owner:
-            bound["scoring"] = apsw.pyobject(self._scoring(terms, query, weights))
+            score, bound["scoring"] = _OWN_SCORE, apsw.pyobject(self._scoring(terms, query, weights))
         else:
-            bound |= {"title": weights.title, "headings": weights.headings, "body": weights.body}
-        score = _OWN_SCORE if terms.owner else _SCORE
-        statement = statement.format(table=terms.table, score=score, narrowed=narrowed)
-        return statement, bound | {"terms": terms.expression(query)}
+            score, bound = _SCORE, bound | asdict(weights)
+        statement = MATCH.format(table=terms.table, score=score, narrowed=narrowed)
+        bound |= {"terms": matched, "limit": -1 if limit is None else limit + _TIE_MARGIN}
+        rows = self.view.rows(statement, bound)[:limit]
+        ids, scores = zip(*rows, strict=True) if rows else ((), ())
+        return Ranking(np.array(ids, np.int64), -np.array(scores, np.float64))
 
     def _scoring(self, terms: Terms, query: Query, weights: FieldWeights) -> Bm25Scoring:
         """Return how to score by the statistics of this owner alone."""
         statement = MATCHING.format(table=terms.table)
         with self.view.reading() as (connection, _):
-            statistics = Statistics(*self.view.kept(STATISTICS))
-            frequencies = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
-        fields = weights.title, weights.headings, weights.body
-        return Bm25Scoring.of(statistics, frequencies, terms.worths(query), fields)
+            chunks, length = self.view.kept(STATISTICS)
+            held = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
+        idf = [worth * okapi_idf(chunks, each) for each, worth in zip(held, terms.worths(query), strict=True)]
+        return Bm25Scoring(idf, length / max(chunks, 1) or 1.0, (weights.title, weights.headings, weights.body))
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         terms = Terms(self.view.number)

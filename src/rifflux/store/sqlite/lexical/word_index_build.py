@@ -19,8 +19,8 @@ import tantivy
 
 from rifflux.store.sqlite.connection.derived import Stamp, Unfit, advance, current, rebuild, touched
 from rifflux.store.sqlite.lexical import word_index_terms as words_terms
-from rifflux.store.sqlite.lexical.word_index_schema import FORMAT, ROW, entry, facets, schema
-from rifflux.store.sqlite.lexical.word_snapshot import WordSnapshot, stamp_file
+from rifflux.store.sqlite.lexical.word_index_schema import ROW, entry, facets, schema
+from rifflux.store.sqlite.lexical.word_snapshot import FORMAT, WordSnapshot, stamp_file
 from rifflux.store.sqlite.query import Terms
 
 __all__ = ["Upkeep"]

@@ -49,7 +49,7 @@ class Parser:
         required = [boosted(each, 2.0) for each in self._phrases(query.required)]
         ranked = zip(self._phrases((*query.clauses, *query.variants)), worths_of(query), strict=True)
         optional = [each if worth == 1 else boosted(each, worth) for each, worth in ranked]
-        optional += self._prefixes(query.prefixes)
+        optional += [self._prefix(self._words((each,))) for each in query.prefixes[:MOST_CLAUSES]]
         if not required and not optional:
             return None
         parts = [(MUST, each) for each in required]
@@ -92,10 +92,6 @@ class Parser:
         if not found:
             return _NO_MATCH
         return boosted(query, self._idf(found) / sum(self._own_idf(each) for each in frequencies))
-
-    def _prefixes(self, prefixes: Sequence[str]) -> Iterator[tantivy.Query]:
-        for prefix in prefixes[:MOST_CLAUSES]:
-            yield self._prefix(self._words((prefix,)))
 
     def _prefix(self, terms: Sequence[str]) -> tantivy.Query:
         if len(terms) != 1:
@@ -147,7 +143,9 @@ class Parser:
         if filter.documents:
             yield self._facets("document", filter.documents)
         if filter.since or filter.until:
-            yield self._dates(filter.since, filter.until)
+            lower = parse_time(filter.since).timestamp() if filter.since else None
+            upper = whole_day_end(filter.until) if filter.until else None
+            yield tantivy.Query.range_query(self.schema, TIME, tantivy.FieldType.Float, lower, upper)
         for name, value in filter.metadata.items():
             yield self._metadata(name, value)
 
@@ -181,22 +179,13 @@ class Parser:
         parts = [self._facet("folder", folder)] * bool(folder) + [self._facet("suffix", suffix)] * bool(suffix)
         return tantivy.Query.boolean_query([(MUST, part) for part in parts])
 
-    def _dates(self, since: str | None, until: str | None) -> tantivy.Query:
-        lower = parse_time(since).timestamp() if since else None
-        upper = whole_day_end(until) if until else None
-        return tantivy.Query.range_query(self.schema, TIME, tantivy.FieldType.Float, lower, upper)
-
 
 def words_of(text: str) -> list[str]:
     """Split a text as FTS5's tokenizer reads it: in lower case as far as it is ASCII."""
     text = _SEPARATORS.sub(" ", text).strip()
-    if not text.isascii():
-        return [_lowered(term) for term in text.split(" ")]
-    return text.lower().split()
-
-
-def _lowered(term: str) -> str:
-    return "".join(char.lower() if char.isascii() else char for char in term)
+    if text.isascii():
+        return text.lower().split()
+    return "".join(char.lower() if char.isascii() else char for char in text).split(" ")
 
 
 def boosted(query: tantivy.Query, factor: float) -> tantivy.Query:

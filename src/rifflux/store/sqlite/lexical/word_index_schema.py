@@ -16,7 +16,6 @@ import tantivy
 
 __all__ = [
     "FACET",
-    "FORMAT",
     "ID",
     "ROW",
     "TERMS",
@@ -28,8 +27,6 @@ __all__ = [
     "schema",
 ]
 
-#: The version of what is written here.
-FORMAT = 2
 TERMS, FACET, TIME, ID, ROW = "terms", "facet", "time", "id", "row"
 #: How often each word of a title is entered: the weight that `WordIndex.weights` has for it.
 TITLE_TIMES = 2

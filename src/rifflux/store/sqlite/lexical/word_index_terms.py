@@ -8,9 +8,9 @@ more, or only in what was not committed after all: who asks counts what is of in
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 __all__ = ["NAME", "Counted", "TermDictionary", "extend", "write"]
@@ -59,19 +59,13 @@ class TermDictionary:
         status = self._path.stat()
         state = status.st_mtime_ns, status.st_size
         if state != self._read[0]:
-            found = self._path.read_text("utf-8").split("\n\n")
-            self._read = state, [f"\n{section}\n" for section in found], {}
+            text = self._path.read_text("utf-8")
+            self._read = state, [f"\n{section}\n" for section in text.split("\n\n")], {}
         _, sections, picked = self._read
         if start not in picked:
-            picked[start] = _by_length(term for section in sections for term in _beginning(section, start))
+            found = sorted((term for section in sections for term in _beginning(section, start)), key=len)
+            picked[start] = {length: list(terms) for length, terms in groupby(found, len)}
         return [term for length in range(shortest, longest + 1) for term in picked[start].get(length, ())]
-
-
-def _by_length(terms: Iterable[str]) -> ByLength:
-    found: dict[int, list[str]] = defaultdict(list)
-    for term in terms:
-        found[len(term)].append(term)
-    return dict(found)
 
 
 def write(place: Path, terms: Iterable[str]) -> None:

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
     from rifflux.store.sqlite.lexical.word_index_query import Parser
 
-__all__ = ["WordSnapshot", "intact", "sound", "stamp_file"]
+__all__ = ["FORMAT", "WordSnapshot", "intact", "sound", "stamp_file"]
 
+#: The version of what `word_index_schema` says is written.
+FORMAT = 2
 #: The files of a segment, and what each ends with.
 _SEGMENT_FILES = frozenset((".idx", ".pos", ".term", ".fast", ".fieldnorm", ".store", ".del"))
 _MAGIC = 1337
@@ -48,8 +50,6 @@ class WordSnapshot:
     @classmethod
     def open(cls, place: Path, expected: Current, terms: Terms) -> WordSnapshot:
         """Open an owner's copy at a place; raises `Unfit` if it is missing, damaged, or not of this database."""
-        from rifflux.store.sqlite.lexical.word_index_schema import FORMAT
-
         with sound():
             stamp = Stamp.decoded((place / stamp_file(expected.token)).read_bytes())
             stamp.check(expected, terms.index, FORMAT)

@@ -191,7 +191,9 @@ def _write(
             raise _GivenUp
         some = rows[start : start + BATCH]
         graph.add(np.arange(len(nodes) + start, len(nodes) + start + len(some), dtype=np.uint64), packed.vectors(some))
-    np.save(new / _NODES, np.concatenate([nodes, _nodes_of(packed, rows)]))
+    added = np.empty(len(rows), _NODE)
+    added["chunk"], added["mark"] = packed.chunks[rows], _marks(packed, rows)
+    np.save(new / _NODES, np.concatenate([nodes, added]))
     graph.save(new / _GRAPH)
     facts = {
         "model": packed.stamp.facts["model"],
@@ -264,13 +266,6 @@ def _marks(packed: Packed, rows: Ids) -> NDArray[np.uint64]:
         marks = marks * _ODD + word[rows]
         marks ^= marks >> np.uint64(29)
     return marks
-
-
-def _nodes_of(packed: Packed, rows: Ids) -> NDArray[Any]:
-    """Return how the nodes of rows are known."""
-    nodes = np.empty(len(rows), _NODE)
-    nodes["chunk"], nodes["mark"] = packed.chunks[rows], _marks(packed, rows)
-    return nodes
 
 
 def _rows_of(nodes: NDArray[Any], packed: Packed) -> NDArray[np.int32]:
