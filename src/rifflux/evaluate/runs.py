@@ -104,8 +104,8 @@ def _mode(text: str) -> str:
 
 
 def _reranker(text: str) -> str:
-    if text not in (*RERANKERS, NO_RERANKER):
-        raise InvalidArgument(f"no reranker {text!r}; choose one of {', '.join(RERANKERS)}")
+    if text not in (choices := (NO_RERANKER, *RERANKERS)):
+        raise InvalidArgument(f"no reranker {text!r}; choose one of {', '.join(choices)}")
     return text
 
 

@@ -157,7 +157,7 @@ class Searcher:
         )
         if not profile.expand:
             return query
-        return expand(query, analyzer, frequencies, store.lexical.vocabulary, self.view.session.synonyms)
+        return expand(query, analyzer, frequencies, store.lexical.vocabulary, self.view.session.synonyms, self._held)
 
     def ready(self, query: Query, top_k: int, clock: Stopwatch, way: Way | None = None, *, rated: bool = False) -> Plan:
         """Return the search for a question that was read, ready to run; a hybrid one by default."""

@@ -140,7 +140,7 @@ class _Trial:
     def mention(self, terms: Sequence[QueryTerm]) -> Iterator[Change]:
         """Try the rarest term of the query that the chunk lacks, mentioned in it; or all of them, if that takes all."""
         missing = [term for term in terms if not term.held and term.frequency and " " not in term.term]
-        if not missing or LEXICAL not in self.candidates.rankings or self.plan.pipeline.steps:
+        if not missing or LEXICAL not in self.candidates.rankings:
             return
         rarest = max(missing, key=lambda term: term.idf)
         for added in dict.fromkeys([(rarest,), tuple(missing)]):

@@ -26,15 +26,19 @@ Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
 Vocabulary = Callable[[str, int, int], Mapping[str, int]]
 
 
-def codes(query: Query, frequencies: Frequencies) -> Iterator[Way]:
-    """Yield how the index writes numbers and codes of the question: parted, joined, with other zeros."""
+def codes(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]) -> Iterator[Way]:
+    """Yield how the index writes numbers and codes of the question: parted, joined, with other zeros.
+
+    `held` tells whether terms stand side by side in the index.
+    """
     numbered = [place for place, (token, _) in enumerate(query.tokens) if _has_digit(token)][:MOST_NUMBERS]
     if not numbered:
         return
     ways = dict[str, tuple[str, Clause]]()
     for place in numbered:
         token, terms = query.tokens[place]
-        ways.update((piece, (token, terms)) for piece in _pieces(token) if piece not in terms)
+        if token.isdecimal():
+            ways.update((each, (token, terms)) for each in _filled(token) if each not in terms)
     for (one, first), (other, second) in pairwise(query.tokens):
         if _has_digit(one) or _has_digit(other):
             found = (fold(f"{one}{joint}{other}") for joint in JOINTS)
@@ -46,6 +50,11 @@ def codes(query: Query, frequencies: Frequencies) -> Iterator[Way]:
     for way, (word, terms) in ways.items():
         if known.get(way) and ((way,) not in query.clauses) and (_bare(way) == way or not known.get(_bare(way))):
             yield (way,), word, terms
+    for place in numbered:
+        token, terms = query.tokens[place]
+        parts = tuple(map(_bare, _PIECE.findall(fold(token))))
+        if len(parts) > 1 and terms and not frequencies(terms[:1]) and held(parts):
+            yield parts, token, terms
 
 
 def _runs(query: Query) -> Iterator[list[str]]:
@@ -70,20 +79,18 @@ def _bare(piece: str) -> str:
     return piece.lstrip("0") or piece if piece.isdecimal() else piece
 
 
-def _pieces(token: str) -> Iterator[str]:
-    """Yield the words and numbers of a token, numbers without leading zeros and with as many as are usual."""
-    for piece in _PIECE.findall(fold(token)):
-        yield _bare(piece)
-        if piece.isdecimal():
-            for width in range(len(_bare(piece)) + 1, WIDEST + 1):
-                yield _bare(piece).zfill(width)
+def _filled(number: str) -> Iterator[str]:
+    """Yield a number without leading zeros, and with as many as are usual."""
+    bare = _bare(number)
+    yield bare
+    yield from map(bare.zfill, range(len(bare) + 1, WIDEST + 1))
 
 
 def shortened(query: Query, frequencies: Frequencies, vocabulary: Vocabulary) -> Iterator[Way]:
     """Yield the words that one before a number may be short for, with that number: `ch. 7`, `chapter 7`."""
     for found in _SHORTENED.finditer(query.semantic_text):
         word, number = fold(found[1]), found[3]
-        if not found[2] and frequencies([word]):
+        if not found[2] and (len(word) == 1 or frequencies([word])):
             continue
         longer = vocabulary(word, len(word) + 1, LONGEST)
         for term in sorted(longer, key=lambda each: (-longer[each], each))[:MOST]:

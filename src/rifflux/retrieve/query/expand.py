@@ -77,13 +77,21 @@ class Synonyms:
 
 
 def expand(
-    query: Query, analyzer: Analyzer, frequencies: Frequencies, vocabulary: Vocabulary, known: Synonyms | None
+    query: Query,
+    analyzer: Analyzer,
+    frequencies: Frequencies,
+    vocabulary: Vocabulary,
+    known: Synonyms | None,
+    held: Callable[[Clause], bool] = lambda _: False,
 ) -> Query:
-    """Return the query with its variants, and a note of each word or formula that got some."""
+    """Return the query with its variants, and a note of each word or formula that got some.
+
+    `held` tells whether terms stand side by side in the index.
+    """
     found = [
         *spellings(query, frequencies, vocabulary),
         *(synonyms(query, known) if known else ()),
-        *starmap(_written, chain(codes(query, frequencies), shortened(query, frequencies, vocabulary))),
+        *starmap(_written, chain(codes(query, frequencies, held), shortened(query, frequencies, vocabulary))),
     ]
     asked = {*query.clauses, *query.required, *query.excluded}
     # A dictionary, because two words may lead to the same variant.

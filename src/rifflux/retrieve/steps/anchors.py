@@ -11,7 +11,7 @@ import numpy as np
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.query.naming import Titles, atoms
 from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, RANK, SCORE, Candidates, declare
-from rifflux.store import LONGEST_NAME, Store
+from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Ids, Query, Scores
 
@@ -24,6 +24,8 @@ declare("anchors/*", "factor", "the factor for an anchor that the candidate hold
 
 #: What the factor of those is called that have an anchor as their identifier.
 IDENTIFIED = "identifier"
+#: And what that of those is called which are titled by the question's name; an identifier is surer than a title.
+BY_TITLE = f"{IDENTIFIED}: title"
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,14 @@ class Anchors:
 
     def __call__(self, query: Query, table: Candidates) -> Candidates:
         """Lift the scores of candidates that hold an anchor; a column for each of its factors."""
-        asked = frozenset(chain(*query.clauses, *query.required))
-        by_title = bool(asked) and len(asked) <= LONGEST_NAME
         if not len(table):
             return table
-        factors = self._factors(query.anchors, asked if by_title else frozenset(), table.ids)
-        if named := self._titled(query, table):
-            factors = {**factors, f"{IDENTIFIED}: title": _where(table.ids, named, self.identified)}
+        near = table[f"{LEXICAL}/rank"] <= LOOKED_AT
+        near[:LOOKED_AT_FIRST] = True
+        names = self.store.catalog.names(table.ids[near])
+        factors = {**self._by_title(query, table.ids, names), **self._factors(query.anchors, table.ids)}
+        if any(name.startswith(f"{IDENTIFIED}: ") and name != BY_TITLE for name in factors):
+            factors.pop(BY_TITLE, None)
         if not factors:
             return table
         before = table.ranks()
@@ -64,20 +67,22 @@ class Anchors:
         scores, ranks = (np.where(lifted, values, np.nan) for values in (table[SCORE], table.ranks()))
         return table.with_stage(STAGE, {"score": scores, RANK: ranks})
 
-    def _titled(self, query: Query, table: Candidates) -> list[int]:
-        """Return the candidates whose title or last heading the question names."""
-        asked = atoms(query.semantic_text, query.words.__getitem__)
-        if not asked:
-            return []
-        near = table[f"{LEXICAL}/rank"] <= LOOKED_AT
-        near[:LOOKED_AT_FIRST] = True
-        titles: dict[str, list[int]] = {}
-        for id, (title, headings) in self.store.catalog.names(table.ids[near]).items():
+    def _by_title(
+        self, query: Query, ids: Ids, names: Mapping[int, tuple[str, tuple[str, ...]]]
+    ) -> Mapping[str, Scores]:
+        """Return the factors of candidates whose title or last heading the question names, or is as a whole."""
+        asked, wanted = atoms(query.semantic_text, query.words.__getitem__), {*chain(*query.clauses, *query.required)}
+        titles, whole = dict[str, list[int]](), list[int]()
+        for id, (title, headings) in names.items():
             for name in {title, *headings[-1:]}:
                 titles.setdefault(name, []).append(id)
+            if wanted and wanted == {*self.analyzer.of_word(title)}:
+                whole.append(id)
         read = {name: found for name in sorted(titles) if (found := atoms(name, self.analyzer.of_word))}
         rarity = {clause[0]: value for clause, value in weights_of(self.store, query).items() if len(clause) == 1}
-        return [id for name in Titles(read, rarity).named(asked) for id in titles[name]]
+        named = [id for name in Titles(read, rarity).named(asked) for id in titles[name]] if asked else []
+        factors = {"whole title": (whole, self.exact_title), BY_TITLE: (named, self.identified)}
+        return {name: _where(ids, holders, factor) for name, (holders, factor) in factors.items() if holders}
 
     def _lift(self, factors: Mapping[str, Scores], rows: int) -> Scores:
         """Return the factor of each candidate's score."""
@@ -86,7 +91,7 @@ class Anchors:
         greatest = np.fmax.reduce([np.ones(rows), *bearing])
         return np.asarray(np.minimum(self.cap, _product(others, rows)) * greatest)
 
-    def _factors(self, anchors: Sequence[Clause], asked: frozenset[str], ids: Ids) -> Mapping[str, Scores]:
+    def _factors(self, anchors: Sequence[Clause], ids: Ids) -> Mapping[str, Scores]:
         """Return the factors of the candidates by the reason for them; NaN where it does not hold."""
         found: dict[str, tuple[Ids | Sequence[int], float]] = {}
         for anchor in anchors:
@@ -95,8 +100,6 @@ class Anchors:
             found[f" {name}"] = holders, self.boost
             found[f"title: {name}"] = list(self._named(anchor, holders)), self.title_boost
             found[f"{IDENTIFIED}: {name}"] = list(self._bearing(anchor, holders)), self.identified
-        if asked:
-            found["whole title"] = self.store.catalog.titled(asked, ids), self.exact_title
         return {name: _where(ids, holders, factor) for name, (holders, factor) in found.items() if len(holders)}
 
     def _named(self, anchor: Clause, holders: Ids) -> Iterator[int]:

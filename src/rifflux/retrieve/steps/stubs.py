@@ -19,12 +19,12 @@ declare("stubs/factor", "factor", "the factor for a passage of a few words, whic
 class Stubs:
     """The scores of passages below `length` characters fall by up to `lowered`, the shorter the more.
 
-    What the question names stays: who asks for an entry wants it, however short it is. Looks at the best `top`.
+    What the question names stays: who asks for an entry wants it, however short it is. No more passages are read.
     """
 
     length: int = 100
     lowered: float = 0.3
-    top: int = 20
+    top: int = 1
 
     def __call__(self, query: Query, table: Candidates) -> Candidates:
         """Return the candidates by their scores, those of stubs lowered."""

@@ -32,12 +32,19 @@ def test_by_name(index: Index) -> None:
     assert found.trace.reranker == "features"
     assert found[0].because("rerank:features").rank == 1
     assert "rerank" in found.trace.milliseconds
-    plain = index.search("cache entry 7")
+    assert index.search("cache entry 7").hits == found.hits
+    plain = index.search("cache entry 7", rerank="none")
     assert plain.trace.reranker is None
     assert {each.chunk_id for each in index.search("cache entry 7", top_k=20, rerank="features")} == {
-        each.chunk_id for each in index.search("cache entry 7", top_k=20)
+        each.chunk_id for each in index.search("cache entry 7", top_k=20, rerank="none")
     }
     assert plain[0].because("rerank:features") is None
+
+
+def test_a_fusion_by_ranks_is_not_reranked_unless_asked(index: Index) -> None:
+    assert index.search("cache entry 7", fusion="rrf").trace.reranker is None
+    assert index.search("cache entry 7", fusion="rrf", rerank="features").trace.reranker == "features"
+    assert index.search("cache entry 7", mode="lexical").trace.reranker is None
 
 
 def test_the_same_search_has_the_same_result(index: Index) -> None:
@@ -67,7 +74,7 @@ def test_by_value(index: Index) -> None:
         def __call__(self, query: Query, table: Candidates) -> Scored:
             return Scored(np.arange(len(table), dtype=np.float64))
 
-    plain = index.search("cache", top_k=20)
+    plain = index.search("cache", top_k=20, rerank="none")
     turned = index.search("cache", top_k=20, rerank=Rerank(Backwards()))
     assert [each.document for each in turned] == [each.document for each in plain][::-1]
 
@@ -91,7 +98,7 @@ def test_no_more_rows_are_read_than_the_page_and_the_reranker_need(
 
 
 def test_a_reranker_that_cannot_leaves_the_order_and_says_so(index: Index) -> None:
-    plain, tried = index.search("cache entry 7"), index.search("cache entry 7", rerank="maxsim")
+    plain, tried = index.search("cache entry 7", rerank="none"), index.search("cache entry 7", rerank="maxsim")
     assert tried.hits == plain.hits
     assert tried.trace.reranker is None
     assert tried.trace.degraded == (
@@ -129,7 +136,7 @@ def test_a_hanging_reranker_is_left_out(index: Index) -> None:
             return Scored(np.zeros(len(table)))
 
     stage = Rerank(Hanging())
-    plain = index.search("cache entry 7")
+    plain = index.search("cache entry 7", rerank="none")
     reasons: list[object] = []
     for _ in range(12):
         # Long enough for the search alone on a busy machine.
