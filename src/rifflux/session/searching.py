@@ -16,7 +16,7 @@ from rifflux.retrieve.pipeline import NO_RERANKER, Pipeline, Plan, Stopwatch
 from rifflux.retrieve.query.expand import expand
 from rifflux.retrieve.query.reading import KnownFrequencies, classify, understand
 from rifflux.retrieve.steps.anchors import Anchors
-from rifflux.retrieve.steps.calibrate import Relevance, at_least
+from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
@@ -194,7 +194,7 @@ class Searcher:
             way.fuse,
             self.store,
             pool,
-            StoreEvidence(self.store, query),
+            StoreEvidence(self.store, query, None if query.vector is None else self.view.scale),
             Anchors(self.store, self.analyzer) if profile.anchors and way.fuse and way.fuse.anchored else None,
             profile.steps(way.reranker, [] if way.diversity == REPEATING else way.diversity.steps(self.store)),
             self._relevance(query) if rated else None,
@@ -223,7 +223,12 @@ class Searcher:
         """Return the step that rates candidates, if the profile wants that."""
         if not self.profile.relevance:
             return None
-        return Relevance(self.store, self.analyzer, None if query.vector is None else self.view.calibration)
+        if query.vector is None:
+            return Relevance(self.store, self.analyzer)
+        if calibration := self.view.calibration:
+            return Relevance(self.store, self.analyzer, calibration)
+        scale = self.view.scale
+        return Relevance(self.store, self.analyzer, MEANING if scale else None, scale=scale)
 
     def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
         """Return a hybrid search ready to run, with its steps apart: for measuring and tuning them.

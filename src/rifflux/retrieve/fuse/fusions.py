@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import repeat
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, fused
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, declare, pool_of
 from rifflux.types import Ranking, Scores
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.scale import VectorScale
 
 __all__ = [
     "FUSIONS",
@@ -215,8 +218,10 @@ class Adaptive(_Weighted):
 
     `priors` are semantic weights by kind of content. In code a question's words are rarely those of the answer, in
     conversations they mostly are, names above all; prose is in between. The prior is the mean over the first
-    `looked_at` candidates of each channel. Then the vectors' own confidence moves it, on the log-odds scale: the
-    gap between the best cosine and the hundredth, less `usual_gap`, times `slope`.
+    `looked_at` candidates of each channel. Two things move it, on the log-odds scale: how well the vectors of this
+    index agree with its words, and their confidence in this question, which is the gap between the best cosine and the
+    hundredth, less `usual_gap`, times `slope`. Gaps are told in the cosines of a usual model (`retrieve/scale.py`);
+    where nothing is known of the vectors, none is looked at.
 
     Chosen on development collections by bench/quality/fusion.py, which also tells what leaving one out changes.
     """
@@ -239,9 +244,18 @@ class Adaptive(_Weighted):
             return 0.0
         priors = [*map(self.priors.get, evidence.kinds(pool_of(rankings, self.looked_at)), repeat(self.prior))]
         prior = min(max(sum(priors) / len(priors) if priors else self.prior, 0.01), 0.99)
-        gap = float(semantic.scores[0] - semantic.scores[GAP_RANK - 1]) if len(semantic) >= GAP_RANK else self.usual_gap
-        odds = math.log(prior / (1 - prior)) + self.slope * (gap - self.usual_gap)
-        return 1 / (1 + math.exp(-odds))
+        scale, odds = evidence.scale, math.log(prior / (1 - prior))
+        if scale is None:
+            return prior
+        if len(semantic) >= GAP_RANK:
+            gap = scale.gap(float(semantic.scores[0] - semantic.scores[GAP_RANK - 1]))
+            odds += self.slope * (gap - self.usual_gap)
+        return _share(odds + scale.trust)
+
+    def weight_by(self, scale: VectorScale) -> float:
+        """Return the weight of prose before a question is looked at."""
+        prior = min(max(self.prior, 0.01), 0.99)
+        return _share(math.log(prior / (1 - prior)) + scale.trust)
 
     def enough(self, pool: int) -> int:
         """Return less than the depth for a usual pool: the missing cosines are extrapolated from how they fall."""
@@ -252,6 +266,11 @@ class Adaptive(_Weighted):
         ranking = table.rankings.get(SEMANTIC)
         is_cut = ranking is not None and len(ranking.ids) == ENOUGH
         return _scaled(table, SEMANTIC, _extrapolated(table.rankings[SEMANTIC].scores) if is_cut else None)
+
+
+def _share(odds: float) -> float:
+    """Return the share that has these log-odds."""
+    return 1 / (1 + math.exp(-odds))
 
 
 def _scaled(table: Candidates, channel: str, low: float | None = None) -> Scores:
