@@ -139,7 +139,7 @@ def _sampled(name: str, collections: Mapping[str, Collection], arguments: argpar
         own = _some(collection.questions, arguments.questions, choice)
         for question in own:
             _ask(index, recorder, collection, question, OWN, sample)
-        for origin, text in _unanswerable(name, collections, choice):
+        for origin, text in unanswerable(name, collections, choice):
             scope = choice.choice(own)
             _ask(index, recorder, collection, JudgedQuestion("", text, {}, scope.metadata), origin, sample)
     return sample
@@ -149,7 +149,7 @@ def _some(questions: Sequence[JudgedQuestion], most: int, choice: random.Random)
     return choice.sample(list(questions), min(most, len(questions)))
 
 
-def _unanswerable(name: str, collections: Mapping[str, Collection], choice: random.Random) -> Iterator[tuple[str, str]]:
+def unanswerable(name: str, collections: Mapping[str, Collection], choice: random.Random) -> Iterator[tuple[str, str]]:
     """Questions that a collection has no answer to, and where they come from."""
     near = set().union({name}, *(group for group in NEIGHBOURS if name in group))
     for other, collection in collections.items():

@@ -26,6 +26,7 @@ from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Balanced, ReciprocalRank
 from rifflux.retrieve.fuse.base import StoreEvidence
 from rifflux.retrieve.query.reading import understand
+from rifflux.retrieve.scale import VectorScale
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, joined, pool_of
 from rifflux.types import Filter, Ids, Ranking, Scores
 
@@ -49,6 +50,7 @@ class Case:
     documents: Mapping[int, str]
     identifier: bool
     specificity: float = 0.0
+    scale: VectorScale | None = None
 
     def coverage(self, ids: Ids) -> Scores:
         """Not looked up here."""
@@ -109,7 +111,7 @@ def _case(index: Index, collection: Collection, question: JudgedQuestion) -> Cas
     documents = {int(hit.chunk_id, 16): hit.document for hit in pool}
     sense = index.classify(question.text)
     alone = len(sense.identifiers) == 1 and sense.specificity == 1
-    return Case(rankings, kinds, question.grades, documents, alone)
+    return Case(rankings, kinds, question.grades, documents, alone, scale=index.admin.view.scale)
 
 
 def _channel(name: str) -> Rank:

@@ -66,7 +66,8 @@ def _written(corpus: Path, kind: str, prose: Sequence[str], choice: random.Rando
         lines.append(json.dumps({"_id": f"d{key}", "title": title, "text": text}))
         yield Name(name, f"d{key}")
     corpus.parent.mkdir(parents=True, exist_ok=True)
-    corpus.write_text("\n".join(lines), "utf-8")
+    if not corpus.exists() or corpus.read_text("utf-8") != "\n".join(lines):
+        corpus.write_text("\n".join(lines), "utf-8")
 
 
 def _titled(name: str, prose: Sequence[str], choice: random.Random) -> str:

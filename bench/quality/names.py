@@ -21,13 +21,14 @@ from pathlib import Path
 from statistics import fmean
 
 from bench.quality.forms import FORMS, Name, beginnings, drawn, in_form, named_files, named_records, unique
-from bench.quality.invented import invent
+from bench.quality.invented import COLLECTIONS, invent
 from bench.quality.kept import Kept, first_document, markdown
 from rifflux.evaluate import Run, parse_run
 from rifflux.index import Index
 
 NAMES = ("scifact", "nfcorpus", "cacm", "stacks", "cfr30", "srd5e", "docs")
 INVENTED = "invented"
+MEAN = "**mean of cells**"
 #: Names that a form must change in a set for its cell to count.
 FEWEST = 10
 
@@ -59,7 +60,7 @@ def main() -> None:
         cells = [cell for asked in _sets(arguments, kept) for cell in _cells(asked, runs, arguments.show)]
     if arguments.json:
         arguments.json.write_text(json.dumps([asdict(cell) for cell in cells], indent=1), "utf-8")
-    print("\n".join(_tables(cells, [run.name for run in runs])))
+    print("\n".join(_tables(cells, [run.name for run in runs])).rstrip())
 
 
 def _arguments() -> argparse.Namespace:
@@ -114,17 +115,22 @@ def _cells(asked: Asked, runs: Sequence[Run], show: int) -> Iterator[Cell]:
 
 
 def _tables(cells: Sequence[Cell], modes: Sequence[str]) -> Iterator[str]:
-    yield from _by_form(cells, modes)
+    groups = {
+        "Titles of collections": [cell for cell in cells if cell.set not in COLLECTIONS],
+        "Names of invented collections": [cell for cell in cells if cell.set in COLLECTIONS],
+        "All": cells,
+    }
+    for title, group in groups.items():
+        yield from (f"{title}, in the mean of the sets:", "", *_by_form(group, modes), "")
     for mode in modes:
-        yield from ("", f"{mode}, by set:", "")
-        yield from _by_set(cells, mode)
+        yield from (f"{mode}, by set:", "", *_by_set(cells, mode), "")
 
 
 def _by_form(cells: Sequence[Cell], modes: Sequence[str]) -> Iterator[str]:
     less = [f"{modes[0]} − {modes[1]}"] if len(modes) > 1 else []
     rows = []
-    for form in (*FORMS, "**mean of cells**"):
-        of_form = [cell for cell in cells if form in (cell.form, "**mean of cells**")]
+    for form in (*FORMS, MEAN):
+        of_form = [cell for cell in cells if form in (cell.form, MEAN)]
         if of_form:
             means = [fmean(cell.first[mode] for cell in of_form) for mode in modes]
             gap = [f"{means[0] - means[1]:+.3f}"] if less else []

@@ -42,6 +42,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
     from rifflux.index.status import Status as Status
+    from rifflux.index.status import VectorReport as VectorReport
     from rifflux.ingest.walk.find import Finder as Finder
     from rifflux.ingest.walk.find import Found as Found
     from rifflux.ingest.walk.find import Skipped as Skipped
@@ -112,7 +113,7 @@ _PUBLIC = {
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",
     "index.salvage": "diagnose repair",
-    "index.status": "Status",
+    "index.status": "Status VectorReport",
     "ingest.walk.find": "Finder Found Skipped",
     "memories": "Memories Memory Saved",
     "models": "Embedder load_embedder",

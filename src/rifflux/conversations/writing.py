@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from operator import attrgetter
+from itertools import repeat
+from operator import attrgetter, itemgetter
 
 from rifflux.conversations.model import Conversation, ImportReport, Message, as_given, message_row, retitled, was_added
 from rifflux.ingest.chunking import Chunker, chunk_id, hash_of, identity_of
@@ -39,7 +40,9 @@ class MessageWriter:
         Returns what became of them, and what was stored again, neighbours included.
         """
         given = dict(zip(map(attrgetter("id"), messages), messages, strict=True))
-        known, fresh, changed = self._known(conversation.id, list(given)), dict[str, Document](), list[str]()
+        stored = self.store.catalog.documents_at([*zip(repeat(conversation.id), given)])
+        known = dict(zip(map(itemgetter(1), stored), stored.values(), strict=True))
+        fresh, changed = dict[str, Document](), list[str]()
         for key, message in given.items():
             row = merge(message_row(message, conversation), known.get(key))
             if known.get(key) != row:
@@ -47,7 +50,7 @@ class MessageWriter:
                 changed += [key] if key in known else []
         new, same = len(fresh) - len(changed), len(given) - len(fresh)
         report, changes = ImportReport(added=new, changed=len(changed), unchanged=same), list[DocumentChange]()
-        if not known and not self.store.catalog.in_order(conversation.id)[:1]:
+        if not known and not self.store.catalog.in_order(conversation.id, after=0):
             changes = self._store_all(conversation.id, sorted(fresh.values(), key=_time))
         elif fresh:
             moved = [key for key in changed if known[key].created_at != fresh[key].created_at]
@@ -103,13 +106,6 @@ class MessageWriter:
         return self._store(conversation_id, [*map(partial(self.turns, conversation_id, rows), range(len(rows)))])
 
     # Reading what is there
-
-    def _known(self, conversation_id: str, keys: Sequence[str]) -> Mapping[str, Document]:
-        if len(keys) <= FEW:
-            found = list(filter(None, map(partial(self.store.catalog.document, conversation_id), keys)))
-            return dict(zip(map(attrgetter("key"), found), found, strict=True))
-        wanted = set(keys)
-        return {row.key: row for row in self.store.catalog.in_order(conversation_id) if row.key in wanted}
 
     def _felt(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
         """Return the messages that have one of these in their window, these included."""

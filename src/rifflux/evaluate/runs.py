@@ -103,19 +103,10 @@ def _mode(text: str) -> str:
     return text if text == HYBRID_RERANK else mode
 
 
-def _fusion(text: str) -> str:
-    fusion_of(text)
-    return text
-
-
 def _reranker(text: str) -> str:
     if text not in RERANKERS:
         raise InvalidArgument(f"no reranker {text!r}; choose one of {', '.join(RERANKERS)}")
     return text
-
-
-def _profile(text: str) -> str:
-    return find_profile(text).name
 
 
 def _number(text: str) -> float:
@@ -128,9 +119,9 @@ def _number(text: str) -> float:
 _OPTIONS: Mapping[str, Callable[[str], str | float]] = {
     "name": _name,
     "mode": _mode,
-    "fusion": _fusion,
+    "fusion": lambda text: fusion_of(text).name,
     "rerank": _reranker,
-    "profile": _profile,
+    "profile": lambda text: find_profile(text).name,
     "deadline_ms": _number,
     "min_score": _number,
 }

@@ -100,7 +100,9 @@ class Everything:
 
     def _fused(self, query: str, found: Mapping[str, Results], top_k: int, *notes: str) -> Results:
         """Return one page of several lists, each hit with the explanation of its source."""
-        fuse = ReciprocalRank(RANK_OFFSET, {source.name: source.weight for source in self.sources})
+        fuse = ReciprocalRank(
+            RANK_OFFSET, {source.name: source.weight for source in self.sources if source.name in found}
+        )
         rankings = {name: _ranking(results) for name, results in found.items()}
         fused = fuse(joined(rankings)).head(top_k)
         shares = fused.parts(fuse.name)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.retrieve.query.expand import known_synonyms
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.session.reading import Feedback, Reader
@@ -154,6 +153,7 @@ class Index:
         """Return the conversations of the user whose scope this is. Raises `OutOfScope` where the index is nobody's."""
         from rifflux.conversations import Conversations
         from rifflux.conversations.profile import CONVERSATIONS
+        from rifflux.session.policies import Policies
 
         if self._view.scope is None:
             raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
@@ -196,6 +196,7 @@ class Index:
         """Return the search of all at once: knowledge, files, notes, tasks and conversations, each a list."""
         from rifflux.conversations.profile import CONVERSATIONS
         from rifflux.index.federated import Everything
+        from rifflux.session.policies import HYBRID_SEARCH, Policies
 
         if self._view.scope is None:
             return Everything(self._view)

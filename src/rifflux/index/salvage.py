@@ -35,13 +35,14 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
     """
     if not Path(path).expanduser().is_file():
         raise NotFound(f"no index at {path}: check the path's spelling")
-    if _can_be_read(path):
-        return _mended(path, progress)
-    salvaged = salvage_store(path)
-    mended = _mended(path, progress)
-    rows = f"{salvaged.rows['document']:,} documents and {salvaged.rows['chunk']:,} chunks"
-    done = f"the database was damaged: took {rows} over into a new file"
-    return replace(mended, done=(done, *mended.done), kept=str(salvaged.kept))
+    done, kept = list[str](), None
+    if not _can_be_read(path):
+        salvaged = salvage_store(path)
+        rows = f"{salvaged.rows['document']:,} documents and {salvaged.rows['chunk']:,} chunks"
+        done, kept = [f"the database was damaged: took {rows} over into a new file"], str(salvaged.kept)
+    with open_index(path, create=False) as index:
+        mended = index.admin.repair(progress)
+    return replace(mended, done=(*done, *mended.done), kept=kept)
 
 
 def _can_be_read(path: str | Path) -> bool:
@@ -49,8 +50,3 @@ def _can_be_read(path: str | Path) -> bool:
         return not any(problem.unreadable for problem in diagnose(path))
     except NotAnIndex:
         return False
-
-
-def _mended(path: str | Path, progress: Progress | None) -> Repaired:
-    with open_index(path, create=False) as index:
-        return index.admin.repair(progress)

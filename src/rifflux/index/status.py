@@ -6,12 +6,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rifflux.retrieve.fuse import Adaptive
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.session import IndexView
 from rifflux.store import Generation
 from rifflux.types import Failure, Freshness
 
-__all__ = ["Status", "status_of"]
+__all__ = ["Status", "VectorReport", "status_of", "vector_report"]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorReport:
+    """What the vectors in use are like, read from the index itself, and what follows for ranking.
+
+    `noise` is the mean cosine of two passages at random, `spread` its standard deviation, `reach` how far above the
+    noise the nearest passages are. `agreement` is how well vectors and words agree on what is like a passage, from .5
+    to 1; None where it was not measured. `weight` is the weight of meaning in prose before a question is looked at,
+    None where the fusion does not depend on it. `sampled` is the number of passages that were looked at.
+    """
+
+    noise: float
+    spread: float
+    reach: float
+    agreement: float | None
+    weight: float | None
+    sampled: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +38,7 @@ class Status:
     """What an index holds and how it is set up. `bytes` is the size of its file and log, 0 in memory and in a scope.
 
     `switching` is the generation of vectors that is built while the index is being switched to another model.
+    `vectors` are what was read of the vectors in use, None where they say nothing yet.
     `freshness` says how far it may be behind its files, `degraded` why answers are not what they could be.
     """
 
@@ -38,6 +58,7 @@ class Status:
     read_only: bool
     unreadable_files: tuple[Failure, ...]
     switching: Generation | None = None
+    vectors: VectorReport | None = None
     freshness: Freshness | None = None
     degraded: tuple[str, ...] = ()
 
@@ -65,9 +86,25 @@ def status_of(view: IndexView) -> Status:
         bytes=0 if scope else _bytes(view.session.path),
         read_only=store.read_only,
         unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
+        vectors=vector_report(view),
         switching=None if scope else Maintenance(view).switching(),
         freshness=freshness,
         degraded=(*view.outdated, *_shortcomings(counts, freshness), *store.troubles()),
+    )
+
+
+def vector_report(view: IndexView) -> VectorReport | None:
+    """Return what was read of the vectors of a view; None where they say nothing yet."""
+    scale, fusion = view.scale, view.profile.fusion
+    if scale is None:
+        return None
+    return VectorReport(
+        noise=round(scale.noise, 4),
+        spread=round(scale.spread, 4),
+        reach=round(scale.reach, 4),
+        agreement=None if scale.agreement is None else round(scale.agreement, 4),
+        weight=round(fusion.weight_by(scale), 4) if isinstance(fusion, Adaptive) else None,
+        sampled=len(scale.sample),
     )
 
 

@@ -17,6 +17,7 @@ from operator import attrgetter
 import numpy as np
 
 from rifflux.ingest.chunking import embedding_text
+from rifflux.models.checked import checked_vectors
 from rifflux.models.cores import stand_back
 from rifflux.models.embedder import Embedder
 from rifflux.store import DocumentChange, Pending, Store
@@ -147,13 +148,17 @@ class _Run:
         """Store the vectors of a batch once they are there; returns how many chunks got one."""
         vectors = dict(batch.stored)
         if batch.vectors:
-            vectors |= zip(batch.embedded, batch.vectors.result(), strict=True)
+            shape = (len(batch.embedded), self.embedder.dimension)
+            given = checked_vectors(self.embedder.name, batch.vectors.result(), shape)
+            vectors |= zip(batch.embedded, given, strict=True)
         if elsewhere := set(batch.same.values()) - vectors.keys():
             vectors |= self.store.semantic.vectors_by_hash([*elsewhere], self.embedder.fingerprint)
         # Without a vector is only what equals a text that was removed meanwhile: the next run sees to it.
-        ready = [chunk for chunk in batch.chunks if batch.same.get(chunk.hash, chunk.hash) in vectors]
-        if not ready:
-            return 0
-        ids, hashes = [chunk.id for chunk in ready], [*map(_HASH, ready)]
-        found = np.stack([vectors[batch.same.get(hash, hash)] for hash in hashes])
-        return self.store.semantic.put_vectors(ids, hashes, found, self.embedder.fingerprint)
+        ids, hashes, found = [], [], []
+        for chunk in batch.chunks:
+            vector = vectors.get(batch.same.get(chunk.hash, chunk.hash))
+            if vector is not None:
+                ids.append(chunk.id)
+                hashes.append(chunk.hash)
+                found.append(vector)
+        return self.store.semantic.put_vectors(ids, hashes, np.stack(found), self.embedder.fingerprint) if ids else 0

@@ -204,7 +204,9 @@ class BatchWriter:
     def add(self, change: FileChange) -> int:
         """Store a change, now or together with the next ones; return how many chunks it has."""
         self._waiting.append(change)
-        chunks = sum(len(document.chunks) for _, document in change.documents)
+        chunks = 0
+        for _, document in change.documents:
+            chunks += len(document.chunks)
         self._chunks += chunks + 1
         if self._chunks >= GROUP:
             self.flush()

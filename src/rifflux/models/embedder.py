@@ -95,7 +95,7 @@ SCHEMES = {
 }
 ALLOWED = (
     "all-MiniLM-L6-v2 (the default), the path of a folder with model.onnx and tokenizer.json, "
-    "openai:MODEL, https://HOST/v1#MODEL, or hash:DIMENSION"
+    "openai:MODEL, https://HOST/v1#MODEL, hash:DIMENSION, or two names or folders joined as in minilm+FOLDER"
 )
 
 
@@ -112,6 +112,7 @@ def known_models() -> list[KnownModel]:
     return [
         KnownModel("all-MiniLM-L6-v2", "comes with the package: 384 dimensions, English; the default"),
         KnownModel("FOLDER", "a folder with model.onnx and tokenizer.json, as exported from sentence-transformers"),
+        KnownModel("minilm+FOLDER", "two models as one, better and slower than each: any two names or folders"),
         KnownModel("openai:MODEL", "an OpenAI-compatible endpoint, set by base_url and api_key"),
         KnownModel("https://HOST/v1#MODEL", "such an endpoint at this address"),
         KnownModel("hash:DIMENSION", "no model: words and letters hashed, for trials and tests"),
@@ -133,6 +134,11 @@ def load_embedder(
     if not isinstance(spec, str | None):
         return spec
     spec = spec or "all-MiniLM-L6-v2"
+    if pair := _pair(spec):
+        from rifflux.models.joined import JoinedEmbedder
+
+        first, second = (load_embedder(each, threads=threads, base_url=base_url, api_key=api_key) for each in pair)
+        return JoinedEmbedder(first, second)
     if make := SCHEMES.get(spec.partition(":")[0]):
         return cast(Embedder, resolve_name(make)(spec, base_url=base_url, api_key=api_key))
     if spec in BUNDLED_NAMES:
@@ -151,3 +157,16 @@ def _bundled(threads: int | None) -> Embedder:
     from rifflux.models.onnx import OnnxEmbedder
 
     return OnnxEmbedder.load(BUNDLED, threads=threads)
+
+
+def _pair(spec: str) -> tuple[str, str] | None:
+    """Return the two models that a `+` joins; None where it is part of a name."""
+    if "+" not in spec or Path(spec).expanduser().is_dir():
+        return None
+    parts = spec.split("+")
+    splits = (("+".join(parts[:place]), "+".join(parts[place:])) for place in range(1, len(parts)))
+    return next((pair for pair in splits if all(map(_is_known, pair))), None)
+
+
+def _is_known(spec: str) -> bool:
+    return spec in BUNDLED_NAMES or spec.partition(":")[0] in SCHEMES or Path(spec).expanduser().is_dir()

@@ -167,17 +167,18 @@ class OnnxEmbedder:
 
     @cached_property
     def _graph(self) -> Graph:
-        return self._once("_graph", lambda: describe(start_session(self.settings), self.settings))
+        with self._lock:
+            if "_graph" not in self.__dict__:
+                self.__dict__["_graph"] = describe(start_session(self.settings), self.settings)
+            loaded: Graph = self.__dict__["_graph"]
+            return loaded
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        return self._once("_tokenizer", lambda: load_tokenizer(self.settings.tokenizer, self.max_tokens))
-
-    def _once(self, name: str, load: Callable[[], T]) -> T:
         with self._lock:
-            if name not in self.__dict__:
-                self.__dict__[name] = load()
-            loaded: T = self.__dict__[name]
+            if "_tokenizer" not in self.__dict__:
+                self.__dict__["_tokenizer"] = load_tokenizer(self.settings.tokenizer, self.max_tokens)
+            loaded: Tokenizer = self.__dict__["_tokenizer"]
             return loaded
 
 

@@ -154,6 +154,7 @@ class Maintenance:
         from rifflux.ingest.embed import embed_pending
         from rifflux.ingest.sync import SWITCH, Turns
         from rifflux.models import load_embedder
+        from rifflux.session.vectors import read_all_vectors
 
         start = time.perf_counter()
         embedder, turns = load_embedder(model, threads=threads), Turns(self.view.store)
@@ -172,6 +173,7 @@ class Maintenance:
             elif not self._tidy():
                 raise InvalidArgument(f"the index holds vectors of {embedder.name} already: there is nothing to switch")
             dropped = self._drop(progress)
+            read_all_vectors(self.view.store, self.view.profile, embedder)
         seconds = round(time.perf_counter() - start, 3)
         name = former.name if former else embedder.name
         return Switched(name, embedder.name, embedded, dropped, seconds, tuple(turns.waited_for))

@@ -15,7 +15,7 @@ from rifflux.retrieve.pipeline import Pipeline, Plan, Step, Stopwatch
 from rifflux.retrieve.query.expand import expand
 from rifflux.retrieve.query.reading import KnownFrequencies, classify, understand
 from rifflux.retrieve.steps.anchors import Anchors
-from rifflux.retrieve.steps.calibrate import Relevance, at_least
+from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
@@ -164,7 +164,7 @@ class Searcher:
             way.fuse,
             self.store,
             pool,
-            StoreEvidence(self.store, query),
+            StoreEvidence(self.store, query, None if query.vector is None else self.view.scale),
             Anchors(self.store, self.analyzer) if profile.anchors and way.fuse and way.fuse.anchored else None,
             profile.steps(way.reranker, [] if way.diversity == REPEATING else way.diversity.steps(self.store)),
             self._relevance(query) if rated else None,
@@ -200,7 +200,12 @@ class Searcher:
         """Return the step that rates candidates, if the profile wants that."""
         if not self.profile.relevance:
             return None
-        return Relevance(self.store, self.analyzer, None if query.vector is None else self.view.calibration)
+        if query.vector is None:
+            return Relevance(self.store, self.analyzer)
+        if calibration := self.view.calibration:
+            return Relevance(self.store, self.analyzer, calibration)
+        scale = self.view.scale
+        return Relevance(self.store, self.analyzer, MEANING if scale else None, scale=scale)
 
     def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
         """Return a hybrid search ready to run, with its steps apart: for measuring and tuning them.
@@ -261,9 +266,9 @@ class Searcher:
             return query, [*degraded, f"no query vector: {error}"]
         finally:
             clock.add("embed", start)
-        return query, degraded if query.vector is not None else [*degraded, "no query vector: the embedder gave none"]
+        return query, degraded
 
-    def _embed(self, text: str) -> tuple[Vectors | None, str]:
+    def _embed(self, text: str) -> tuple[Vectors, str]:
         """Return the vector of a text, and the fingerprint of the model it is by."""
         known, embedder = self.store.semantic.model(), self.view.embedder
         if known and known.fingerprint != embedder.fingerprint:
@@ -271,7 +276,10 @@ class Searcher:
                 f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "
                 f"open it with model={known.spec!r}, or without a model"
             )
-        return embedder.embed_query(text), embedder.fingerprint
+        from rifflux.models.checked import question_vector
+
+        dimension = known.dimension if known else embedder.dimension
+        return question_vector(embedder, text, dimension), embedder.fingerprint
 
     def why(
         self,

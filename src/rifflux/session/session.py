@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rifflux.models import Embedder
     from rifflux.models.guarded import Guard
     from rifflux.models.workers import Workers
+    from rifflux.retrieve.scale import VectorScale
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
 
 __all__ = [
@@ -347,6 +348,14 @@ class IndexView:
         """Return the calibration that is stored with the model of the moment; read once for each."""
         embedder = self.session.load()
         return self.session.models(("calibration", embedder.fingerprint), partial(calibration_of, embedder))
+
+    @property
+    def scale(self) -> VectorScale | None:
+        """Return the scale of the owner's vectors, None where nothing is known; read once for each state of them."""
+        from rifflux.session.vectors import ScaleCache
+
+        cache = self.session.kept(("scale", self.store.owner), partial(ScaleCache, self.store))
+        return cache(self.session.load)
 
     def kept(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what is made once for this owner, guard and profile, such as a reranker's state."""

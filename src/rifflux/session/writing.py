@@ -235,10 +235,13 @@ class Writer:
         """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
         from rifflux.ingest.embed import embed_changes, embed_pending
         from rifflux.ingest.sync import EMBED
+        from rifflux.session.vectors import read_all_vectors
 
         with turns(EMBED) if wait else self.view.store.registry.claim(EMBED) as mine:
             if mine:
-                return sum(embed_pending(view, self.view.embedder, progress) for view in self.view.store.views())
+                count = sum(embed_pending(view, self.view.embedder, progress) for view in self.view.store.views())
+                read_all_vectors(self.view.store, self.view.profile, self.view.embedder)
+                return count
             return embed_changes(self.view.store, self.view.embedder, changes)
 
     def _use_model(self) -> None:

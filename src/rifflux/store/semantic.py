@@ -99,6 +99,12 @@ class Semantic(Protocol):
         With `exact`, to the last digit, whatever is faster.
         """
 
+    def sample(self, most: int) -> tuple[Ids, Vectors]:
+        """Return chunks that have a vector, those of the lowest ids, with their vectors: (chunks, dimension).
+
+        Ids are hashes, so it is a random choice, and the same one for equal contents. Kept until something changes.
+        """
+
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
         """Return vectors already stored for the same embedded text."""
 

@@ -44,6 +44,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
         np.nan_to_num(store.semantic.cosines_of(query, ids), nan=-2.0).tolist() for query in _queries(store)
     ],
     "vectors_of": lambda store, ids: _plain(store.semantic.vectors_of(ids)),
+    "sample": lambda store, ids: _plain(dict(zip(*store.semantic.sample(100), strict=True))),
     "kinds": lambda store, ids: dict(store.catalog.kinds(ids)),
     "names": lambda store, ids: dict(store.catalog.names(ids)),
     "titled": lambda store, ids: store.catalog.titled(("cache",), ids).tolist(),

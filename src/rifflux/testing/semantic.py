@@ -53,6 +53,21 @@ class SemanticContract(NeedsStore):
         assert np.isnan(cosines[3:]).all()
         assert np.isnan(store.semantic.cosines_of(replace(query, vector=None), ids)).all()
 
+    def test_a_sample_holds_the_lowest_ids_that_have_a_vector_until_something_changes(self, store: Store) -> None:
+        assert [len(each) for each in store.semantic.sample(4)] == [0, 0]
+        embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
+        store.catalog.put("c", change("bare", "no vector", first_id=900))
+        ids, vectors = store.semantic.sample(2)
+        every, all_vectors = store.semantic.sample(10)
+        assert every.tolist() == sorted(every.tolist())
+        assert (len(every), ids.tolist()) == (3, every[:2].tolist())
+        assert vectors == pytest.approx(all_vectors[:2])
+        known = store.semantic.vectors_of(every, exact=True)
+        assert all_vectors == pytest.approx(np.stack([known[id] for id in every.tolist()]))
+        assert store.semantic.sample(10)[1] is all_vectors
+        store.catalog.remove("c", ["east"])
+        assert len(store.semantic.sample(10)[0]) == 2
+
     def test_what_is_near_holds_required_words_and_no_excluded_ones(self, store: Store) -> None:
         embedded(store, {"alpha": (1, 0), "beta": (0, 1)})
         for query in (Query("", excluded=(("alpha",),)), Query("", required=(("beta",),))):

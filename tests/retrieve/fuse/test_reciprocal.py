@@ -74,6 +74,22 @@ def test_senseless_knobs_are_refused(arguments: dict[str, object]) -> None:
         ReciprocalRank(**arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "60", None, True])
+@pytest.mark.parametrize("knob", ["k", "weight"])
+def test_knobs_that_are_no_finite_numbers_are_refused(knob: str, value: object) -> None:
+    with pytest.raises(InvalidArgument, match="finite number"):
+        ReciprocalRank(**({"k": value} if knob == "k" else {"weights": {"lexical": value}}))
+
+
+def test_weights_of_unknown_channels_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="'titles' to weigh; choose from lexical, semantic"):
+        ReciprocalRank(weights={"titles": 1.0})(joined({"lexical": ranking(1), "semantic": ranking(2)}))
+
+
+def test_a_channel_that_is_missing_may_be_weighed() -> None:
+    assert len(ReciprocalRank(weights={"semantic": 2.0})(joined({"lexical": ranking(1)}))) == 1
+
+
 def test_an_unknown_fusion_names_the_known_ones() -> None:
     with pytest.raises(InvalidArgument, match="rrf"):
         fusion_of("magic")

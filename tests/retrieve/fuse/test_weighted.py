@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse import FUSIONS, Adaptive, Balanced, Fuse, Linear, fusion_of
+from rifflux.retrieve.scale import SAMPLE, VectorScale, scale_of
 from rifflux.retrieve.table import SCORE, joined, placed
 from rifflux.types import Ids, Ranking, Scores
 
@@ -29,6 +30,7 @@ class Known:
     shares: Mapping[int, float] = field(default_factory=dict)
     kind: str = ""
     specificity: float = 0.0
+    scale: VectorScale | None = None
 
     def coverage(self, ids: Ids) -> Scores:
         return np.array([self.shares.get(id, 0.0) for id in ids.tolist()])
@@ -40,6 +42,18 @@ class Known:
 D40, D41, AREA = 1, 2, 3
 REGION = Known({D40: 1.0, D41: 0.0, AREA: 0.5})
 CHANNELS = {"lexical": ranking({D40: 9.0, AREA: 4.0}), "semantic": ranking({D40: 0.7, D41: 0.85, AREA: 0.6})}
+
+
+def _passages() -> VectorScale:
+    """The scale of passages at random."""
+    vectors = np.random.default_rng(0).normal(size=(SAMPLE, 16)).astype(np.float32)
+    found = scale_of(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    assert found
+    return found
+
+
+PASSAGES = _passages()
+SCALED = Known(scale=PASSAGES)
 
 
 def fused(fusion: Fuse, evidence: Known = REGION) -> dict[int, float]:
@@ -81,7 +95,30 @@ def test_adaptive_trusts_vectors_more_where_they_choose_clearly() -> None:
     rest = dict.fromkeys(range(2, 120), 0.2)
     clear = {"lexical": ranking({1: 1.0}), "semantic": ranking({1: 0.9, **rest})}
     vague = {"lexical": ranking({1: 1.0}), "semantic": ranking({1: 0.3, **rest})}
-    assert Adaptive().semantic_weight(clear, Known()) > Adaptive().semantic_weight(vague, Known())
+    assert Adaptive().semantic_weight(clear, SCALED) > Adaptive().semantic_weight(vague, SCALED)
+    assert Adaptive().semantic_weight(clear, Known()) == Adaptive().semantic_weight(vague, Known()), "nothing is known"
+
+
+def test_adaptive_trusts_vectors_more_the_better_they_agree_with_words() -> None:
+    known = [replace(PASSAGES, agreement=share) for share in (0.75, 0.87, None, 0.93)]
+    weights = [Adaptive().semantic_weight(CHANNELS, Known(scale=scale)) for scale in known]
+    assert weights == sorted(set(weights))
+    assert weights[2] == pytest.approx(Adaptive().prior)
+
+
+@given(share=st.floats(0.02, 1), offset=st.floats(0, 1))
+def test_cosines_of_another_model_that_differ_by_scale_and_offset_give_the_same_scores(
+    share: float, offset: float
+) -> None:
+    cosines = dict(zip(range(1, 140), np.random.default_rng(0).uniform(-0.1, 0.9, 139), strict=True))
+    other = {id: share * cosine + (1 - share) * offset for id, cosine in cosines.items()}
+    words = ranking({5: 9.0, 7: 8.0, 300: 2.0})
+    results = [
+        Adaptive()(joined({"lexical": words, "semantic": ranking(found)}), Known(scale=scale))
+        for found, scale in ((cosines, PASSAGES), (other, replace(PASSAGES, reach=share * PASSAGES.reach)))
+    ]
+    assert results[0].ids.tolist() == results[1].ids.tolist()
+    assert results[0][SCORE] == pytest.approx(results[1][SCORE], abs=1e-6)
 
 
 def test_adaptive_scores_a_ranking_that_was_cut_as_if_it_had_been_read_on() -> None:
@@ -104,7 +141,34 @@ def test_without_vectors_the_words_decide(fusion: Fuse) -> None:
     assert result.ids.tolist() == [5, 4, 6]
 
 
-@pytest.mark.parametrize("make", [lambda: Balanced(weight=1.5), lambda: Linear(alpha=-0.1), lambda: Adaptive(prior=2)])
+@pytest.mark.parametrize(
+    "fusion", [Balanced(weight=0.3), Linear(alpha=0.7), Linear(weights="by-specificity"), Adaptive()]
+)
+def test_a_channel_alone_has_all_the_weight(fusion: Fuse) -> None:
+    words = fusion(joined({"lexical": ranking({5: 3.0, 4: 2.0})}), Known())
+    assert words[SCORE].tolist() == words.parts(fusion.name)["lexical"].tolist()
+    assert fusion.semantic_weight({"lexical": ranking({5: 3.0}), "semantic": Ranking.empty()}, Known()) == 0
+
+
+@pytest.mark.parametrize("fusion", [Balanced(weight=0.3), Linear(alpha=0.7)])
+def test_vectors_alone_have_all_the_weight(fusion: Fuse) -> None:
+    assert fusion.semantic_weight({"semantic": ranking({5: 0.5})}, Known()) == 1
+
+
+def test_linear_without_vectors_scores_the_keyword_share() -> None:
+    found = Linear()(joined({"lexical": ranking({5: 3.0, 4: 2.0})}), Known())
+    assert found[SCORE].max() == Known().coverage(found.ids).max()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Balanced(weight=1.5),
+        lambda: Linear(alpha=-0.1),
+        lambda: Adaptive(prior=2),
+        lambda: Linear(alpha=float("nan")),
+    ],
+)
 def test_shares_outside_zero_to_one_are_refused(make: type) -> None:
     with pytest.raises(InvalidArgument, match="from 0 to 1"):
         make()

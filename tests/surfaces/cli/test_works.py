@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from rifflux.index import open_index
-from rifflux.surfaces.cli.options import Here
+from rifflux.surfaces.cli.app import Here
 from rifflux.surfaces.cli.retrieve import print_retrieval
 from rifflux.surfaces.cli.verify import verify
 from rifflux.surfaces.shared.nouns import noun_json

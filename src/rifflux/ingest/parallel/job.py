@@ -187,12 +187,13 @@ def _prepared(
     The collection of a document is the root's, of a record its file.
     """
     path = job.found.path
-    documents = []
+    documents, failures = [], []
     for part in parts:
-        if isinstance(part, Parsed):
+        if isinstance(part, Failure):
+            failures.append(_failure(job, part.path, part.reason))
+        else:
             collection = job.root if part.document.key == path else f"{job.root}/{path}"
             documents.append((collection, prepare(collection, part.document, part.blocks, path)))
-    failures = (_failure(job, part.path, part.reason) for part in parts if isinstance(part, Failure))
     return documents, tuple(failures)
 
 

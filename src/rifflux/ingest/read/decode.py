@@ -110,7 +110,10 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff")  # marks of UTF-16 and UTF-32, whose text is 
 
 def what_is(head: bytes) -> str:
     """Return the format of data by its beginning, in words: `a PNG image`; nothing if it may be text."""
-    return next((words for words, starts in _SIGNATURES.items() if head.startswith(starts)), "")
+    for words, starts in _SIGNATURES.items():
+        if head.startswith(starts):
+            return words
+    return ""
 
 
 def looks_like_text(head: bytes) -> bool:

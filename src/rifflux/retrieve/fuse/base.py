@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, filterfalse, repeat
 from operator import mul, truediv
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from rifflux.retrieve.table import SCORE, Candidates
 from rifflux.store import Store
 from rifflux.text.analyzer import idf
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.scale import VectorScale
 
 __all__ = [
     "NO_EVIDENCE",
@@ -47,11 +50,17 @@ class Evidence(Protocol):
         """Return the share of the question's words that name one thing, in [0, 1]."""
         ...
 
+    @property
+    def scale(self) -> VectorScale | None:
+        """Return the scale of the index's cosines; None where it is unknown."""
+        ...
+
 
 class _NoEvidence:
     """Knows nothing: for fusions that look at ranks and scores only."""
 
     specificity = 0.0
+    scale = None
 
     def coverage(self, ids: Ids) -> Scores:
         """Return zeros: nothing is known to be covered."""
@@ -140,6 +149,7 @@ class StoreEvidence:
 
     store: Store
     query: Query
+    scale: VectorScale | None = None
 
     def coverage(self, ids: Ids) -> Scores:
         """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""

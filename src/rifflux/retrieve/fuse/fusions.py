@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import repeat
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, fused
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, declare, pool_of
 from rifflux.types import Ranking, Scores
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.scale import VectorScale
 
 __all__ = [
     "FUSIONS",
@@ -27,7 +30,7 @@ __all__ = [
     "ReciprocalRank",
     "checked_weights",
     "dump_fusion",
-    "fusion_of",
+    "is_finite",
     "load_fusion",
 ]
 
@@ -36,6 +39,11 @@ declare("rrf/*", "1 / rank", "what a channel adds to the score of reciprocal ran
 
 def checked_weights(weights: Mapping[str, float]) -> None:
     """Raise `InvalidArgument` for weights that cannot be meant."""
+    for name, weight in weights.items():
+        if not is_finite(weight):
+            raise InvalidArgument(
+                f"the fusion weight of {name} must be a finite number, not {weight!r}: give one from 0"
+            )
     if any(weight < 0 for weight in weights.values()):
         raise InvalidArgument("fusion weights must not be negative")
     if weights and not any(weights.values()):
@@ -57,6 +65,8 @@ class ReciprocalRank:
     anchored: bool = False
 
     def __post_init__(self) -> None:
+        if not is_finite(self.k):
+            raise InvalidArgument(f"k must be a finite number, not {self.k!r}: 60 is usual")
         if self.k < 0:
             raise InvalidArgument(f"k must not be negative, and is {self.k}")
         checked_weights(self.weights)
@@ -71,6 +81,10 @@ class ReciprocalRank:
 
     def __call__(self, table: Candidates, evidence: Evidence = NO_EVIDENCE) -> Candidates:
         """Fuse the channels; an id missing from one gets nothing from it."""
+        if unknown := sorted(self.weights.keys() - table.rankings.keys() - {LEXICAL, SEMANTIC}):
+            raise InvalidArgument(
+                f"no channel {unknown[0]!r} to weigh; choose from {', '.join(sorted(table.rankings))}"
+            )
         if not len(table):
             return table
         addends = {
@@ -156,8 +170,8 @@ class Balanced(_Weighted):
         _check_share(self.weight)
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
-        """Return the fixed weight."""
-        return self.weight
+        """Return the fixed weight; of a channel that is there alone, all of it."""
+        return _of_present(self.weight, rankings)
 
     def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
         """Return BM25 scaled so that the best of the ranking is 1 and its last 0."""
@@ -183,10 +197,11 @@ class Linear(_Weighted):
             raise InvalidArgument(f"no weights {self.weights!r}; leave them out, or choose {BY_SPECIFICITY!r}")
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
-        """Return α."""
-        if self.weights is None:
-            return self.alpha
-        return next(weight for above, weight in _ALPHAS if evidence.specificity > above)
+        """Return α; where only one channel is there, all for that one."""
+        alpha = self.alpha
+        if self.weights is not None:
+            alpha = next(weight for above, weight in _ALPHAS if evidence.specificity > above)
+        return _of_present(alpha, rankings)
 
     def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
         """Return the keyword share."""
@@ -203,8 +218,10 @@ class Adaptive(_Weighted):
 
     `priors` are semantic weights by kind of content. In code a question's words are rarely those of the answer, in
     conversations they mostly are, names above all; prose is in between. The prior is the mean over the first
-    `looked_at` candidates of each channel. Then the vectors' own confidence moves it, on the log-odds scale: the
-    gap between the best cosine and the hundredth, less `usual_gap`, times `slope`.
+    `looked_at` candidates of each channel. Two things move it, on the log-odds scale: how well the vectors of this
+    index agree with its words, and their confidence in this question, which is the gap between the best cosine and the
+    hundredth, less `usual_gap`, times `slope`. Gaps are told in the cosines of a usual model (`retrieve/scale.py`);
+    where nothing is known of the vectors, none is looked at.
 
     Chosen on development collections by bench/quality/fusion.py, which also tells what leaving one out changes.
     """
@@ -227,9 +244,18 @@ class Adaptive(_Weighted):
             return 0.0
         priors = [*map(self.priors.get, evidence.kinds(pool_of(rankings, self.looked_at)), repeat(self.prior))]
         prior = min(max(sum(priors) / len(priors) if priors else self.prior, 0.01), 0.99)
-        gap = float(semantic.scores[0] - semantic.scores[GAP_RANK - 1]) if len(semantic) >= GAP_RANK else self.usual_gap
-        odds = math.log(prior / (1 - prior)) + self.slope * (gap - self.usual_gap)
-        return 1 / (1 + math.exp(-odds))
+        scale, odds = evidence.scale, math.log(prior / (1 - prior))
+        if scale is None:
+            return prior
+        if len(semantic) >= GAP_RANK:
+            gap = scale.gap(float(semantic.scores[0] - semantic.scores[GAP_RANK - 1]))
+            odds += self.slope * (gap - self.usual_gap)
+        return _share(odds + scale.trust)
+
+    def weight_by(self, scale: VectorScale) -> float:
+        """Return the weight of prose before a question is looked at."""
+        prior = min(max(self.prior, 0.01), 0.99)
+        return _share(math.log(prior / (1 - prior)) + scale.trust)
 
     def enough(self, pool: int) -> int:
         """Return less than the depth for a usual pool: the missing cosines are extrapolated from how they fall."""
@@ -240,6 +266,11 @@ class Adaptive(_Weighted):
         ranking = table.rankings.get(SEMANTIC)
         is_cut = ranking is not None and len(ranking.ids) == ENOUGH
         return _scaled(table, SEMANTIC, _extrapolated(table.rankings[SEMANTIC].scores) if is_cut else None)
+
+
+def _share(odds: float) -> float:
+    """Return the share that has these log-odds."""
+    return 1 / (1 + math.exp(-odds))
 
 
 def _scaled(table: Candidates, channel: str, low: float | None = None) -> Scores:
@@ -261,8 +292,20 @@ def _extrapolated(cosines: Scores) -> float:
     return last - (steady - last) * math.log(DEPTH / len(cosines)) / math.log(len(cosines) / STEADY)
 
 
+def _of_present(weight: float, rankings: Mapping[str, Ranking]) -> float:
+    """Return the semantic weight, renormalized over the channels that there are."""
+    if not rankings.get(SEMANTIC):
+        return 0.0
+    return weight if LEXICAL in rankings else 1.0
+
+
+def is_finite(value: object) -> bool:
+    """Return True for a number that can be reckoned with; True and False are none."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _check_share(share: float) -> None:
-    if not 0 <= share <= 1:
+    if not is_finite(share) or not 0 <= share <= 1:
         raise InvalidArgument(f"a fusion weight must be from 0 to 1, and is {share}")
 
 
@@ -273,15 +316,6 @@ FUSIONS: Mapping[str, Callable[[], Fuse]] = {
     "balanced": Balanced,
     "adaptive": Adaptive,
 }
-
-
-def fusion_of(choice: str | Fuse) -> Fuse:
-    """Return the fusion of a name with its defaults; a fusion is returned as it is."""
-    if not isinstance(choice, str) and callable(choice):
-        return choice
-    if choice not in FUSIONS:
-        raise InvalidArgument(f"no fusion {choice!r}; choose one of {', '.join(FUSIONS)}")
-    return FUSIONS[choice]()
 
 
 def dump_fusion(fusion: Fuse) -> str:

@@ -26,12 +26,14 @@ from rifflux.store.sqlite.registry.registry import SqliteRegistry
 from rifflux.store.sqlite.semantic.semantic import Matrix, SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
 from rifflux.store.store import PART, Store
-from rifflux.types import Ids, Progress
+from rifflux.types import Ids, Progress, Vectors
 
 __all__ = ["SqliteStore"]
 
 #: Vectors of named owners that are kept in memory, in bytes.
 MOST_VECTORS = 256 << 20
+#: Owners whose sample of vectors is kept in memory.
+MOST_SAMPLES = 64
 #: Rows that filters let through and that are kept in memory, in bytes.
 MOST_ALLOWED = 32 << 20
 
@@ -54,6 +56,7 @@ class Database:
     frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
+    samples: GenerationCache[tuple[Ids, Vectors]] = field(default_factory=lambda: GenerationCache(MOST_SAMPLES))
 
     @classmethod
     def open(cls, location: str, *, create: bool, way: str) -> Database:
@@ -91,7 +94,9 @@ class SqliteStore(Store):
         self.view = view = View(database.engine, owner)
         self.catalog: Catalog = SqliteCatalog(view)
         self.lexical: Lexical = SqliteLexical(view, database.words, database.frequencies)
-        self.semantic: Semantic = SqliteSemantic(view, database.vectors, database.matrices, database.allowed)
+        self.semantic: Semantic = SqliteSemantic(
+            view, database.vectors, database.matrices, database.allowed, database.samples
+        )
         self.registry: Registry = SqliteRegistry(view)
         for role, make in self._roles.items():
             setattr(self, role, make(self))

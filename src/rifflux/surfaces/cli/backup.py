@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Here
+from rifflux.surfaces.cli.app import Here, app
 
 
 @app.command(epilog="Example: rifflux backup ~/backups/notes.db")

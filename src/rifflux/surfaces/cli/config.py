@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Here, Json
+from rifflux.surfaces.cli.app import Here, Json, group
 from rifflux.surfaces.shared.config import load
 
 settings = group(

@@ -11,8 +11,7 @@ import typer
 
 from rifflux import Scope
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Explain, Here, Query, Since, Until, With
+from rifflux.surfaces.cli.app import Explain, Here, Query, Since, Until, With, group
 from rifflux.surfaces.shared.nouns import found_messages_json
 from rifflux.surfaces.shared.verdicts import explanation_lines
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Here
+from rifflux.surfaces.cli.app import Here, app
 
 if TYPE_CHECKING:
     from rifflux import Problem, Repaired

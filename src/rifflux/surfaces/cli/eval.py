@@ -11,8 +11,7 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Qrels, SharedField, With
+from rifflux.surfaces.cli.app import Qrels, SharedField, With, app
 from rifflux.surfaces.shared.config import Settings, configured_model, configured_rerankers, open_configured
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Here, local
+from rifflux.surfaces.cli.app import Here, app, local
 from rifflux.surfaces.shared.nouns import document_json, noun_json
 
 

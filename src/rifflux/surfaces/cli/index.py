@@ -16,8 +16,7 @@ import typer
 
 from rifflux import NotFound
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Embed, With, finder
+from rifflux.surfaces.cli.app import Embed, With, app, finder
 from rifflux.surfaces.shared.config import open_configured
 
 if TYPE_CHECKING:

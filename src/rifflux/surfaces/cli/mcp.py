@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Engine, finder
+from rifflux.surfaces.cli.app import Engine, app, finder
 from rifflux.surfaces.shared.config import opening
 
 

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Here
+from rifflux.surfaces.cli.app import Here, group
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json
 
 memories = group("memories", "Remember things about a user, recall and forget them.")

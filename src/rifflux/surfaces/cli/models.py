@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Here, Threads
+from rifflux.surfaces.cli.app import Here, Threads, group
 from rifflux.surfaces.shared.config import configured_as, open_configured
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from rifflux.service.analytics import Diary
 from rifflux.service.registry import period
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Here, Since, Until
+from rifflux.surfaces.cli.app import Here, Since, Until, app
 
 
 @app.command(epilog="Example: rifflux online --since 2026-01-01")

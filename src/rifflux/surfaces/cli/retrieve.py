@@ -10,8 +10,7 @@ import typer
 
 from rifflux import TITLE_ONLY, WITHHELD
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Here, Since, Synonyms, Until, WorksOf
+from rifflux.surfaces.cli.app import Here, Since, Synonyms, Until, WorksOf, app
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.schemes import STRONG
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Asked, Explain, Query, RerankByDefault
+from rifflux.surfaces.cli.app import Asked, Explain, Query, RerankByDefault, app
 from rifflux.surfaces.shared.nouns import search_json
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from rifflux import MissingExtra
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Engine
+from rifflux.surfaces.cli.app import Engine, app
 
 
 @app.command(

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rifflux import Analyzer, Failure, Generation, Progress, Trace
-
+    from rifflux import Analyzer, Failure, Generation, Progress, Trace, VectorReport
 __all__ = [
     "console",
     "excerpt",
@@ -182,6 +181,14 @@ def vectors(generation: Generation) -> str:
     """Return how many chunks have a vector of a generation."""
     share = f" ({generation.vectors / generation.chunks:.0%})" if generation.chunks else ""
     return f"{generation.vectors:,} of {generation.chunks:,} chunks{share}"
+
+
+def cosines(read: VectorReport) -> str:
+    """Return what was read of an index's vectors, in one line."""
+    agreement = "not measured yet" if read.agreement is None else f"{read.agreement:.2f}"
+    weight = "" if read.weight is None else f"; weight of meaning {read.weight:.2f}"
+    figures = f"noise {read.noise:.2f}, spread {read.spread:.3f}, reach {read.reach:.2f}"
+    return f"{figures}, agreement with words {agreement}{weight}"
 
 
 @contextmanager

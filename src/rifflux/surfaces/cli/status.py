@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Here
+from rifflux.surfaces.cli.app import Here, app
 
 if TYPE_CHECKING:
     from rifflux import Status
@@ -34,6 +33,8 @@ def _rows(state: Status) -> Iterator[tuple[str, str]]:
     yield "documents", f"{state.documents:,} from {state.files:,} files"
     yield "chunks", f"{state.chunks:,}"
     yield "embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"
+    if state.vectors:
+        yield "cosines", show.cosines(state.vectors)
     if state.switching:
         yield "switching", f"to {state.switching.model.name}: {show.vectors(state.switching)}"
     if state.freshness and state.freshness.synced_at:

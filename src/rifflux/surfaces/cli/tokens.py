@@ -8,8 +8,7 @@ import typer
 
 from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Here, Place
+from rifflux.surfaces.cli.app import Here, Place, group
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json
 
 tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")

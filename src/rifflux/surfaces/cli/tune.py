@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,8 +10,7 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Qrels, SharedField, With
+from rifflux.surfaces.cli.app import Qrels, SharedField, With, app
 
 if TYPE_CHECKING:
     from rifflux.evaluate.tune import FittedChoice, Tuned
@@ -52,10 +52,14 @@ def tune(
         collection = read_beir(folder, qrels, scope=scope) if folder else read_feedback(index)
         with show.progress() as progress:
             tuned = tuning.tune(index, collection, progress=progress)
+        vectors = index.status().vectors
         kept = tuned.significant and not dry_run
         if kept:
             tuning.apply(index, tuned)
-    show.outcome(_sentences(tuned, kept=kept), _report(tuned, kept=kept), as_json=here.json)
+    sentences, report = _sentences(tuned, kept=kept), _report(tuned, kept=kept)
+    if vectors:
+        sentences += f"\ncosines: {show.cosines(vectors)}"
+    show.outcome(sentences, {**report, "vectors": asdict(vectors) if vectors else None}, as_json=here.json)
 
 
 def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:

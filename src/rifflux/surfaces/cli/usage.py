@@ -9,8 +9,7 @@ import typer
 from rifflux.service.registry import period
 from rifflux.service.usage import summed
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Here, Since, Until
+from rifflux.surfaces.cli.app import Here, Since, Until, app
 
 
 @app.command(epilog="Example: rifflux usage --by user,model --since 2026-01-01")

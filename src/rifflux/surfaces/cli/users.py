@@ -9,8 +9,7 @@ import typer
 
 from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Here
+from rifflux.surfaces.cli.app import Here, group
 
 users = group("users", "Users of whom something is kept.")
 

@@ -9,8 +9,7 @@ import typer
 
 from rifflux import NotFound
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Here, WorksOf
+from rifflux.surfaces.cli.app import Here, WorksOf, app
 from rifflux.surfaces.shared.packs import read_pack, verified_json
 
 

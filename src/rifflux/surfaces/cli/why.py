@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import app
-from rifflux.surfaces.cli.options import Asked, RerankByDefault, local
+from rifflux.surfaces.cli.app import Asked, RerankByDefault, app, local
 from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
 
 

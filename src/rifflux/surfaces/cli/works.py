@@ -10,8 +10,7 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import group
-from rifflux.surfaces.cli.options import Embed, Here, Place, With, WorksOf
+from rifflux.surfaces.cli.app import Embed, Here, Place, With, WorksOf, group
 from rifflux.surfaces.shared.nouns import noun_json, work_json
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ Times are ISO 8601, identifiers and tags `scheme:value`; `document` is the key o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -46,12 +47,22 @@ API_VERSION = 2
 #: What a field is called in JSON, where that is otherwise.
 NAMES: Mapping[str, str] = {"chunk": "chunk_id", "key": "document", "time": "created_at", "updated": "updated_at"}
 
+_PLAIN = frozenset((str, bool, type(None)))
+_NAMING = (("scheme", "scheme"), ("value", "value"))
+
 
 def noun_json(noun: Any, **more: object) -> JsonObject:
     """Return the fields of a noun as JSON has them, and `more`."""
+    kind: Any = type(noun)
     return {
-        NAMES.get(each.name, each.name): _value(each.name, getattr(noun, each.name)) for each in fields(noun)
+        now: value if type(value := getattr(noun, name)) in _PLAIN else _value(now, value) for name, now in _keys(kind)
     } | more
+
+
+@cache
+def _keys(kind: Any) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a dataclass with their names in JSON."""
+    return tuple((each.name, NAMES.get(each.name, each.name)) for each in fields(kind))
 
 
 def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:
@@ -61,16 +72,14 @@ def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:
 
 def _value(name: str, value: Any) -> Any:
     """Return the value of a field: times as ISO 8601, names and tags as `scheme:value`."""
-    if isinstance(value, float | int) and NAMES.get(name, name).endswith("_at"):
-        return _iso(value)
-    if isinstance(value, list | tuple):
-        return [_value("", each) for each in value]
-    if isinstance(value, Mapping):
-        return dict(value)
-    if not is_dataclass(value):
-        return value
-    told = noun_json(value)
-    return f"{told['scheme']}:{told['value']}" if told.keys() == {"scheme", "value"} else told
+    kind: Any = type(value)
+    if kind is float or kind is int:
+        return _iso(value) if name.endswith("_at") else value
+    if isinstance(value, (tuple, list)):
+        return [each if type(each) in _PLAIN else _value("", each) for each in value]
+    if kind is dict or not hasattr(kind, "__dataclass_fields__"):
+        return dict(value) if isinstance(value, Mapping) else value
+    return f"{value.scheme}:{value.value}" if _keys(kind) == _NAMING else noun_json(value)
 
 
 def search_json(results: Results) -> JsonObject:
@@ -100,7 +109,8 @@ def trace_json(trace: Trace) -> JsonObject:
 def document_json(document: Document) -> JsonObject:
     """Return a document with its text."""
     told = noun_json(document, identifiers=named_by(document))
-    return {**told, "text": told.pop("text")}
+    text = told.pop("text")
+    return {**told, "text": text}
 
 
 def named_by(document: Document) -> list[str]:

@@ -68,6 +68,16 @@ select chunk.uid, vector.data
 from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner cross join vector
     on vector.chunk = chunk.id and vector.model = (select id from model where state = 'active')"""
 
+# The first ids of the whole index, as long as an owner has enough of them; else all of the owner's, sorted.
+_SAMPLE = """
+select chunk.uid, vector.data
+from ({chunks}) as chunk cross join vector
+    on vector.chunk = chunk.id and vector.model = (select id from model where state = 'active')
+where chunk.owner = :owner
+order by chunk.uid limit :most"""
+SAMPLE_FIRST = _SAMPLE.format(chunks="select id, uid, owner from chunk order by uid limit 16 * :most")
+SAMPLE_OWN = _SAMPLE.format(chunks="select id, uid, owner from chunk where owner = :owner order by uid")
+
 _OTHERS = """(
     exists (select 1 from vector where owner < :owner) or exists (select 1 from vector where owner > :owner)
 )"""
@@ -199,6 +209,7 @@ class SqliteSemantic(Semantic):
     matrices: GenerationCache[Matrix]
     #: Rows of documents that pass a filter, since a filter is mostly used again.
     allowed: GenerationCache[Ids]
+    samples: GenerationCache[tuple[Ids, Vectors]]
 
     @property
     def generations(self) -> SqliteGenerations:
@@ -275,6 +286,18 @@ class SqliteSemantic(Semantic):
         """Return the vector of each chunk, by its id, as the tables have it."""
         rows = self.view.rows(VECTORS_OF, {"ids": json.dumps(ids.tolist())})
         return {id: np.frombuffer(data, np.float32) for id, data in rows}
+
+    def sample(self, most: int) -> tuple[Ids, Vectors]:
+        with self.view.reading() as (connection, owner):
+            state = self.view.generation(connection)
+        return self.samples.get((owner, most), state, self._sampled, most)
+
+    def _sampled(self, most: int) -> tuple[Ids, Vectors]:
+        rows = self.view.rows(SAMPLE_FIRST, {"most": most})
+        if len(rows) < most:
+            rows = self.view.rows(SAMPLE_OWN, {"most": most})
+        vectors = [np.frombuffer(data, np.float32) for _, data in rows]
+        return np.array([id for id, _ in rows], np.int64), np.stack(vectors) if rows else np.zeros((0, 0), np.float32)
 
     def nearest(self, query: Query, limit: int) -> Ranking:
         length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))

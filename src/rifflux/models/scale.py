@@ -1,0 +1,147 @@
+"""The scale of a model's cosines for texts of any kind, for indexes that hold too few to tell."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rifflux.errors import ModelError
+from rifflux.models.embedder import Embedder
+
+__all__ = ["STORED", "TOPICS", "ModelScale", "measured_scale", "stored_scale", "written_scale"]
+
+#: The file of a model's scale, in the model's folder.
+STORED = "scale.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScale:
+    """The cosines of a model for texts of any kind.
+
+    `noise` is the mean of two passages about different things, `asked` that of a question and a passage, `spread` the
+    standard deviation of the former. `reach` is how far above the noise passages about the same thing are.
+    """
+
+    noise: float
+    asked: float
+    spread: float
+    reach: float
+
+
+def stored_scale(embedder: Embedder) -> ModelScale | None:
+    """Return the scale that is stored in a model's folder. None without one for its fingerprint.
+
+    Raises `ModelError` for a file that is none.
+    """
+    folder = getattr(embedder, "folder", None)
+    path = Path(folder or "", STORED)
+    if not folder or not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        known = content.pop("fingerprint")
+        found = ModelScale(**{name: float(value) for name, value in content.items()})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{path} is no scale ({error!r}): remove it, or fetch the model again") from None
+    return found if known == embedder.fingerprint else None
+
+
+def measured_scale(embedder: Embedder) -> ModelScale:
+    """Return the scale of a model by what it makes of `TOPICS`. It embeds some fifty short texts."""
+    texts = [text for _, *passages in TOPICS for text in passages]
+    topics = np.repeat(np.arange(len(TOPICS)), [len(passages) for _, *passages in TOPICS])
+    passages = embedder.embed_documents(texts).astype(np.float64)
+    questions = np.stack([embedder.embed_query(question) for question, *_ in TOPICS]).astype(np.float64)
+    cosines, asked = passages @ passages.T, questions @ passages.T
+    same = topics[:, None] == topics
+    others = cosines[~same]
+    noise = float(others.mean())
+    related = float(cosines[same & ~np.eye(len(texts), dtype=bool)].mean())
+    foreign = asked[np.arange(len(TOPICS))[:, None] != topics]
+    spread = float(others.std())
+    # A model that sees nothing of what texts are about has no reach; its cosines still differ by this much.
+    return ModelScale(noise, float(foreign.mean()), spread, max(related - noise, spread))
+
+
+def written_scale(scale: ModelScale, fingerprint: str) -> str:
+    """Return a scale as `STORED` holds it."""
+    values = {name: round(value, 4) for name, value in asdict(scale).items()}
+    return json.dumps({"fingerprint": fingerprint, **values}, indent=2) + "\n"
+
+
+#: Questions, each with passages about the same thing; no two rows are about the same.
+TOPICS = (
+    (
+        "How long should bread dough rise?",
+        "Let the dough rise in a warm place until it has doubled, about an hour and a half.",
+        "A slow rise in the refrigerator gives sourdough more flavor and a better crust.",
+        "Yeast dough that rests too long collapses and bakes into a dense loaf.",
+        "Knead the flour, water and salt until the dough is smooth, then cover the bowl.",
+    ),
+    (
+        "When do swallows migrate?",
+        "Barn swallows leave for Africa in September and return to their nests in April.",
+        "Many songbirds travel at night and find their way by the stars.",
+        "Flocks gather on wires before the long flight south across the desert.",
+        "Ringing birds has shown that the same pair nests in the same barn year after year.",
+    ),
+    (
+        "What does a hash table cost?",
+        "Looking up a key in a hash table takes constant time on average.",
+        "When two keys fall into the same bucket, they are kept in a list or probed further on.",
+        "The table grows when it is three quarters full, and every entry is inserted again.",
+        "A dictionary in Python keeps its keys in the order in which they were added.",
+    ),
+    (
+        "How is high blood pressure treated?",
+        "Patients with hypertension are first advised to eat less salt and to exercise.",
+        "ACE inhibitors lower the blood pressure by widening the arteries.",
+        "In the trial, systolic pressure fell by nine millimeters in the treated group.",
+        "Untreated hypertension raises the risk of stroke and of kidney failure.",
+    ),
+    (
+        "Can the tenant end the lease early?",
+        "The tenant may terminate the lease with three months' notice in writing.",
+        "The landlord must return the deposit within thirty days after the lease ends.",
+        "Rent is due on the first day of each month; late payment is charged interest.",
+        "Subletting needs the written consent of the owner of the apartment.",
+    ),
+    (
+        "Who fought at Waterloo?",
+        "Napoleon's army was defeated in 1815 by Wellington and the Prussians under Blücher.",
+        "The French cavalry charged the British squares again and again that afternoon.",
+        "After the battle the emperor abdicated and was exiled to Saint Helena.",
+        "The Congress of Vienna redrew the borders of Europe after the wars.",
+    ),
+    (
+        "How do black holes form?",
+        "A star of more than twenty solar masses collapses into a black hole when its fuel is spent.",
+        "No light escapes from inside the event horizon.",
+        "The merger of two black holes was first heard in gravitational waves in 2015.",
+        "Gas that falls towards the hole heats up in a disk and shines in X-rays.",
+    ),
+    (
+        "Shall we meet on Thursday?",
+        "Thursday at ten suits me, but Anna can only come after lunch.",
+        "I have moved our meeting to Friday morning; the room stays the same.",
+        "Could you send around the agenda before the call tomorrow?",
+        "Sorry, I am on the train then. Let us talk on the phone in the evening.",
+    ),
+    (
+        "How do I replace a bicycle chain?",
+        "Push out the pin with a chain tool, and thread the new chain through the derailleur.",
+        "A worn chain wears down the sprockets; measure it every thousand kilometers.",
+        "Shift to the smallest cog before you take off the rear wheel.",
+        "Clean and oil the chain after riding in the rain.",
+    ),
+    (
+        "Does raising interest rates slow inflation?",
+        "The central bank raised its rate by half a point to bring inflation down.",
+        "Higher rates make mortgages dearer, so that households spend less.",
+        "Unemployment rose as companies put off their investments.",
+        "Consumer prices went up by four percent over the year, led by energy.",
+    ),
+)

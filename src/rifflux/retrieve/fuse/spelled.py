@@ -1,0 +1,94 @@
+"""Fusions as users write them: a name, and after colons what is to be otherwise, such as `rrf:k=10:semantic=2`.
+
+rrf, rrf:10, rrf:k=10, rrf:lexical=1:semantic=2
+linear, linear:0.5, linear:alpha=0.5, linear:by-specificity
+balanced, balanced:0.4, balanced:weight=0.4
+adaptive, adaptive:0.5, adaptive:prior=0.5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from rifflux.errors import InvalidArgument
+from rifflux.retrieve.fuse.base import Fuse
+from rifflux.retrieve.fuse.fusions import BY_SPECIFICITY, FUSIONS, ReciprocalRank
+from rifflux.retrieve.table import LEXICAL, SEMANTIC
+
+__all__ = ["fusion_of", "with_ranks_weighed"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    """The knobs that text may set: the one a number alone means, the channels' weights, and words with a meaning."""
+
+    knob: str
+    channels: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+_SPELLINGS: Mapping[str, _Spelling] = {
+    "rrf": _Spelling("k", (LEXICAL, SEMANTIC)),
+    "linear": _Spelling("alpha", words=(BY_SPECIFICITY,)),
+    "balanced": _Spelling("weight"),
+    "adaptive": _Spelling("prior"),
+}
+
+
+def fusion_of(choice: str | Fuse) -> Fuse:
+    """Return the fusion that a text names; a fusion is returned as it is.
+
+    Raises `InvalidArgument` for a name or a knob that is unknown, and for a value that cannot be meant.
+    """
+    if not isinstance(choice, str) and callable(choice):
+        return choice
+    name, *parts = str(choice).split(":")
+    if name not in FUSIONS:
+        raise InvalidArgument(f"no fusion {choice!r}; choose one of {', '.join(FUSIONS)}, or linear:{BY_SPECIFICITY}")
+    knobs: dict[str, Any] = {}
+    for part in parts:
+        _set(knobs, _SPELLINGS[name], part.strip(), str(choice))
+    return cast(Fuse, replace(cast(Any, FUSIONS[name]()), **knobs))
+
+
+def _set(knobs: dict[str, Any], spelling: _Spelling, part: str, choice: str) -> None:
+    """Set the knob that a part of the text is about."""
+    knob, equals, value = part.partition("=")
+    if not equals and part in spelling.words:
+        knobs["weights"] = part
+        return
+    if not equals:
+        knob, value = spelling.knob, part
+    if knob == spelling.knob:
+        knobs[knob] = _number(value, choice)
+    elif knob in spelling.channels:
+        knobs["weights"] = {**knobs.get("weights", {}), knob: _number(value, choice)}
+    else:
+        allowed = ", ".join((*spelling.words, f"{spelling.knob}=NUMBER", *map("{}=NUMBER".format, spelling.channels)))
+        raise InvalidArgument(f"fusion {choice!r}: {part!r} is unknown; after the colon may follow {allowed}")
+
+
+def _number(text: str, choice: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidArgument(f"fusion {choice!r}: {text!r} is not a number") from None
+
+
+def with_ranks_weighed(
+    fusion: str | Fuse | None, k: float | None = None, weights: Mapping[str, float] | None = None
+) -> str | Fuse | None:
+    """Return reciprocal rank fusion with another `k` or other weights by channel, where either is given.
+
+    They choose it where no fusion is named. Raises `InvalidArgument` for another fusion, which has neither.
+    """
+    if k is None and not weights:
+        return fusion
+    found = fusion_of(fusion or "rrf")
+    if not isinstance(found, ReciprocalRank):
+        raise InvalidArgument(f"rrf_k and rrf_weights belong to the fusion rrf, not to {found.name}: leave them out")
+    if unknown := sorted(set(weights or ()) - {LEXICAL, SEMANTIC}):
+        raise InvalidArgument(f"no channel {unknown[0]!r} to weigh; choose from {LEXICAL}, {SEMANTIC}")
+    return replace(found, k=found.k if k is None else k, weights=dict(weights or found.weights))

@@ -1,0 +1,114 @@
+"""The scale of an index's cosines: what they are worth, read from its own vectors.
+
+One model gives unrelated texts a cosine of .1, another .8, and what lies between that and a good answer is wide with
+the one and narrow with the other. Whatever compares cosines with fixed numbers therefore reads the vectors first:
+
+    noise      the mean cosine of two passages, or of a question and a passage, taken at random
+    spread     the standard deviation of the former
+    reach      how far above the noise the five nearest of `SAMPLE` passages are: what "near" means to this model here
+    agreement  how much nearer to a passage others are that its first sentence finds by words, than any: the share of
+               pairs of the two in which they are (the area under the ROC curve), .5 if the model knew nothing
+
+Cosines that are scaled by noise and reach are those of a usual model: any that is an affine function of another one
+gives the same order and the same levels. With few passages the values of the model for texts of any kind weigh in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rifflux.models.scale import ModelScale
+from rifflux.types import Scores, Vectors
+
+__all__ = ["FEWEST", "SAMPLE", "VectorScale", "agreement_of", "scale_of"]
+
+#: So many passages are looked at, and so many of each one's nearest.
+SAMPLE, NEAREST = 256, 5
+#: With fewer, and nothing known of the model, nothing is said: words decide as if it were unknown.
+FEWEST = 32
+#: The reach of a usual model, in whose cosines everything is told, and its agreement, in log-odds.
+USUAL_REACH, USUAL_AGREEMENT = 0.31, 2.2
+#: What agreement moves at most, in log-odds of the weight of meaning.
+MOST = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class VectorScale:
+    """The scale of the cosines in an index. `share` is how much of it comes from its own passages, the `sample`."""
+
+    noise: float
+    spread: float
+    reach: float
+    sample: Vectors
+    share: float = 1.0
+    asked: float = 0.0
+    agreement: float | None = None
+
+    def noise_of(self, vector: Vectors) -> float:
+        """Return the noise of a question: the mean of its cosines with passages taken at random."""
+        own = float((self.sample @ vector).mean()) if self.share else 0.0
+        return self.share * own + (1 - self.share) * self.asked
+
+    def relative(self, cosines: Scores, vector: Vectors) -> Scores:
+        """Return cosines with a question as how far above its noise they are, in those of a usual model."""
+        return (cosines - self.noise_of(vector)) * (USUAL_REACH / self.reach)
+
+    def gap(self, difference: float) -> float:
+        """Return a difference of cosines in those of a usual model."""
+        return difference * USUAL_REACH / self.reach
+
+    @property
+    def trust(self) -> float:
+        """Return what the agreement with words adds to the weight of meaning, in log-odds; 0 where it is unknown."""
+        if self.agreement is None:
+            return 0.0
+        share = min(max(self.agreement, 0.01), 0.99)
+        return min(max(math.log(share / (1 - share)) - USUAL_AGREEMENT, -MOST), MOST)
+
+
+def scale_of(sample: Vectors, model: ModelScale | None = None, agreement: float | None = None) -> VectorScale | None:
+    """Return the scale that some stored vectors have; None where they are too few, and the model is unknown.
+
+    All of them equal say nothing either.
+    """
+    count = len(sample)
+    if model is None and count < FEWEST:
+        return None
+    share = 1.0 if model is None else min(count / SAMPLE, 1.0) * (count >= FEWEST)
+    noise, spread, reach = _measured(sample) if share else (0.0, 0.0, 0.0)
+    if model:
+        noise, spread, reach = (
+            share * own + (1 - share) * general
+            for own, general in zip((noise, spread, reach), (model.noise, model.spread, model.reach), strict=True)
+        )
+    if reach <= 1e-6:
+        return None
+    return VectorScale(noise, spread, reach, sample, share, model.asked if model else 0.0, agreement)
+
+
+def _measured(sample: Vectors) -> tuple[float, float, float]:
+    """Return noise, spread and reach of vectors: of all pairs, and of each one's nearest."""
+    cosines = np.asarray(sample, np.float64) @ np.asarray(sample, np.float64).T
+    pairs = cosines[np.triu_indices(len(cosines), 1)]
+    np.fill_diagonal(cosines, -np.inf)
+    nearest = np.sort(cosines, axis=1)[:, -min(NEAREST, len(cosines) - 1) :]
+    noise = float(pairs.mean())
+    return noise, float(pairs.std()), float(nearest.mean()) - noise
+
+
+def agreement_of(sample: Vectors, found: Sequence[tuple[Vectors, Vectors]]) -> float | None:
+    """Return the agreement: `found` are passages, each with the vectors of those that its words found; None for none.
+
+    A tie counts half.
+    """
+    shares = []
+    for passage, others in found:
+        random = np.sort(sample @ passage)
+        near = others @ passage
+        below = np.searchsorted(random, near, "left") + np.searchsorted(random, near, "right")
+        shares.append(float(below.mean()) / (2 * len(random)))
+    return float(np.mean(shares)) if shares else None
