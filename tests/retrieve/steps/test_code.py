@@ -86,7 +86,7 @@ def test_what_is_no_code_keeps_its_order(sources: Index) -> None:
 
 def test_by_words_alone_the_order_is_that_of_bm25(sources: Index) -> None:
     hits = sources.search("safe_join", mode="lexical")
-    assert [hit.because("lexical").rank for hit in hits] == [*range(1, len(hits) + 1)]  # type: ignore[union-attr]
+    assert [hit.because("lexical").rank for hit in hits] == [*range(1, len(hits) + 1)]
 
 
 @pytest.mark.parametrize(
