@@ -62,9 +62,9 @@ class Stopwatch:
 class Pipeline:
     """Channels, a fusion and steps put together. `fuse` is None for a search in a single channel.
 
-    `anchors` orders candidates by their ids alone. Then the passages of `pool` candidates are read for the steps, or of
-    as many as the `top` of each that has one; without steps, only of those that are returned. `rate` gives the
-    candidates of the page their relevance.
+    `anchors` orders candidates by their ids alone, `code` moves those that are source code. Then the passages of `pool`
+    candidates are read for the steps, or of as many as the `top` of each that has one; without steps, only of those
+    that are returned. `rate` gives the candidates of the page their relevance.
     """
 
     channels: Mapping[str, Channel]
@@ -75,6 +75,7 @@ class Pipeline:
     anchors: Step | None = None
     steps: Sequence[tuple[str, Step]] = ()
     rate: Step | None = None
+    code: Step | None = None
 
     def found(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> tuple[Candidates, Trace]:
         """Return the best `top_k` candidates, their passages read, and the trace completed."""
@@ -121,6 +122,10 @@ class Pipeline:
             start = perf_counter()
             table = self.anchors(query, table)
             clock.add("anchors", start)
+        if self.code:
+            start = perf_counter()
+            table = self.code(query, table)
+            clock.add("code", start)
         return table
 
     def read(self, table: Candidates) -> Candidates:

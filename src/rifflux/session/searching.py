@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rifflux.errors import ModelError, ModelMismatch
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
-from rifflux.retrieve.pipeline import NO_RERANKER, Pipeline, Plan, Stopwatch
+from rifflux.retrieve.pipeline import NO_RERANKER, Pipeline, Plan, Step, Stopwatch
 from rifflux.retrieve.query.expand import expand
 from rifflux.retrieve.query.reading import KnownFrequencies, classify, understand
 from rifflux.retrieve.steps.anchors import Anchors
@@ -33,7 +33,7 @@ from rifflux.session.arguments import (
     checked_search,
     checked_whole,
 )
-from rifflux.session.reading import Reader
+from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
 from rifflux.types import (
     Filter,
@@ -130,7 +130,8 @@ class Searcher:
         )
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
-        return Results(query.text, tuple(map(self.profile.visible.hit, page(table))), trace), table
+        hits = [*map(self.profile.visible.hit, page(table))]
+        return Results(query.text, located(self.store, hits), trace), table
 
     def way(
         self,
@@ -198,6 +199,7 @@ class Searcher:
             Anchors(self.store, self.analyzer) if profile.anchors and way.fuse and way.fuse.anchored else None,
             profile.steps(way.reranker, [] if way.diversity == REPEATING else way.diversity.steps(self.store)),
             self._relevance(query) if rated else None,
+            self._code() if profile.anchors and way.fuse and way.fuse.anchored else None,
         )
         freshness = self.view.sampler.latest()
         if freshness and freshness.note:
@@ -218,6 +220,12 @@ class Searcher:
         """Return the candidates of a question with their relevance, if the profile wants it."""
         rate = self._relevance(query)
         return rate(query, table) if rate else table
+
+    def _code(self) -> Step:
+        """Return the step that puts definitions before mentions; by words alone, nothing is to be loaded for it."""
+        from rifflux.retrieve.steps.code import Definitions
+
+        return Definitions(self.store)
 
     def _relevance(self, query: Query) -> Relevance | None:
         """Return the step that rates candidates, if the profile wants that."""

@@ -109,6 +109,8 @@ def _root(
 
 #: What a reranker may be called; anything else after the option is the next argument.
 _NAME = re.compile(r"[a-z]+(-[a-z]+)*")
+#: Lines behind a path: `notes/cache.md:10-40`.
+_LINES = re.compile(r":\d+(-\d+)?\Z")
 
 Embed = Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")]
@@ -270,6 +272,10 @@ def finder(settings: Settings) -> Finder:
 
 
 def local(id: str, index: Index) -> str:
-    """Return a path as the index knows it: one relative to the working directory is meant where it exists."""
-    path = Path(id)
-    return here if path.is_file() and index.admin.holds(here := str(path.resolve())) else id
+    """Return a path as the index knows it: one relative to the working directory is meant where it exists.
+
+    Lines behind it stay: `notes/cache.md:10-40`.
+    """
+    lines = "" if Path(id).is_file() or not (found := _LINES.search(id)) else found.group()
+    path = Path(id.removesuffix(lines))
+    return here + lines if path.is_file() and index.admin.holds(here := str(path.resolve())) else id

@@ -117,7 +117,7 @@ def _place(hit: Hit) -> str:
     if not collection.is_absolute():
         return hit.document
     if hit.document == hit.path:
-        return show.from_here(collection / hit.path)
+        return show.from_here(collection / hit.path) + (f":{hit.lines[0]}" if hit.lines else "")
     return f"{show.from_here(collection)}  {hit.document}"
 
 
