@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
 from rifflux.session.arguments import checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
-from rifflux.types import Document, Hit
+from rifflux.types import Document, Hit, Lines, Span
 
-__all__ = ["Feedback", "Reader", "identified"]
+__all__ = ["Feedback", "Reader", "identified", "located"]
+
+#: Kinds whose text is that of their file, line by line: a record or a web page is not.
+_LINED = frozenset({"code", "markdown", "rst", "table", "text"})
+_PAGED = frozenset({"pdf", "pptx"})
+_PAGE = re.compile(r"(?:\A|> )(?:page|Slide) (\d+)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +27,9 @@ class Reader:
     view: IndexView
 
     def get(self, id: str) -> Hit | Document:
-        """Return a chunk by its id, or a document by its key, path, absolute path or identifier. Raises `NotFound`."""
+        """Return a chunk by its id, or a document by what `document` takes. Raises `NotFound`."""
         hit = self.chunk(id)
-        return self.view.profile.visible.hit(hit) if hit else self.document(id)
+        return located(self.view.store, [self.view.profile.visible.hit(hit)])[0] if hit else self.document(id)
 
     def chunk(self, id: str) -> Hit | None:
         """Return a chunk by its id; of a user's messages and memories too, which a search of everything finds."""
@@ -30,7 +37,18 @@ class Reader:
         return next((hit for view in views if (hit := view.catalog.chunk(id))), None)
 
     def document(self, key: str) -> Document:
-        """Return a document with its whole text, by key, path, absolute path or identifier. Raises `NotFound`."""
+        """Return a document by key, path, absolute path, identifier, or the name of its file where only one has it.
+
+        It has its whole text, or with the lines behind it (`notes/cache.md:10-40`) only those. Raises `NotFound`.
+        """
+        from rifflux.session.places import cut_to, in_lines
+
+        part = None if self.named(key) else in_lines(key)
+        whole = self.stored(part[0] if part else key)
+        return cut_to(whole, part[1]) if part else whole
+
+    def stored(self, key: str) -> Document:
+        """Return a document with its whole text. Raises `NotFound`."""
         collection, key = self.place_of(key)
         document = self.view.store.catalog.document(collection, key)
         if document is None:
@@ -39,17 +57,62 @@ class Reader:
 
     def chunks(self, key: str) -> list[Hit]:
         """Return the chunks of a document in reading order. Raises `NotFound`."""
-        return [*map(self.view.profile.visible.hit, self.view.store.catalog.chunks_of(*self.place_of(key)))]
+        store = self.view.store
+        hits = map(self.view.profile.visible.hit, store.catalog.chunks_of(*self.place_of(key)))
+        return [*located(store, [*hits])]
 
     def place_of(self, key: str) -> tuple[str, str]:
         """Return the collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
-        found = self.view.store.catalog.find_documents(key) or identified(self.view.store, key)
+        from rifflux.session.places import lookalikes, namesakes
+
+        found = self.named(key) or namesakes(self.view.store, key)
         if not found:
-            raise NotFound(f"no chunk or document {key!r}: take an id or path from the results of a search")
+            near = ", ".join(lookalikes(self.view.store, key))
+            cure = f"did you mean {near}?" if near else "take an id or path from the results of a search"
+            raise NotFound(f"no chunk or document {key!r}: {cure}")
         if len(found) > 1:
             places = ", ".join(f"{collection}/{name}" for collection, name in found[:5])
             raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
         return found[0]
+
+    def named(self, key: str) -> list[tuple[str, str]]:
+        """Return the collections and keys of what has this key, path or identifier."""
+        return self.view.store.catalog.find_documents(key) or identified(self.view.store, key)
+
+
+# Where hits stand in their files: the lines of what is text on the disk too, the page of what has pages
+
+
+def located(store: Store, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return the hits with the lines, or the page, that they are on."""
+    spans: dict[tuple[str, str], list[Span]] = {}
+    for hit in hits:
+        if _has_lines(hit):
+            spans.setdefault(hit.place, []).append(hit.span)
+    texts = store.catalog.texts(spans) if spans else {}
+    lines = {place: _lines(text, spans[place]) for place, text in texts.items()}
+    return tuple(_told(hit, lines) for hit in hits)
+
+
+def _has_lines(hit: Hit) -> bool:
+    return hit.kind in _LINED and hit.document == hit.path and hit.span != (0, 0)
+
+
+def _told(hit: Hit, lines: Mapping[tuple[str, str], Mapping[Span, Lines]]) -> Hit:
+    if hit.place in lines and _has_lines(hit):
+        return replace(hit, lines=lines[hit.place][hit.span])
+    page = _PAGE.search(hit.heading_path) if hit.kind in _PAGED else None
+    return replace(hit, page=int(page[1])) if page else hit
+
+
+def _lines(text: str, spans: Sequence[Span]) -> Mapping[Span, Lines]:
+    """Return the lines of each span, counting through the text once."""
+    found, place, line = {}, 0, 1
+    for start, end in sorted(spans):
+        line += text.count("\n", place, start)
+        place = start
+        found[start, end] = line, line + text.count("\n", start, end)
+    return found
 
 
 # Recording how well documents answered, and what was done with them

@@ -19,7 +19,6 @@ from rifflux.errors import InvalidArgument, ModelMismatch, RiffluxError
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
 from rifflux.session.profile import Profile
-from rifflux.session.vectors import ScaleCache
 from rifflux.store import PART, REVISION, FileState, ModelInfo, Store
 from rifflux.types import Freshness, Scope
 
@@ -353,6 +352,8 @@ class IndexView:
     @property
     def scale(self) -> VectorScale | None:
         """Return the scale of the owner's vectors, None where nothing is known; read once for each state of them."""
+        from rifflux.session.vectors import ScaleCache
+
         cache = self.session.kept(("scale", self.store.owner), partial(ScaleCache, self.store))
         return cache(self.session.load)
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking, Tag, Why
 
-__all__ = ["LONGEST_NAME", "AnalyzedChunk", "Catalog", "DocumentChange", "Edge", "FileState", "Placed"]
+__all__ = ["LONGEST_NAME", "AnalyzedChunk", "Catalog", "CodePiece", "DocumentChange", "Edge", "FileState", "Placed"]
 
 #: A title of more different terms is no name that anybody types whole.
 LONGEST_NAME = 8
@@ -70,6 +70,15 @@ class FileState:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CodePiece:
+    """A passage of source code: the path of its file, the names it stands under, its text."""
+
+    path: str
+    headings: tuple[str, ...]
+    text: str
+
+
 class Catalog(Protocol):
     """The documents of one owner. `testing.CatalogContract` says the rest.
 
@@ -119,6 +128,15 @@ class Catalog(Protocol):
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
         """Return several documents, with their whole texts, by (collection, key); what is gone is left out."""
 
+    def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+        """Return the texts of several documents by (collection, key); what is gone is left out."""
+
+    def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
+        """Return the (collection, key, path) of documents whose path or title holds these words, whatever their case.
+
+        At most `limit` of them, by path.
+        """
+
     def outlines(self, prefix: str) -> list[tuple[str, Document]]:
         """Return the documents of the collections whose names begin so, by collection and key.
 
@@ -154,6 +172,9 @@ class Catalog(Protocol):
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
         """Return the title and the headings of each chunk; chunks that are gone are left out."""
+
+    def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
+        """Return those of the chunks that are source code."""
 
     def titled(self, terms: Collection[str], ids: Ids) -> Ids:
         """Return those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""

@@ -13,6 +13,7 @@ __all__ = [
     "Failure",
     "Identifier",
     "IndexReport",
+    "Lines",
     "Link",
     "Parsed",
     "Part",
@@ -23,6 +24,8 @@ __all__ = [
 
 #: Where a passage stands in its document's text: first character, and one past the last.
 Span = tuple[int, int]
+#: The first and the last line of a passage in its file, counted from 1.
+Lines = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import Document, Span
+from rifflux.types.document import Document, Lines, Span
 
 __all__ = [
     "LICENSED",
@@ -230,7 +230,8 @@ class Hit:
     """A chunk that answers a query, with the trail of how it got its place.
 
     `score` compares the hits of one search; `relevance`, in [0, 1], means the same in every search, and `quality` is
-    its level: `high`, `medium` or `low`. Both are None where nothing was calibrated.
+    its level: `high`, `medium` or `low`. Both are None where nothing was calibrated. `lines` are the first and the last
+    line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known.
     """
 
     chunk_id: str
@@ -251,6 +252,8 @@ class Hit:
     collection: str = ""
     relevance: float | None = None
     quality: str | None = None
+    lines: Lines | None = None
+    page: int | None = None
 
     @property
     def place(self) -> tuple[str, str]:

@@ -190,3 +190,32 @@ def test_every_word_is_in_one_block(lines: list[str], language: str) -> None:
     covered = [at for block in blocks for at in range(block.start, block.end)]
     assert covered == sorted(set(covered))
     assert {at for at, character in enumerate(text) if not character.isspace()} <= set(covered)
+
+
+ASSIGNED = """res.sendFile = function sendFile(path) {
+  return stream(path);
+};
+
+exports.late = (name) => {
+  return name;
+};
+
+View.prototype.render = async function () {
+  return 1;
+};
+"""
+
+
+def test_assigned_functions_are_called_by_what_they_are_assigned_to(parser: str) -> None:
+    del parser
+    assert [headings for headings, _ in shown(ASSIGNED, "javascript")] == [
+        ("res.sendFile",),
+        ("late",),
+        ("View.render",),
+    ]
+
+
+@needs_grammars
+def test_what_a_module_gives_away_is_called_by_its_own_name() -> None:
+    text = "exports = module.exports = function make() {\n};\n\nmodule.exports = function () {\n};\n"
+    assert [headings for headings, _ in shown(text, "javascript")] == [("make",), ()]

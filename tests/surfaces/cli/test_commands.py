@@ -26,7 +26,7 @@ SEARCH = {"query", "mode", "effective_mode", "fusion", "reranker", "count", "res
 HIT = {
     *("chunk_id", "document", "path", "title", "heading_path", "chunk_index", "content", "span", "score", "why"),
     *("kind", "created_at", "updated_at", "metadata", "license", "collection", "score_breakdown"),
-    *("relevance", "quality"),
+    *("relevance", "quality", "lines", "page"),
 }
 BREAKDOWN = {
     "lexical": {"bm25"},
@@ -138,11 +138,11 @@ class TestSearch:
     def test_people_read_where_it_stands_and_what_it_says(self, indexed: Any, notes: Path) -> None:
         done = indexed("search", "oldest", "--mode", "lexical")
         first, second, *_ = done.stdout.splitlines()
-        assert first.startswith(" 1 notes/cache.md  Cache > Eviction")
+        assert first.startswith(" 1 notes/cache.md:7  Cache > Eviction")
         assert second == "   The oldest goes."
         assert done.stderr == ""
         inside = indexed("search", "oldest", "--mode", "lexical", cwd=notes)
-        assert inside.stdout.startswith(" 1 cache.md  ")
+        assert inside.stdout.startswith(" 1 cache.md:")
 
     def test_records_of_a_file_are_told_apart(self, indexed: Any, notes: Path) -> None:
         (notes / "r.jsonl").write_text('{"_id": "k1", "text": "an osprey"}\n{"_id": "k2", "text": "an owl"}\n')

@@ -87,7 +87,7 @@ class TestWhatIsPublished:
 
     def test_output_schemas(self, agent: Agent) -> None:
         schemas: dict[str, Any] = {name: tool.output_schema for name, tool in agent.tools().items()}
-        assert set(schemas["search_rifflux"]["required"]) == SEARCH_KEYS | {"notes"}
+        assert set(schemas["search_rifflux"]["required"]) == SEARCH_KEYS | {"notes", "locations"}
         assert set(schemas["reindex"]["required"]) == REINDEX_KEYS | {"notes"}
         assert "indexed_paths" in schemas["reindex"]["properties"]
         assert all(schemas.values())
@@ -107,7 +107,7 @@ class TestSearch:
     )
     def test_answer(self, agent: Agent, mode: str, keys: set[str]) -> None:
         answer = agent.ask("search_rifflux", query="cache entries", mode=mode, top_k=3)
-        assert set(answer) == SEARCH_KEYS | {"notes"}
+        assert set(answer) == SEARCH_KEYS | {"notes", "locations"}
         assert (answer["query"], answer["mode"], answer["embedding_model"]) == ("cache entries", mode, "hash")
         assert 0 < answer["count"] == len(answer["results"]) <= 3
         for result in answer["results"]:

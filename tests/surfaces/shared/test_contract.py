@@ -96,7 +96,7 @@ class TestAcceptanceCriteria:
         with connected(files) as agent:
             agent.ask("reindex", path=str(files))
             answer = agent.ask("search_rifflux", query="river")
-        assert set(answer) == {"query", "mode", "count", "embedding_model", "results", "notes"}
+        assert set(answer) == {"query", "mode", "count", "embedding_model", "results", "notes", "locations"}
         assert (answer["query"], answer["mode"], answer["embedding_model"]) == ("river", "hybrid", "hash")
 
     def test_ac_007_order_is_descending_rrf(self, index: Index, service: SearchService) -> None:

@@ -58,8 +58,20 @@ _NAME_HOLDERS = _words(
 )
 _NOT = frozenset(["call", "import", "use", "using"])
 _VARIABLES = frozenset(["lexical_declaration", "variable_declaration"])
+_FIELDS = frozenset(["field_definition", "public_field_definition"])
 _NAME_LIKE = re.compile(r"identifier|_name$|object_reference")
-_FUNCTION_VALUES = frozenset(["arrow_function", "class", "function", "function_expression"])
+_FUNCTION_VALUES = frozenset(
+    [
+        "arrow_function",
+        "class",
+        "function",
+        "function_expression",
+        "generator_function",
+        "generator_function_expression",
+    ]
+)
+# What a module gives away, and what a prototype holds, is called by its own name.
+_GIVEN_AWAY = re.compile(r"\A(?:module\.)?exports(?:\.|\Z)|\bprototype\.")
 
 
 def by_grammar(text: str, language: str) -> tuple[Definition, ...]:
@@ -124,11 +136,21 @@ def _unwrapped(node: Node) -> Node | None:
 def _defines(node: Node) -> bool:
     if node.type in _WHOLE:
         return True
-    if node.type in _VARIABLES:
-        values = (child.child_by_field_name("value") for child in node.named_children)
+    if node.type == "expression_statement":
+        return _assigned(node) is not None
+    if node.type in _VARIABLES or node.type in _FIELDS:
+        values = (each.child_by_field_name("value") for each in (node, *node.named_children))
         return any(value is not None and value.type in _FUNCTION_VALUES for value in values)
     words = set(node.type.split("_"))
     return bool(words & _NOUNS and words & _FORMS and not words & _NOT)
+
+
+def _assigned(node: Node) -> tuple[Node, Node] | None:
+    """Return what a statement assigns a function to, and the function; of `a = b.c = function`, `b.c` and that."""
+    target, value = None, node.named_children[0] if node.named_children else None
+    while value is not None and value.type == "assignment_expression":
+        target, value = value.child_by_field_name("left"), value.child_by_field_name("right")
+    return (target, value) if target is not None and value is not None and value.type in _FUNCTION_VALUES else None
 
 
 def _defined(node: Node, outer: Node) -> Definition:
@@ -143,6 +165,9 @@ def _defined(node: Node, outer: Node) -> Definition:
 
 def _name(node: Node) -> str:
     """Return the name a reader would call it by: `Class`, `Type.method` for a Go receiver, the type of an `impl`."""
+    if node.type == "expression_statement" and (assigned := _assigned(node)):
+        own = assigned[1].child_by_field_name("name")
+        return _called(_text(assigned[0])) or (_text(own) if own is not None else "")
     named = _name_node(node)
     words = _text(named) if named is not None else ""
     receiver = node.child_by_field_name("receiver")
@@ -151,13 +176,18 @@ def _name(node: Node) -> str:
     return " ".join(words.split())[:100]
 
 
+def _called(target: str) -> str:
+    """Return the name of what is assigned to: `send` for `exports.send`, `View.render` for `View.prototype.render`."""
+    return " ".join(_GIVEN_AWAY.sub("", target).split())[:100]
+
+
 def _name_node(node: Node) -> Node | None:
     declarator = node.child_by_field_name("declarator")
     if declarator is not None:  # C and its kin: `int *(name)(...)`
         while (inner := declarator.child_by_field_name("declarator")) is not None:
             declarator = inner
         return declarator
-    for each in ("name", "type"):
+    for each in ("name", "property", "type"):
         if (named := node.child_by_field_name(each)) is not None:
             return named
     holder = next((child for child in node.named_children if child.type in _NAME_HOLDERS), None)
@@ -184,7 +214,7 @@ _KEYWORDS = (
 _OPENING = re.compile(
     rf"[ \t]*{_MODIFIERS}(?:{_KEYWORDS}\s*\*?\s*(?:<[^<>\n]*>\s*)?(?:\([^()\n]*\)\s*)?"
     r"(?P<name>[\w$][\w$.:?!<>]*)"
-    r"|(?:const|let|var)\s+(?P<variable>[\w$]+)\s*=\s*(?:async\s*)?"
+    r"|(?:(?:const|let|var)\s+(?P<variable>[\w$]+)|(?P<member>[\w$]+(?:\.[\w$]+)+))\s*=\s*(?:async\s*)?"
     r"(?:function\b|\([^()\n]*\)\s*(?::[^=\n]+)?=>|\w+\s*=>)"
     # A C-like function: a type, a name, parameters, and no semicolon at the end.
     r"|(?!return\b|else\b|new\b|throw\b|case\b|if\b|for\b|while\b|switch\b|catch\b)"
@@ -220,7 +250,8 @@ def _nested(lines: Sequence[str], row: int, stop: int) -> tuple[Definition, ...]
 
 def _opened(lines: Sequence[str], opening: re.Match[str], row: int, last: int) -> Definition:
     groups = opening.groupdict()
-    name = groups["name"] or groups["variable"] or groups["function"] or groups["shell"]
+    member = _called(groups["member"] or "")
+    name = groups["name"] or groups["variable"] or member or groups["function"] or groups["shell"] or ""
     holds = (groups["word"] or "").lower() in _CONTAINERS | {"defmodule"}
     children = _nested(lines, row + 1, last + 1) if holds and last - row >= _LONG else ()
     return Definition(name.rstrip(":<"), row, last, children)

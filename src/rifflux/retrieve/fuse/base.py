@@ -7,16 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, filterfalse, repeat
 from operator import mul, truediv
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.scale import VectorScale
 from rifflux.retrieve.table import SCORE, Candidates
 from rifflux.store import Store
 from rifflux.text.analyzer import idf
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.scale import VectorScale
 
 __all__ = [
     "NO_EVIDENCE",

@@ -10,15 +10,17 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import repeat
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, fused
-from rifflux.retrieve.scale import VectorScale
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, declare, pool_of
 from rifflux.types import Ranking, Scores
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.scale import VectorScale
 
 __all__ = [
     "FUSIONS",

@@ -34,7 +34,6 @@ import numpy as np
 
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weighed, weights_of
-from rifflux.retrieve.scale import VectorScale
 from rifflux.retrieve.table import RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
@@ -42,6 +41,7 @@ from rifflux.types import Clause, Query, Results, Scores
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
+    from rifflux.retrieve.scale import VectorScale
 
 __all__ = [
     "FEATURES",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from rifflux.surfaces.shared.config import Settings, load, open_configured, view_of
+from rifflux.surfaces.shared.config import Settings, configured_fusion, load, open_configured, view_of
 
 if TYPE_CHECKING:
     from rifflux import Filter, Finder, Index
@@ -109,11 +109,16 @@ def _root(
 
 #: What a reranker may be called; anything else after the option is the next argument.
 _NAME = re.compile(r"[a-z]+(-[a-z]+)*")
+#: Lines behind a path: `notes/cache.md:10-40`.
+_LINES = re.compile(r":\d+(-\d+)?\Z")
 
 Embed = Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Query = Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')]
+RerankModel = Annotated[
+    str | None, typer.Option(help="The cross-encoder: a folder, or a name that was fetched.", metavar="MODEL")
+]
 Since = Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")]
 Until = Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")]
 Synonyms = Annotated[
@@ -187,11 +192,19 @@ class Asked(With):
     mode: Annotated[str | None, typer.Option(help="lexical, semantic, hybrid or hybrid-rerank.  [default: hybrid]")] = (
         None
     )
-    fusion: Annotated[str | None, typer.Option(help="How the channels are fused.  [default: the profile's]")] = None
+    fusion: Annotated[
+        str | None,
+        typer.Option(help="How the channels are fused: rrf, linear:by-specificity, ...  [default: the profile's]"),
+    ] = None
+    rrf_k: Annotated[float | None, typer.Option("--rrf-k", help="Fuse by rrf, with this k.  [default: 60]")] = None
     rerank: Annotated[
         str | None,
-        typer.Option(help="Reorder the best: features (if no NAME), maxsim, cross-encoder or llm.", metavar="[NAME]"),
+        typer.Option(
+            help="Reorder the best: features (if no NAME), maxsim, cross-encoder, llm or none.", metavar="[NAME]"
+        ),
     ] = None
+    rerank_top: Annotated[int | None, typer.Option(help="How many are reordered.  [default: 20]", min=1)] = None
+    rerank_model: RerankModel = None
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
     since: Since = None
@@ -205,7 +218,7 @@ class Asked(With):
         return {
             "top_k": settings.top_k,
             "mode": settings.mode,
-            "fusion": self.fusion,
+            "fusion": configured_fusion(settings) if self.fusion or self.rrf_k is not None else None,
             "rerank": self.rerank,
             "filter": self.filter(),
         }
@@ -259,6 +272,10 @@ def finder(settings: Settings) -> Finder:
 
 
 def local(id: str, index: Index) -> str:
-    """Return a path as the index knows it: one relative to the working directory is meant where it exists."""
-    path = Path(id)
-    return here if path.is_file() and index.admin.holds(here := str(path.resolve())) else id
+    """Return a path as the index knows it: one relative to the working directory is meant where it exists.
+
+    Lines behind it stay: `notes/cache.md:10-40`.
+    """
+    lines = "" if Path(id).is_file() or not (found := _LINES.search(id)) else found.group()
+    path = Path(id.removesuffix(lines))
+    return here + lines if path.is_file() and index.admin.holds(here := str(path.resolve())) else id

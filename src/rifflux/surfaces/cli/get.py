@@ -12,14 +12,18 @@ from rifflux.surfaces.cli.app import Here, app, local
 from rifflux.surfaces.shared.nouns import document_json, noun_json
 
 
-@app.command(epilog="Example: rifflux get notes/cache.md")
+@app.command(epilog="Examples: rifflux get notes/cache.md · rifflux get notes/cache.md:10-40 · rifflux get cache")
 def get(
     here: Here,
     id: Annotated[
-        str, typer.Argument(help="A chunk id, or a document's path, key or identifier.", metavar="CHUNK_OR_PATH")
+        str,
+        typer.Argument(
+            help="A chunk id, or a document's path, name, key or identifier; lines of it as PATH:10-40.",
+            metavar="CHUNK_OR_PATH",
+        ),
     ],
 ) -> None:
-    """Print a chunk or a whole document; on a pipe, its text to the letter."""
+    """Print a chunk, a whole document or some lines of it; on a pipe, its text to the letter."""
     from rifflux import Hit
 
     with here.opened() as index:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import PurePath
 from typing import Annotated
 
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from rifflux import Index, Results, contract_results
+from rifflux import Hit, Index, Results, contract_results
 from rifflux.surfaces.mcp.reply import (
     DEFAULT_MAX_TOKENS,
     MOST_NOTED,
@@ -62,6 +63,16 @@ class SearchResult(Shape):
     score_breakdown: Bm25 | Cosine | Fused = Field(description="Why it ranked here; not a probability")
 
 
+class Location(Shape):
+    """Where a result is found on the disk."""
+
+    document: str = Field(description="Key of its document; get_document reads it")
+    collection: str = Field(description="What the key is unique within: mostly the folder that was indexed")
+    root: str | None = Field(description="The folder that path is relative to; null where it is no file")
+    lines: list[int] | None = Field(description="First and last line in the file, from 1; null if it has pages")
+    page: int | None = Field(description="Page of a PDF, or slide, from 1")
+
+
 class LeftOut(Shape):
     """The results that `max_tokens` had no room for."""
 
@@ -89,6 +100,7 @@ class SearchOutput(Shape):
     embedding_model: str = Field(description="Label of the active embedding model")
     notes: SearchNotes
     results: list[SearchResult] = Field(description="Best first")
+    locations: list[Location] = Field(description="Where each of the results is, in their order")
 
 
 class ClassifyOutput(Shape):
@@ -134,7 +146,7 @@ def classify_query(
 def _search_reply(opened: OpenIndex, results: Results, max_tokens: int) -> CallToolResult:
     """Return as many of the results, from the best on, as fit the budget, and a note of those that do not."""
     found = [SearchResult.model_validate(result) for result in contract_results(results)]
-    blocks = [_result_block(place, result) for place, result in enumerate(found, start=1)]
+    blocks = [_result_block(place, *each) for place, each in enumerate(zip(found, results, strict=True), start=1)]
     fit = how_many_fit(("\n".join(block) for block in blocks), max_tokens, counter(opened.index))
     notes = _search_notes(opened.index, results, found[fit:], max_tokens)
     output = SearchOutput(
@@ -144,16 +156,24 @@ def _search_reply(opened: OpenIndex, results: Results, max_tokens: int) -> CallT
         embedding_model=opened.index.admin.embedding_model,
         notes=notes,
         results=found[:fit],
+        locations=[*map(_location, results[:fit])],
     )
     lead = quoted(query=output.query, mode=output.mode, count=fit, embedding_model=output.embedding_model)
     said = [*notes.degraded, notes.hint, notes.left_out.how if notes.left_out else ""]
     return reply(output, fenced("\n".join([lead, *filter(None, said)]), blocks[:fit]))
 
 
-def _result_block(place: int, result: SearchResult) -> tuple[str, str]:
+def _location(hit: Hit) -> Location:
+    lines = [*hit.lines] if hit.lines else None
+    root = hit.collection if PurePath(hit.collection).is_absolute() else None
+    return Location(document=hit.document, collection=hit.collection, root=root, lines=lines, page=hit.page)
+
+
+def _result_block(place: int, result: SearchResult, hit: Hit) -> tuple[str, str]:
     scores = _breakdown(result.score_breakdown.model_dump())
     line = f"[{place}] {quoted(chunk_id=result.chunk_id, chunk_index=result.chunk_index)}, {scores}"
-    return line, f"{quoted(path=result.path, heading_path=result.heading_path)}\n\n{result.content}"
+    spot = {name: value for name in ("lines", "page") if (value := getattr(hit, name))}
+    return line, f"{quoted(path=result.path, **spot, heading_path=result.heading_path)}\n\n{result.content}"
 
 
 def _search_notes(index: Index, results: Results, left_out: Sequence[SearchResult], max_tokens: int) -> SearchNotes:

@@ -93,6 +93,7 @@ def serve(
     finder: Finder | None = None,
     user: str = "",
     watch: bool = False,
+    rrf_k: float = 60.0,
     **options: Unpack[Opening],
 ) -> None:
     """Serve the index at `db` until the client leaves or the process is interrupted.
@@ -100,9 +101,9 @@ def serve(
     Over stdio, or with `http` as (host, port) over streamable HTTP at `/mcp`; port 0 takes a free one, and
     the address is printed on stderr. `roots` are the folders that may be indexed: without it, the working
     directory. `options` are those of `rifflux.open`. `user` is whose memories the
-    agent keeps. With `watch`, the files that the index holds are followed meanwhile.
+    agent keeps, `rrf_k` the k of search_rifflux. With `watch`, the files that the index holds are followed meanwhile.
     """
-    made = Workspace(db, roots=roots or [Path.cwd()], finder=finder, **options)
+    made = Workspace(db, roots=roots or [Path.cwd()], finder=finder, rrf_k=rrf_k, **options)
     with made as workspace, suppress(KeyboardInterrupt), watched(workspace) if watch else nullcontext():
         if http:
             _serve_http(server(workspace, user=user), *http)

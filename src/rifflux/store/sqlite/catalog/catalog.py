@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import starmap
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rifflux.store.catalog import Catalog, DocumentChange, Edge, FileState, Placed
+from rifflux.store.catalog import Catalog, CodePiece, DocumentChange, Edge, FileState, Placed
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
 from rifflux.store.sqlite.connection.engine import View
@@ -112,6 +113,14 @@ class SqliteCatalog(Catalog):
         rows = self.view.rows(sql.DOCUMENTS_AT, {"places": json.dumps(places)}) if places else []
         return {(collection, key): _document(key, *row) for collection, key, *row in rows}
 
+    def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+        rows = self.view.rows(sql.TEXTS_AT, {"places": json.dumps(list(places))}) if places else []
+        return {(collection, key): text for collection, key, text in rows}
+
+    def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
+        literal = re.sub(r"([\\%_])", r"\\\1", words)
+        return self.view.rows(sql.BEARING, {"words": f"%{literal}%", "limit": limit})
+
     def outlines(self, prefix: str) -> list[tuple[str, Document]]:
         rows = self.view.rows(sql.OUTLINES, {"prefix": prefix, "end": prefix + chr(0x10FFFF)})
         return [(collection, _outline(*row)) for collection, *row in rows]
@@ -170,6 +179,10 @@ class SqliteCatalog(Catalog):
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
         rows = self._of_chunks(sql.NAMES, ids)
         return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
+
+    def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
+        rows = self._of_chunks(sql.CODE_OF, ids)
+        return {id: CodePiece(path, tuple(json.loads(headings)), text) for id, path, headings, text in rows}
 
     def titled(self, terms: Collection[str], ids: Ids) -> Ids:
         rows = self.view.rows(sql.TITLED, {"terms": " ".join(sorted(set(terms)))})

@@ -9,6 +9,8 @@ KINDS = f"select chunk.uid, document.kind {_OF_CHUNKS}"
 
 NAMES = f"select chunk.uid, document.title, chunk.headings {_OF_CHUNKS}"
 
+CODE_OF = f"select chunk.uid, document.path, chunk.headings, chunk.text {_OF_CHUNKS} and document.kind = 'code'"
+
 TITLED = """
 select chunk.uid from document join chunk on chunk.document = document.id
 where document.owner = :owner and document.title_terms = :terms"""
@@ -56,6 +58,18 @@ from json_each(:places) as wanted
     cross join document on document.owner = :owner
         and document.collection = wanted.value ->> 0 and document.key = wanted.value ->> 1
     join document_text on document_text.document = document.id"""
+
+TEXTS_AT = """
+select document.collection, document.key, document_text.text
+from json_each(:places) as wanted
+    cross join document on document.owner = :owner
+        and document.collection = wanted.value ->> 0 and document.key = wanted.value ->> 1
+    join document_text on document_text.document = document.id"""
+
+BEARING = """
+select collection, key, path from document
+where owner = :owner and (path like :words escape '\\' or title like :words escape '\\')
+order by path, collection, key limit :limit"""
 
 OUTLINES = """
 select document.collection, document.key, document.title, document.metadata, document.licence,

@@ -1,0 +1,60 @@
+"""Naming a document by the name of its file, or some of its lines, and what may be meant by a name that nothing has."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+
+from rifflux.store import Store
+from rifflux.types import Document, Lines
+
+__all__ = ["cut_to", "in_lines", "lookalikes", "namesakes"]
+
+_RANGE = re.compile(r"(?P<name>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?")
+#: So many names are compared with a name that nothing has, and so many of the nearest are told.
+_COMPARED, _TOLD = 20_000, 5
+
+
+def in_lines(name: str) -> tuple[str, Lines] | None:
+    """Return what `notes/a.md:10-40` or `notes/a.md:10` names, and the lines; None for a name without lines."""
+    found = _RANGE.fullmatch(name)
+    if found is None:
+        return None
+    first = int(found["first"])
+    return found["name"], (first, max(first, int(found["last"] or first)))
+
+
+def cut_to(document: Document, lines: Lines) -> Document:
+    """Return a document with nothing of its text but some lines."""
+    first, last = lines
+    return replace(document, text="\n".join(document.text.split("\n")[first - 1 : last]), parts=())
+
+
+def namesakes(store: Store, name: str) -> list[tuple[str, str]]:
+    """Return the documents whose file has a name, with or without its suffix, whatever the case; (collection, key)."""
+    wanted = PurePosixPath(name.casefold())
+    return [
+        (collection, key)
+        for collection, key, path in store.catalog.bearing(wanted.name, _COMPARED)
+        if _ends_in(PurePosixPath(path.casefold()), wanted)
+    ]
+
+
+def _ends_in(path: PurePosixPath, wanted: PurePosixPath) -> bool:
+    parts = wanted.parts
+    return bool(parts) and parts in (path.parts[-len(parts) :], path.with_suffix("").parts[-len(parts) :])
+
+
+def lookalikes(store: Store, name: str) -> list[str]:
+    """Return the paths, or keys, that are nearest to a name that nothing has: like it, or holding it."""
+    words = PurePosixPath(name).name
+    holding = store.catalog.bearing(words, _TOLD) if words else []
+    called: dict[str, list[str]] = {}
+    for _, key, path in store.catalog.bearing("", _COMPARED):
+        for each in (PurePosixPath(path).name, PurePosixPath(path).stem):
+            called.setdefault(each.casefold(), []).append(path or key)
+    near = get_close_matches(words.casefold(), called, _TOLD, cutoff=0.6)
+    like = [path for each in near for path in called[each]]
+    return [*dict.fromkeys([*like, *(path or key for _, key, path in holding)])][:_TOLD]
