@@ -18,8 +18,6 @@ from rifflux.retrieve.query.reading import KnownFrequencies, classify, understan
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
-from rifflux.retrieve.steps.stubs import STAGE as STUBS
-from rifflux.retrieve.steps.stubs import Stubs
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
     DATE,
@@ -200,10 +198,7 @@ class Searcher:
             pool,
             StoreEvidence(self.store, query, None if query.vector is None else self.view.scale),
             Anchors(self.store, self.analyzer) if profile.anchors and way.fuse and way.fuse.anchored else None,
-            (
-                *([(STUBS, Stubs())] if profile.stubs and way.fuse and way.fuse.anchored else ()),
-                *profile.steps(way.reranker, [] if way.diversity == REPEATING else way.diversity.steps(self.store)),
-            ),
+            profile.steps(way.reranker, [] if way.diversity == REPEATING else way.diversity.steps(self.store)),
             self._relevance(query) if rated else None,
             self._code() if profile.anchors and way.fuse and way.fuse.anchored else None,
         )

@@ -20,7 +20,6 @@ from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
 from rifflux.retrieve.pipeline import RERANK, Channel, Plan, counted
 from rifflux.retrieve.query.reading import shown
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
-from rifflux.retrieve.steps.stubs import STAGE as STUBS
 from rifflux.retrieve.table import RANK, SCORE, SEMANTIC, Candidates, page, placed, stages
 from rifflux.store import Store
 from rifflux.text.analyzer import idf
@@ -326,9 +325,8 @@ class Inquiry:
         if np.isnan(base):
             return {}
         parts = _numbers(row, self._first) if self.plan.pipeline.fuse else {self._first: float(base)}
-        for stage in (ANCHORS, STUBS):
-            if np.isfinite(multiplied := row[f"{stage}/score"][0]):
-                parts[stage], base = float(multiplied - base), multiplied
+        if np.isfinite(lifted := row[f"{ANCHORS}/score"][0]):
+            parts[ANCHORS] = float(lifted - base)
         last = [
             stage for stage, columns in stages(row).items() if any(np.isfinite(each[0]) for each in columns.values())
         ][-1]

@@ -67,6 +67,8 @@ def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Ato
     asked = spelt_out(asked, title)
     total, numbers = sum(map(weight, asked)), sum(atom.number is not None for atom in asked)
     words = {atom.term for atom in title}, {atom.term for atom in asked}
+    if not total:
+        return 0.0, 0.0
     left, held, begun, best = [*asked], 0.0, 0.0, 0.0
     for place, atom in enumerate(title, 1):
         begun += weight(atom)
@@ -78,7 +80,7 @@ def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Ato
             if place <= LONGEST and begun and not numbers and (place == len(title) or match.number is not None):
                 best = max(best, min(held / total, held / begun))
     whole = 0.0 if numbers or not begun else min(held / total, held / begun)
-    return (max(best, whole), held / total) if total else (0.0, 0.0)
+    return max(best, whole), held / total
 
 
 def held_of(title: Sequence[Atom], asked: Sequence[Atom]) -> int:

@@ -38,6 +38,8 @@ __all__ = [
 _DAY = 86_400.0
 #: How many of the best candidates tell what an answer looks like, and by how many words.
 BEST, WORDS = 5, 20
+#: A passage of fewer characters is a stub, whose score falls by up to this share.
+STUB, LOWERED = 100, 0.3
 
 
 #: How much each component counts. These are the weights that `bench/quality/features.py` finds on top of the default
@@ -64,7 +66,8 @@ WEIGHTS = Weights(
 class Features:
     """Scores a hit by the weighted mean of its components, each in [0, 1]; so the score is too.
 
-    `fused`       the score that the hit came with, scaled from the least to the greatest of the candidates
+    `fused`       the score that the hit came with, scaled from the least to the greatest of the candidates; that of a
+                  passage of a few words is lowered first
     `lexical`     BM25, as a share of the greatest
     `semantic`    cosine, scaled as `fused` is; a hit that the semantic channel did not rank counts as the least
     `coverage`    how much of the question the hit holds, each term counted by how rare it is (idf)
@@ -89,7 +92,9 @@ class Features:
     def __call__(self, query: Query, table: Candidates) -> Scored:
         """Score the candidates; the parts are the addends of each score."""
         asked = FeatureInput(query, table, self.resources, self.now(), self.half_life_days)
-        shares = {name: share for name, share in self.weights.shares().items() if share}
+        # Where nothing is named, that is no reason to score everything lower.
+        weights = self.weights if np.nansum(table[NAMED]) else self.weights.but(named=0.0)
+        shares = {name: share for name, share in weights.shares().items() if share}
         return Scored(*weighed({name: COMPONENTS[name](asked) for name in shares}, shares))
 
 
@@ -137,8 +142,14 @@ class FeatureInput:
 
 
 def fused(asked: FeatureInput) -> Scores:
-    """Return the score so far, from the least (0) to the greatest (1) of the candidates."""
-    return spread(asked.table[SCORE])
+    """Return the score so far, from the least (0) to the greatest (1) of the candidates, lowered for stubs.
+
+    A passage of a few words answers little, and stands high where titles are short records or section heads. What the
+    question names stays: who asks for an entry wants it, however short it is.
+    """
+    lengths = np.array([len(hit.content) for hit in asked.table.passages], np.float64)
+    short = np.maximum(0.0, 1 - lengths / STUB) * (np.nan_to_num(asked.table[NAMED]) == 0)
+    return spread(asked.table[SCORE] * (1 - LOWERED * short))
 
 
 def lexical(asked: FeatureInput) -> Scores:
