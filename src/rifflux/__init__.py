@@ -57,7 +57,9 @@ if _typing.TYPE_CHECKING:
     from rifflux.models.workers import Workers as Workers
     from rifflux.retrieve.explain.verdict import QueryTerm as QueryTerm
     from rifflux.retrieve.explain.verdict import Verdict as Verdict
+    from rifflux.retrieve.fuse import Fuse as Fuse
     from rifflux.retrieve.fuse import ReciprocalRank as ReciprocalRank
+    from rifflux.retrieve.fuse.spelled import fusion_of as fusion_of
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER as DEFAULT_RERANKER
     from rifflux.retrieve.steps.rerank import RerankSettings as RerankSettings
     from rifflux.session.maintenance import Copied as Copied
@@ -121,7 +123,8 @@ _PUBLIC = {
     "models.guarded": "Guard",
     "models.workers": "Workers",
     "retrieve.explain.verdict": "QueryTerm Verdict",
-    "retrieve.fuse": "ReciprocalRank",
+    "retrieve.fuse": "Fuse ReciprocalRank",
+    "retrieve.fuse.spelled": "fusion_of",
     "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
     "session.maintenance": "Copied Repaired Switched",
     "session.policies": "HYBRID_SEARCH POLICIES",

@@ -163,7 +163,7 @@ def test_a_run_is_read_from_an_option(text: str, run: Run) -> None:
         ("", "no mode ''"),
         ("telepathic", "choose one of lexical, semantic, hybrid"),
         ("fusion=none", "no fusion 'none'; choose one of rrf"),
-        ("rerank=none", "no reranker 'none'; choose one of features"),
+        ("rerank=magic", "no reranker 'magic'; choose one of features"),
         ("profile=none", "no profile 'none'; choose one of files"),
         ("depth=3", "no option 'depth'; choose from name, mode"),
         ("lexical,mode=hybrid", "says mode twice"),

@@ -14,8 +14,10 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.index import Index
-from rifflux.retrieve.fuse import FUSIONS, fusion_of
+from rifflux.retrieve.fuse import FUSIONS
+from rifflux.retrieve.fuse.spelled import fusion_of
 from rifflux.retrieve.steps.rerank import RERANKERS
+from rifflux.retrieve.steps.rerank.stage import checked_reranker
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
 from rifflux.session.arguments import HYBRID, HYBRID_RERANK, MOST_RESULTS, checked_mode
 from rifflux.session.profile import profile as find_profile
@@ -103,10 +105,11 @@ def _mode(text: str) -> str:
     return text if text == HYBRID_RERANK else mode
 
 
-def _reranker(text: str) -> str:
-    if text not in RERANKERS:
-        raise InvalidArgument(f"no reranker {text!r}; choose one of {', '.join(RERANKERS)}")
-    return text
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidArgument(f"{text!r} is not a whole number") from None
 
 
 def _number(text: str) -> float:
@@ -120,7 +123,8 @@ _OPTIONS: Mapping[str, Callable[[str], str | float]] = {
     "name": _name,
     "mode": _mode,
     "fusion": lambda text: fusion_of(text).name,
-    "rerank": _reranker,
+    "rerank": checked_reranker,
+    "rerank_top": _whole,
     "profile": lambda text: find_profile(text).name,
     "deadline_ms": _number,
     "min_score": _number,

@@ -11,8 +11,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from rifflux.errors import InvalidArgument, OutOfScope
+from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.query.expand import known_synonyms
 from rifflux.retrieve.table import LEXICAL
+from rifflux.session.arguments import MOST_RESULTS, checked_whole
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.session.reading import Feedback, Reader
@@ -220,6 +222,9 @@ def open_index(
     synonyms: str | Path | None = None,
     intents: Mapping[str, Mapping[str, Any]] | None = None,
     neighbors: str = "scan",
+    fusion: str | Fuse | None = None,
+    reranker: str | None = None,
+    rerank_top: int = 0,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -228,6 +233,8 @@ def open_index(
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
     `rifflux.works.retrieval.intent`).
+    `fusion` and `reranker` are those of a search that names none, instead of the profile's and of what the index was
+    tuned to; `rerank_top` is how many hits a reranker takes (0: as many as is its own way).
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
@@ -237,15 +244,33 @@ def open_index(
 
         adjusted_intents(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
+    ranked = _ranked(fusion, reranker, rerank_top)
     store = open_store(path, create=create, neighbours=neighbors)
     try:
-        chosen = _settled(store, chosen, explicit=isinstance(profile, Profile))
+        chosen = replace(_settled(store, chosen, explicit=isinstance(profile, Profile)), **ranked)
         load = CurrentEmbedder(store, model, threads)
         session = Session(store, str(path), load, rerankers, known_synonyms(synonyms, chosen.analyzer))
         return Index(IndexView(session, store, chosen))
     except BaseException:
         store.close()
         raise
+
+
+def _ranked(fusion: str | Fuse | None, reranker: str | None, top: int) -> dict[str, Any]:
+    """Return what a profile gets of these, as its fields. Raises `InvalidArgument`."""
+    changes: dict[str, Any] = {}
+    if fusion:
+        from rifflux.retrieve.fuse.spelled import fusion_of
+
+        changes["fusion"] = fusion_of(fusion)
+    if reranker:
+        from rifflux.retrieve.steps.rerank.stage import checked_reranker
+
+        changes["reranker"] = checked_reranker(reranker)
+    if top:
+        checked_whole("rerank_top", top, 1, MOST_RESULTS)
+        changes["rerank_top"] = top
+    return changes
 
 
 #: What the terms of an index depend on, with the value that it had before it was recorded.

@@ -9,11 +9,12 @@ from time import perf_counter
 import numpy as np
 
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse
-from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page
+from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page, stacked
 from rifflux.store import FieldWeights, Store
 from rifflux.types import Query, Ranking, Results, Trace
 
 __all__ = [
+    "NO_RERANKER",
     "RERANK",
     "Channel",
     "NotApplied",
@@ -35,6 +36,8 @@ Channel = Callable[[Query], Ranking]
 Step = Callable[[Query, Candidates], Candidates]
 #: The name of the step that reranks.
 RERANK = "rerank"
+#: Stands for a reranker's name where nothing is reranked.
+NO_RERANKER = "none"
 #: How many times more candidates are read where a page stays short, and from how many on no more are.
 WIDER, WIDEST = 5, 10_000
 
@@ -201,6 +204,42 @@ class Plan:
         if len(table.ids) >= top_k or not trace.dropped or read >= WIDEST or not self._more(trace, read):
             return table, trace
         return replace(self.wider(WIDER * read), clock=self.clock).found(top_k)
+
+    def page(self, top_k: int, offset: int) -> tuple[Candidates, Trace]:
+        """Return the candidates from a place on, as if the first page had been longer.
+
+        A page of a given length continues the one before: candidates that only a wider search finds follow those of
+        the search that made the first page, whatever their score.
+        """
+        if not offset:
+            return self.found(top_k)
+        plan, rate = replace(self, pipeline=replace(self.pipeline, rate=None)), self.pipeline.rate
+        table, trace = plan._down_to(top_k, offset + top_k)
+        table = table.take(range(min(offset, len(table)), min(offset + top_k, len(table))))
+        return rate(self.query, table) if rate else table, trace
+
+    def _down_to(self, top_k: int, last: int) -> tuple[Candidates, Trace]:
+        """Return the candidates down to the place `last` of the search for pages of `top_k`."""
+        table, trace, read = self._listed(top_k, last)
+        short = len(table) < top_k and bool(trace.dropped)
+        if len(table) >= last or read >= WIDEST or not self._more(trace, read):
+            return table, trace
+        wider = replace(self.wider(WIDER * self.pipeline.pool), clock=self.clock)
+        if short:  # the first page was made by a wider search, too
+            return wider._down_to(top_k, last)
+        further, trace = wider._down_to(top_k, last)
+        new = np.flatnonzero(~np.isin(further.ids, table.ids))
+        return replace(stacked(table, further.take(new)), rankings=further.rankings), trace
+
+    def _listed(self, top_k: int, last: int) -> tuple[Candidates, Trace, int]:
+        """Return the candidates that this plan lists down to a place, and how many passages were read for them.
+
+        Steps that see all candidates are shown as many as for the first page: they would order more of them anew.
+        """
+        bounded = all(hasattr(step, "top") for _, step in self.pipeline.steps)
+        read = self.pipeline.depth(last if bounded else top_k)
+        table, trace = self.pipeline.found(self.query, read, self.trace, self.clock)
+        return table.head(last), trace, read
 
     def _more(self, trace: Trace, read: int) -> bool:
         """Return True if there are candidates that were not read: fused, or further down in a channel."""

@@ -18,15 +18,18 @@ from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Bound, Document, Filter, Link
 
 __all__ = [
+    "DATE",
     "HYBRID",
     "HYBRID_RERANK",
     "MODES",
     "MOST_RESULTS",
+    "RELEVANCE",
     "checked_budget",
     "checked_deadline",
     "checked_document",
     "checked_filter",
     "checked_mode",
+    "checked_page",
     "checked_path",
     "checked_search",
     "checked_whole",
@@ -45,7 +48,13 @@ MODES: Mapping[str, str] = {
     **dict.fromkeys(("lex", "keyword", "bm25", "text"), LEXICAL),
     **dict.fromkeys(("vec", "vector", "dense"), SEMANTIC),
 }
+#: Those first that everybody knows.
+_SHOWN = (LEXICAL, SEMANTIC, HYBRID, *(name for name in MODES if name not in (LEXICAL, SEMANTIC, HYBRID)))
 MOST_RESULTS = 1000
+#: The last place that a page may reach down to.
+FURTHEST = 10_000
+#: Orders of a page, and the cutoffs that can be meant.
+RELEVANCE, DATE = "relevance", "date"
 #: What an engine can compare: SQLite's integers have 64 bits.
 _LARGEST = 2**63
 
@@ -59,6 +68,13 @@ def checked_search(query: str, top_k: int, min_score: float | None) -> None:
         isinstance(min_score, bool) or not isinstance(min_score, int | float) or math.isnan(min_score)
     ):
         raise InvalidArgument(f"min_score must be a number or None, not {min_score!r}")
+
+
+def checked_page(top_k: int, offset: int, sort: str) -> None:
+    """Refuse what is no part of a search's results."""
+    checked_whole("offset", offset, 0, FURTHEST - top_k)
+    if sort not in (RELEVANCE, DATE):
+        raise InvalidArgument(f"no order {sort!r}; sort by {RELEVANCE} or by {DATE}")
 
 
 def checked_whole(name: str, value: int, least: int, most: int) -> None:
@@ -79,7 +95,7 @@ def checked_deadline(milliseconds: float | None) -> float | None:
 def checked_mode(mode: str) -> str:
     """Return the canonical name of a mode."""
     if not isinstance(mode, str) or mode not in MODES:
-        raise InvalidArgument(f"no mode {mode!r}; choose one of lexical, semantic, hybrid")
+        raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(_SHOWN)}")
     return MODES[mode]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rifflux.errors import InvalidArgument
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
-from rifflux.retrieve.pipeline import Channel, Step, channels, reaching, reading, wide_pool
+from rifflux.retrieve.pipeline import NO_RERANKER, Channel, Step, channels, reaching, reading, wide_pool
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
@@ -46,19 +46,20 @@ _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 class Profile:
     """How a kind of content is cut, ranked and asked.
 
-    `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is
-    needed. `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it
-    was built with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those
-    of a store; `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them,
-    `steps` those that follow the fusion, of the reranker and the diversity of a search. With `anchors`, what a
-    question names to the letter lifts the hits that hold it; with `shortcut`, a question that is one identifier is
-    searched by words alone; with `expand`, words that occur nowhere are searched in other spellings too, and the
-    user's synonyms are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a
-    page gets its own. With `exact`, scores by words are SQLite's own to the last digit, however large the index is.
-    `features` are weights of the reranker of that name by component, `intents` what is changed of how works are
-    retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default. `visible` closes what
-    licenses withhold, `packer` packs evidence of what was found, for content that is cited. `command` is what
-    brings such content in on the command line, vectors and all.
+    `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is needed.
+    `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
+    with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those of a store;
+    `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them, `steps` those that
+    follow the fusion, of the reranker and the diversity of a search. `reranker` names the one of a hybrid search that
+    asks for none, `rerank_top` how many hits any takes (0: as many as is its own way). With `anchors`, what a question
+    names to the letter lifts the hits that hold it; with `shortcut`, a question that is one identifier is searched by
+    words alone; with `expand`, words that occur nowhere are searched in other spellings too, and the user's synonyms
+    are. `diversity` is what keeps a page from repeating itself; with `relevance`, each hit of a page gets its own. With
+    `exact`, scores by words are SQLite's own to the last digit, however large the index is. `features` are weights of
+    the reranker of that name by component, `intents` what is changed of how works are retrieved (see
+    `rifflux.works.retrieval.intent`); what is not named has its default. `visible` closes what licenses withhold,
+    `packer` packs evidence of what was found, for content that is cited. `command` is what brings such content in on
+    the command line, vectors and all.
     """
 
     name: str
@@ -73,6 +74,8 @@ class Profile:
     reach: Callable[[Query, Fuse | None, int], Query] = reaching
     fusion: Fuse = field(default_factory=Adaptive)
     steps: Callable[[Step | None, Sequence[tuple[str, Step]]], Sequence[tuple[str, Step]]] = reading
+    reranker: str = NO_RERANKER
+    rerank_top: int = 0
     anchors: bool = True
     shortcut: bool = True
     expand: bool = True

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import ModelError, ModelMismatch
-from rifflux.retrieve.fuse import Fuse, fusion_of
+from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
-from rifflux.retrieve.pipeline import Pipeline, Plan, Step, Stopwatch
+from rifflux.retrieve.pipeline import NO_RERANKER, Pipeline, Plan, Step, Stopwatch
 from rifflux.retrieve.query.expand import expand
 from rifflux.retrieve.query.reading import KnownFrequencies, classify, understand
 from rifflux.retrieve.steps.anchors import Anchors
@@ -19,12 +20,18 @@ from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
+    DATE,
     HYBRID,
     HYBRID_RERANK,
+    MODES,
+    MOST_RESULTS,
+    RELEVANCE,
     checked_deadline,
     checked_filter,
     checked_mode,
+    checked_page,
     checked_search,
+    checked_whole,
 )
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
@@ -53,6 +60,7 @@ class Way:
     fuse: Fuse | None
     reranker: Rerank | None = None
     diversity: Diversity = REPEATING
+    notes: tuple[str, ...] = ()
 
 
 class Searcher:
@@ -78,45 +86,68 @@ class Searcher:
         group: str | None = None,
         diversify: bool | float | None = None,
         collapse: bool | None = None,
+        rerank_top: int | None = None,
+        offset: int = 0,
+        sort: str = RELEVANCE,
+        cutoff: bool | float = False,
     ) -> Results:
         """Find the `top_k` best chunks for a question, each with the reasons for its place.
 
         `mode` is `lexical` (by words), `semantic` (by meaning) or `hybrid`. Where a channel is missing, the answer
         comes from the others and `results.trace` says so. `min_score` drops hits of less relevance, from 0 to 1; with a
         profile that does not tell relevance, those of a lower score.
-        `rerank` reorders the best hits: `features`, `maxsim`, `cross-encoder`, `llm` or a `Rerank`; what it has not
-        done within `deadline_ms` of the call is left out, and the trace says that too.
+        `fusion` is a name, also with knobs (`linear:by-specificity`, `rrf:k=10:semantic=2`), or a `Fuse`.
+        `rerank` reorders the best `rerank_top` hits: `features`, `maxsim`, `cross-encoder`, `llm`, `none` or a
+        `Rerank`; what it has not done within `deadline_ms` of the call is left out, and the trace says that too.
+        The mode `hybrid-rerank` reranks by what the profile names, else by `features`.
+        `offset` leaves out so many hits: a page of the same `top_k` continues the one before it.
+        `cutoff` ends the page where relevance falls off (see `rifflux.retrieve.steps.cutoff`), and `sort="date"`
+        shows what is on it with the newest first.
         `collapse` leaves out near-duplicates of better hits, `group="document"` all but a document's best hit, and
         `diversify` prefers hits that are unlike those above them: True, or how much that counts against being relevant,
         from 0 to 1. What is not given is as the profile has it.
         Raises `InvalidArgument` for an argument that cannot be meant.
         """
         checked_search(query, top_k, min_score)
-        diversity = self.profile.diversity
+        checked_page(top_k, offset, sort)
+        finish, diversity = _finish(cutoff, sort), self.profile.diversity
         if (group, diversify, collapse) != (None, None, None):
             diversity = diversity.but(group=group, diversify=diversify, collapse=collapse)
-        way = self.way(mode, fusion, rerank, diversity)
+        way = self.way(mode, fusion, rerank, diversity, rerank_top)
         clock, deadline = Stopwatch(), checked_deadline(deadline_ms)
         with self.store.memoized():
             asked = self.timed(query, filter, clock, deadline)
-            results, _ = self.answer(asked, top_k, clock, way)
-        return results if min_score is None else at_least(min_score, results)
+            results, _ = self.answer(asked, top_k, clock, way, offset)
+        results = results if min_score is None else at_least(min_score, results)
+        return finish(results) if finish else results
 
-    def answer(self, query: Query, top_k: int, clock: Stopwatch, way: Way) -> tuple[Results, Candidates]:
+    def answer(
+        self, query: Query, top_k: int, clock: Stopwatch, way: Way, offset: int = 0
+    ) -> tuple[Results, Candidates]:
         """Return the hits of a question that was read, as they may be shown, and the candidates that they are."""
         table, trace = self.view.again_if_switched(
-            lambda: self.ready(query, top_k, clock, way, rated=True).found(top_k)
+            lambda: self.ready(query, top_k, clock, way, rated=True).page(top_k, offset)
         )
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
         hits = [*map(self.profile.visible.hit, page(table))]
         return Results(query.text, located(self.store, hits), trace), table
 
-    def way(self, mode: str, fusion: str | Fuse | None, rerank: str | Rerank | None, diversity: Diversity) -> Way:
+    def way(
+        self,
+        mode: str,
+        fusion: str | Fuse | None,
+        rerank: str | Rerank | None,
+        diversity: Diversity,
+        rerank_top: int | None = None,
+    ) -> Way:
         """Return how to search. Raises `InvalidArgument` for an argument that cannot be meant."""
-        reranker = None if rerank is None and mode != HYBRID_RERANK else self._reranker(rerank)
-        mode, fuse = checked_mode(mode), fusion_of(fusion) if fusion else self.profile.fusion
-        return Way(mode, fuse if mode == HYBRID else None, reranker, diversity)
+        known, fuse = checked_mode(mode), _fusion(fusion) if fusion else self.profile.fusion
+        reranker = self._reranker(self._usual(mode) if rerank is None else rerank, rerank_top)
+        if known == HYBRID:
+            return Way(known, fuse, reranker, diversity)
+        ignored = (f"the fusion {fuse.name} was ignored: a {known} search has nothing to fuse",) if fusion else ()
+        return Way(known, None, reranker, diversity, ignored)
 
     def timed(
         self, text: str, filter: Filter | Mapping[str, Any] | None, clock: Stopwatch, deadline: float | None = None
@@ -179,7 +210,7 @@ class Searcher:
             fusion=way.fuse.name if way.fuse else None,
             reranker=way.reranker.scorer.name if way.reranker else None,
             degraded=(*degraded, *self.view.outdated),
-            notes=(*query.notes, *notes),
+            notes=(*query.notes, *way.notes, *notes),
             understanding=query.understanding,
             freshness=freshness,
         )
@@ -222,14 +253,27 @@ class Searcher:
         read, chunks = understand(query, self.analyzer, self.view.facets), self.store.counts()["chunks"]
         return classify(read, self.analyzer, self.store.lexical.document_frequencies, chunks)
 
-    def _reranker(self, choice: str | Rerank | None) -> Rerank:
-        """Return the chosen or default reranker; kept, for its model and its memory serve the next search too."""
-        from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, reranker_of
+    def _usual(self, mode: str) -> str:
+        """Return the name of the reranker of a mode where a search asks for none."""
+        configured = self.profile.reranker if MODES[mode] == HYBRID else NO_RERANKER
+        if mode != HYBRID_RERANK or configured != NO_RERANKER:
+            return configured
+        from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER
 
-        name = choice or DEFAULT_RERANKER
-        if not isinstance(name, str):
-            return name
-        return self.view.kept(name, lambda: reranker_of(name, self.view.resources))
+        return DEFAULT_RERANKER
+
+    def _reranker(self, choice: str | Rerank, top: int | None) -> Rerank | None:
+        """Return the chosen reranker; kept, for its model and its memory serve the next search too."""
+        if top is not None:
+            checked_whole("rerank_top", top, 1, MOST_RESULTS)
+        if choice == NO_RERANKER:
+            return None
+        from rifflux.retrieve.steps.rerank import reranker_of
+
+        make = partial(reranker_of, choice, self.view.resources)
+        found = self.view.kept(choice, make) if isinstance(choice, str) else choice
+        many = top or self.profile.rerank_top
+        return replace(found, top=many) if many else found
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
         """Return the query with its vector, the channels that answer, what is missing, and what was left out."""
@@ -291,6 +335,7 @@ class Searcher:
         fusion: str | Fuse | None = None,
         rerank: str | Rerank | None = None,
         filter: Filter | Mapping[str, Any] | None = None,
+        rerank_top: int | None = None,
     ) -> Verdict:
         """Tell why a document is among the `top_k` hits of a search, or which stage lost it and what would help.
 
@@ -301,7 +346,7 @@ class Searcher:
         from rifflux.retrieve.query.reading import as_typed
 
         checked_search(query, top_k, None)
-        way = self.way(mode, fusion, rerank, self.profile.diversity)
+        way = self.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
         hit = self.store.catalog.chunk(document)
         name = (hit.collection, hit.document) if hit else Reader(self.view).place_of(document)
         chunks = self.store.catalog.chunks_of(*name)
@@ -311,3 +356,21 @@ class Searcher:
         typed = as_typed(plan.query)
         verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
         return replace(verdict, hit=self.profile.visible.hit(verdict.hit)) if verdict.hit else verdict
+
+
+# What few searches ask for is imported for them: the start of a command is what its user waits for
+
+
+def _fusion(choice: str | Fuse) -> Fuse:
+    from rifflux.retrieve.fuse.spelled import fusion_of
+
+    return fusion_of(choice)
+
+
+def _finish(cutoff: bool | float, sort: str) -> Callable[[Results], Results] | None:
+    """Return what is done to a page that was found, None for nothing."""
+    if cutoff is False and sort != DATE:
+        return None
+    from rifflux.retrieve.steps.cutoff import finishing
+
+    return finishing(cutoff, newest=sort == DATE)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.fuse import ReciprocalRank, fusion_of
+from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.fuse.spelled import fusion_of
 from rifflux.retrieve.table import SCORE, joined, places_in
 from rifflux.types import Ranking
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.fuse import FUSIONS, Adaptive, Balanced, Fuse, Linear, fusion_of
+from rifflux.retrieve.fuse import FUSIONS, Adaptive, Balanced, Fuse, Linear
+from rifflux.retrieve.fuse.spelled import fusion_of
 from rifflux.retrieve.scale import SAMPLE, VectorScale, scale_of
 from rifflux.retrieve.table import SCORE, joined, placed
 from rifflux.types import Ids, Ranking, Scores

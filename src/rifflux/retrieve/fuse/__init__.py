@@ -6,6 +6,5 @@ repeated id counts once at its best rank, and ties go to the best rank in any ch
 
 from rifflux.retrieve.fuse.base import Evidence, Fuse
 from rifflux.retrieve.fuse.fusions import FUSIONS, Adaptive, Balanced, Linear, ReciprocalRank
-from rifflux.retrieve.fuse.spelled import fusion_of
 
-__all__ = ["FUSIONS", "Adaptive", "Balanced", "Evidence", "Fuse", "Linear", "ReciprocalRank", "fusion_of"]
+__all__ = ["FUSIONS", "Adaptive", "Balanced", "Evidence", "Fuse", "Linear", "ReciprocalRank"]

@@ -17,7 +17,7 @@ from rifflux.retrieve.fuse.base import Fuse
 from rifflux.retrieve.fuse.fusions import BY_SPECIFICITY, FUSIONS, ReciprocalRank
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
 
-__all__ = ["fusion_of", "with_ranks_weighed"]
+__all__ = ["fusion_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class _Spelling:
     words: tuple[str, ...] = ()
 
 
+#: What a channel weighs that is not named.
+_EVEN = {LEXICAL: 1.0, SEMANTIC: 1.0}
 _SPELLINGS: Mapping[str, _Spelling] = {
     "rrf": _Spelling("k", (LEXICAL, SEMANTIC)),
     "linear": _Spelling("alpha", words=(BY_SPECIFICITY,)),
@@ -37,11 +39,25 @@ _SPELLINGS: Mapping[str, _Spelling] = {
 }
 
 
-def fusion_of(choice: str | Fuse) -> Fuse:
-    """Return the fusion that a text names; a fusion is returned as it is.
+def fusion_of(
+    choice: str | Fuse = "rrf", *, k: float | None = None, weights: Mapping[str, float] | None = None
+) -> Fuse:
+    """Return the fusion that a text names, such as `linear:by-specificity`; a fusion is returned as it is.
 
-    Raises `InvalidArgument` for a name or a knob that is unknown, and for a value that cannot be meant.
+    `k` and `weights` (by channel: `lexical`, `semantic`) are for `rrf` alone. Raises `InvalidArgument` for a name or a
+    knob that is unknown, and for a value that cannot be meant.
     """
+    fusion = _named(choice)
+    if k is None and not weights:
+        return fusion
+    if not isinstance(fusion, ReciprocalRank):
+        raise InvalidArgument(f"rrf_k and rrf_weights belong to the fusion rrf, not to {fusion.name}: leave them out")
+    if unknown := sorted(set(weights or ()) - {LEXICAL, SEMANTIC}):
+        raise InvalidArgument(f"no channel {unknown[0]!r} to weigh; choose from {LEXICAL}, {SEMANTIC}")
+    return replace(fusion, k=fusion.k if k is None else k, weights={**_EVEN, **weights} if weights else fusion.weights)
+
+
+def _named(choice: str | Fuse) -> Fuse:
     if not isinstance(choice, str) and callable(choice):
         return choice
     name, *parts = str(choice).split(":")
@@ -64,7 +80,7 @@ def _set(knobs: dict[str, Any], spelling: _Spelling, part: str, choice: str) -> 
     if knob == spelling.knob:
         knobs[knob] = _number(value, choice)
     elif knob in spelling.channels:
-        knobs["weights"] = {**knobs.get("weights", {}), knob: _number(value, choice)}
+        knobs["weights"] = {**_EVEN, **knobs.get("weights", {}), knob: _number(value, choice)}
     else:
         allowed = ", ".join((*spelling.words, f"{spelling.knob}=NUMBER", *map("{}=NUMBER".format, spelling.channels)))
         raise InvalidArgument(f"fusion {choice!r}: {part!r} is unknown; after the colon may follow {allowed}")
@@ -75,20 +91,3 @@ def _number(text: str, choice: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidArgument(f"fusion {choice!r}: {text!r} is not a number") from None
-
-
-def with_ranks_weighed(
-    fusion: str | Fuse | None, k: float | None = None, weights: Mapping[str, float] | None = None
-) -> str | Fuse | None:
-    """Return reciprocal rank fusion with another `k` or other weights by channel, where either is given.
-
-    They choose it where no fusion is named. Raises `InvalidArgument` for another fusion, which has neither.
-    """
-    if k is None and not weights:
-        return fusion
-    found = fusion_of(fusion or "rrf")
-    if not isinstance(found, ReciprocalRank):
-        raise InvalidArgument(f"rrf_k and rrf_weights belong to the fusion rrf, not to {found.name}: leave them out")
-    if unknown := sorted(set(weights or ()) - {LEXICAL, SEMANTIC}):
-        raise InvalidArgument(f"no channel {unknown[0]!r} to weigh; choose from {LEXICAL}, {SEMANTIC}")
-    return replace(found, k=found.k if k is None else k, weights=dict(weights or found.weights))

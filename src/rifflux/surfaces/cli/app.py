@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from rifflux.surfaces.shared.config import Settings, load, open_configured, view_of
+from rifflux.surfaces.shared.config import Settings, configured_fusion, load, open_configured, view_of
 
 if TYPE_CHECKING:
     from rifflux import Filter, Finder, Index
@@ -116,6 +116,9 @@ Embed = Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, f
 Explain = Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Query = Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')]
+RerankModel = Annotated[
+    str | None, typer.Option(help="The cross-encoder: a folder, or a name that was fetched.", metavar="MODEL")
+]
 Since = Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")]
 Until = Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")]
 Synonyms = Annotated[
@@ -189,11 +192,19 @@ class Asked(With):
     mode: Annotated[str | None, typer.Option(help="lexical, semantic, hybrid or hybrid-rerank.  [default: hybrid]")] = (
         None
     )
-    fusion: Annotated[str | None, typer.Option(help="How the channels are fused.  [default: the profile's]")] = None
+    fusion: Annotated[
+        str | None,
+        typer.Option(help="How the channels are fused: rrf, linear:by-specificity, ...  [default: the profile's]"),
+    ] = None
+    rrf_k: Annotated[float | None, typer.Option("--rrf-k", help="Fuse by rrf, with this k.  [default: 60]")] = None
     rerank: Annotated[
         str | None,
-        typer.Option(help="Reorder the best: features (if no NAME), maxsim, cross-encoder or llm.", metavar="[NAME]"),
+        typer.Option(
+            help="Reorder the best: features (if no NAME), maxsim, cross-encoder, llm or none.", metavar="[NAME]"
+        ),
     ] = None
+    rerank_top: Annotated[int | None, typer.Option(help="How many are reordered.  [default: 20]", min=1)] = None
+    rerank_model: RerankModel = None
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
     since: Since = None
@@ -207,7 +218,7 @@ class Asked(With):
         return {
             "top_k": settings.top_k,
             "mode": settings.mode,
-            "fusion": self.fusion,
+            "fusion": configured_fusion(settings) if self.fusion or self.rrf_k is not None else None,
             "rerank": self.rerank,
             "filter": self.filter(),
         }

@@ -11,7 +11,7 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Qrels, SharedField, With, app
+from rifflux.surfaces.cli.app import Qrels, RerankModel, SharedField, With, app
 from rifflux.surfaces.shared.config import Settings, configured_model, configured_rerankers, open_configured
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def evaluate(
         Path | None, typer.Option(help="Where built indexes are kept.  [default: the user's cache]", metavar="FOLDER")
     ] = None,
     profile: Annotated[str, typer.Option(help="The profile to index and search with.")] = "files",
+    rerank_model: RerankModel = None,
     html: Annotated[Path | None, typer.Option(help="Write a report with plots here.", metavar="FILE")] = None,
 ) -> None:
     """Measure how well rankings are, on judged collections in BEIR's layout.
@@ -67,7 +68,7 @@ def evaluate(
         raise InvalidArgument("give folders of judged collections, or --from-feedback to use an index's own judgements")
     if html and not html.parent.is_dir():
         raise InvalidArgument(f"there is no folder {html.parent} to write the report in: make it first")
-    settings = here.settings()
+    settings = here.settings(rerank_model=rerank_model)
     runs = (*(ablation() if ablate else ()), *map(parse_run, run or ())) or STANDARD
     if from_feedback:
         outcomes = _on_feedback(settings, runs, limit_queries)

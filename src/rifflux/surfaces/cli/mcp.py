@@ -34,6 +34,7 @@ def mcp(
         http=_address(http) if http else None,
         user=user,
         watch=watch,
+        rrf_k=settings.rrf_k,
         **opening(settings),
     )
 

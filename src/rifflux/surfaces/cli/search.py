@@ -35,6 +35,19 @@ def search(
     min_score: Annotated[
         float | None, typer.Option(help="Leave out hits of less relevance, 0 to 1: from .7 medium, from .85 high.")
     ] = None,
+    offset: Annotated[int, typer.Option(help="Leave out so many, for a later page.", min=0)] = 0,
+    sort: Annotated[str, typer.Option(help="relevance, or date: what is on the page with the newest first.")] = (
+        "relevance"
+    ),
+    cutoff: Annotated[
+        float | None,
+        typer.Option(
+            help="End the page behind the last hit with this share of the best relevance, such as .5.",
+            metavar="SHARE",
+            min=0,
+            max=1,
+        ),
+    ] = None,
     one_per_document: Annotated[
         bool, typer.Option("--one-per-document", help="Only the best passage of each document.")
     ] = False,
@@ -56,21 +69,24 @@ def search(
             group="document" if one_per_document else None,
             diversify=diversify or None,
             collapse=collapse or None,
+            offset=offset,
+            sort=sort,
+            cutoff=False if cutoff is None else cutoff,
         )
         if asked.json:
             show.print_json(search_json(results))
         else:
-            _print(results, index.profile.analyzer, explain=explain, full=full)
+            _print(results, index.profile.analyzer, offset, explain=explain, full=full)
     if fail_empty and not results:
         raise typer.Exit(1)
 
 
-def _print(found: Results, analyzer: Analyzer, *, explain: bool, full: bool) -> None:
+def _print(found: Results, analyzer: Analyzer, offset: int, *, explain: bool, full: bool) -> None:
     from rifflux.surfaces.shared.verdicts import explanation_lines, understanding_line
 
     console, errors, trace = show.console(), show.console(error=True), found.trace
     terms = analyzer.terms(found.query)
-    for rank, hit in enumerate(found, 1):
+    for rank, hit in enumerate(found, offset + 1):
         _print_hit(console, rank, hit)
         console.print(_indented(show.excerpt(hit.content, terms, analyzer, full=full)))
         for line in explanation_lines(hit.why) if explain else ():

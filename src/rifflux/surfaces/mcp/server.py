@@ -27,6 +27,7 @@ from rifflux.surfaces.mcp.memories import forget, recall, remember
 from rifflux.surfaces.mcp.reindex import reindex
 from rifflux.surfaces.mcp.reply import UNTRUSTED
 from rifflux.surfaces.mcp.retrieve import retrieve, verify
+from rifflux.surfaces.mcp.search import search
 from rifflux.surfaces.mcp.search_rifflux import classify_query, search_rifflux
 from rifflux.surfaces.mcp.tool import Desk, tool
 from rifflux.surfaces.mcp.why import why
@@ -55,6 +56,7 @@ DELETES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempoten
 #: The tools, with their titles, in the order that clients see.
 TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
     (search_rifflux, "Search the indexed files", READS),
+    (search, "Search with every choice there is", READS),
     (reindex, "Update the index", WRITES),
     (get_chunk, "Read a chunk", READS),
     (get_document, "Read a document", READS),
@@ -93,6 +95,7 @@ def serve(
     finder: Finder | None = None,
     user: str = "",
     watch: bool = False,
+    rrf_k: float = 60.0,
     **options: Unpack[Opening],
 ) -> None:
     """Serve the index at `db` until the client leaves or the process is interrupted.
@@ -100,9 +103,9 @@ def serve(
     Over stdio, or with `http` as (host, port) over streamable HTTP at `/mcp`; port 0 takes a free one, and
     the address is printed on stderr. `roots` are the folders that may be indexed: without it, the working
     directory. `options` are those of `rifflux.open`. `user` is whose memories the
-    agent keeps. With `watch`, the files that the index holds are followed meanwhile.
+    agent keeps, `rrf_k` the k of search_rifflux. With `watch`, the files that the index holds are followed meanwhile.
     """
-    made = Workspace(db, roots=roots or [Path.cwd()], finder=finder, **options)
+    made = Workspace(db, roots=roots or [Path.cwd()], finder=finder, rrf_k=rrf_k, **options)
     with made as workspace, suppress(KeyboardInterrupt), watched(workspace) if watch else nullcontext():
         if http:
             _serve_http(server(workspace, user=user), *http)

@@ -26,19 +26,20 @@ class OpenIndex:
 
     index: Index
     identity: _Identity | None
+    rrf_k: float = 60.0
 
     @cached_property
     def service(self) -> SearchService:
         """Return the contract's search over this index."""
-        return SearchService(self.index)
+        return SearchService(self.index, k=self.rrf_k)
 
 
 class Workspace:
     """Opens indexes and checks paths for one server. A context manager; safe to share between threads.
 
     `db` is the configured index, wherever it lies. Any other index, and every path to be indexed, must lie
-    inside `roots` once its symbolic links are followed; relative ones start at the working directory. `options` are
-    those of `rifflux.open`.
+    inside `roots` once its symbolic links are followed; relative ones start at the working directory. `rrf_k` is the k
+    of the contract's search, `options` are those of `rifflux.open`.
     """
 
     def __init__(
@@ -47,10 +48,12 @@ class Workspace:
         *,
         roots: Sequence[Path],
         finder: Finder | None = None,
+        rrf_k: float = 60.0,
         **options: Unpack[Opening],
     ) -> None:
         self._finder = finder or Finder()
         self._options = options
+        self._rrf_k = rrf_k
         self.db = db.expanduser().resolve()
         self.roots = tuple(root.expanduser().resolve() for root in roots)
         self._open: dict[Path, OpenIndex] = {}
@@ -92,7 +95,7 @@ class Workspace:
         options = self._options.copy()
         if not own:
             options["model"] = None  # another index is read by the model that its vectors are of
-        return OpenIndex(rifflux.open(path, create=create, **options), _identity(path))
+        return OpenIndex(rifflux.open(path, create=create, **options), _identity(path), self._rrf_k)
 
     def _index_path(self, db_path: str | None) -> Path:
         if not db_path:

@@ -18,13 +18,15 @@ from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import SETTINGS
 
 if TYPE_CHECKING:
-    from rifflux import Embedder, Index, RerankSettings
+    from rifflux import Embedder, Fuse, Index, RerankSettings
 
 __all__ = [
     "FOLDER",
     "Opening",
     "Settings",
+    "chosen_fusion",
     "configured_as",
+    "configured_fusion",
     "configured_model",
     "configured_rerankers",
     "find_above",
@@ -61,6 +63,18 @@ class Settings:
     threads: int = field(default=0, metadata={"help": "processor cores to use; 0: all"})
     top_k: int = field(default=10, metadata={"help": "results of a search"})
     mode: str = field(default="hybrid", metadata={"help": "lexical, semantic, hybrid or hybrid-rerank"})
+    fusion: str = field(
+        default="",
+        metadata={"help": "rrf, linear, balanced or adaptive, with knobs as in linear:by-specificity; empty: its own"},
+    )
+    rrf_k: float = field(default=60.0, metadata={"help": "k of the fusion rrf, also of search_rifflux"})
+    rrf_weights: Mapping[str, Any] = field(
+        default_factory=dict, metadata={"help": "channels in rrf, as in {semantic = 2}; JSON in a variable"}
+    )
+    reranker: str = field(
+        default="", metadata={"help": "none, features, maxsim, cross-encoder or llm for every hybrid search"}
+    )
+    rerank_top: int = field(default=0, metadata={"help": "how many hits a reranker takes; 0: as many as is its way"})
     neighbors: str = field(default="scan", metadata={"help": "how vectors are searched: scan, or hnsw for millions"})
     synonyms: str = field(default="", metadata={"help": "file of words that stand for each other"})
     rerank_model: str = field(default="", metadata={"help": "cross-encoder: a folder, or a name that fastembed knows"})
@@ -199,6 +213,9 @@ class Opening(TypedDict, total=False):
     synonyms: str | Path | None
     intents: Mapping[str, Mapping[str, Any]] | None
     neighbors: str
+    fusion: str | Fuse | None
+    reranker: str | None
+    rerank_top: int
 
 
 def opening(settings: Settings) -> Opening:
@@ -210,6 +227,9 @@ def opening(settings: Settings) -> Opening:
         "synonyms": settings.synonyms or None,
         "intents": settings.intents,
         "neighbors": settings.neighbors,
+        "fusion": configured_fusion(settings),
+        "reranker": settings.reranker or None,
+        "rerank_top": settings.rerank_top,
     }
 
 
@@ -225,6 +245,33 @@ def view_of(index: Index, user: str) -> Index:
     from rifflux import Scope
 
     return index.scoped(Scope(user)) if user else index
+
+
+def configured_fusion(settings: Settings) -> Fuse | None:
+    """Return the fusion of hybrid searches; None where the settings leave it to the index.
+
+    What they say of rrf waits until rrf is chosen; a flag chooses it.
+    """
+    from rifflux import ReciprocalRank, fusion_of
+
+    knobs: JsonObject = {name: getattr(settings, f"rrf_{name}") for name in ("k", "weights")}
+    knobs = {name: value for name, value in knobs.items() if f"rrf_{name}" in settings.origins}
+    by_flag = any(settings.origins.get(f"rrf_{name}") == "flag" for name in knobs)
+    if not settings.fusion:
+        return fusion_of("rrf", **knobs) if by_flag else None
+    found = fusion_of(settings.fusion)
+    return fusion_of(found, **knobs) if by_flag or isinstance(found, ReciprocalRank) else found
+
+
+def chosen_fusion(
+    fusion: str | None, rrf_k: float | None = None, rrf_weights: Mapping[str, float] | None = None
+) -> Fuse | None:
+    """Return the fusion that a request names, None where it names none; k and weights choose rrf."""
+    if fusion is None and rrf_k is None and not rrf_weights:
+        return None
+    from rifflux import fusion_of
+
+    return fusion_of(fusion or "rrf", k=rrf_k, weights=rrf_weights)
 
 
 def configured_rerankers(settings: Settings) -> RerankSettings | None:

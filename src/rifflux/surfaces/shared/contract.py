@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rifflux import Hit, Index, ReciprocalRank, Results, Verdict, Why
+from rifflux import Hit, Index, InvalidArgument, ReciprocalRank, Results, Verdict, Why
 
 __all__ = ["SearchService", "contract_results", "score_breakdown"]
 
@@ -28,6 +28,7 @@ class SearchService:
             index.profile,
             pool=_twice,
             fusion=ReciprocalRank(k=k),
+            reranker="none",
             anchors=False,
             shortcut=False,
             expand=False,
@@ -42,7 +43,12 @@ class SearchService:
         return contract_results(self.results(query, top_k=top_k, mode=mode))
 
     def results(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> Results:
-        """Return the same search with its trace."""
+        """Return the same search with its trace. Raises `InvalidArgument` for a mode that would rerank."""
+        if mode == "hybrid-rerank":
+            raise InvalidArgument(
+                "this search is by reciprocal ranks and never reranked; choose one of lexical, semantic, hybrid, or "
+                "ask another search for mode 'hybrid-rerank'"
+            )
         return self._index.search(query, top_k=top_k, mode=mode)
 
     def why(self, query: str, document: str, *, top_k: int = 10, mode: str = "hybrid") -> Verdict:

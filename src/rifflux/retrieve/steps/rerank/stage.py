@@ -14,12 +14,22 @@ from rifflux.errors import InvalidArgument
 from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Late, Workers
-from rifflux.retrieve.pipeline import NotApplied
+from rifflux.retrieve.pipeline import NO_RERANKER, NotApplied
 from rifflux.retrieve.table import RANK, SCORE, Candidates, declare
 from rifflux.text.analyzer import Analyzer, idf
 from rifflux.types import Ids, Query, Scores, Vectors
 
-__all__ = ["DEFAULT_RERANKER", "RERANKERS", "Rerank", "RerankSettings", "Resources", "Scored", "Scorer", "reranker_of"]
+__all__ = [
+    "DEFAULT_RERANKER",
+    "RERANKERS",
+    "Rerank",
+    "RerankSettings",
+    "Resources",
+    "Scored",
+    "Scorer",
+    "checked_reranker",
+    "reranker_of",
+]
 
 declare("rerank:*/*", "share of the score", "what a component adds to the reranked score")
 declare("rerank:*/lowered", "of the fused score", "the amount by which candidates below the reranked ones were lowered")
@@ -173,6 +183,13 @@ RERANKERS: Mapping[str, str] = {
 DEFAULT_RERANKER = "features"
 
 
+def checked_reranker(name: str) -> str:
+    """Return the name of a reranker, or of none."""
+    if name != NO_RERANKER and name not in RERANKERS:
+        raise InvalidArgument(f"no reranker {name!r}; choose one of {', '.join(RERANKERS)}, {NO_RERANKER}")
+    return name
+
+
 def reranker_of(choice: str | Rerank, resources: Resources) -> Rerank:
     """Return the reranker of a name with its defaults; a reranker is returned as it is.
 
@@ -180,7 +197,6 @@ def reranker_of(choice: str | Rerank, resources: Resources) -> Rerank:
     """
     if isinstance(choice, Rerank):
         return choice
-    if choice not in RERANKERS:
-        raise InvalidArgument(f"no reranker {choice!r}; choose one of {', '.join(RERANKERS)}")
+    checked_reranker(choice)
     module, _, function = RERANKERS[choice].partition(":")
     return cast(Rerank, getattr(import_module(module), function)(resources))
