@@ -12,9 +12,10 @@ from rifflux.retrieve.fuse.spelled import fusion_of
 @pytest.mark.parametrize(
     ("text", "fusion"),
     [
+        ("rrf:semantic=0", ReciprocalRank(weights={"lexical": 1.0, "semantic": 0.0})),
         ("rrf", ReciprocalRank()),
         ("rrf:10", ReciprocalRank(10)),
-        ("rrf:k=10:semantic=2", ReciprocalRank(10, {"semantic": 2.0})),
+        ("rrf:k=10:semantic=2", ReciprocalRank(10, {"lexical": 1.0, "semantic": 2.0})),
         ("rrf:lexical=1:semantic=0.5", ReciprocalRank(weights={"lexical": 1.0, "semantic": 0.5})),
         ("linear:by-specificity", Linear(weights="by-specificity")),
         ("linear:0.3", Linear(alpha=0.3)),
@@ -48,7 +49,7 @@ def test_what_cannot_be_meant_is_refused_with_what_can(text: str, told: str) -> 
 def test_k_and_weights_are_those_of_rrf() -> None:
     assert fusion_of("linear", k=None, weights={}) == Linear()
     assert fusion_of(k=10.0) == ReciprocalRank(10.0)
-    assert fusion_of("rrf:5", weights={"lexical": 2.0}) == ReciprocalRank(5.0, {"lexical": 2.0})
+    assert fusion_of("rrf:5", weights={"lexical": 2.0}) == ReciprocalRank(5.0, {"lexical": 2.0, "semantic": 1.0})
     with pytest.raises(InvalidArgument, match="not to linear"):
         fusion_of("linear", k=10.0)
     with pytest.raises(InvalidArgument, match="choose from lexical, semantic"):

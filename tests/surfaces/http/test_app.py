@@ -71,6 +71,48 @@ class TestSearch:
         stages = [step["stage"] for step in ask(open_service, explain=True).json()["results"][0]["why"]]
         assert stages[:2] == ["lexical", "semantic"]
 
+    def test_ranks_as_it_is_asked_to(self, open_service: Running) -> None:
+        def diagnostics(**asked: Any) -> Any:
+            return ask(open_service, **asked).json()["diagnostics"]
+
+        assert diagnostics(fusion="linear:by-specificity")["fusion"] == "linear"
+        found = diagnostics(rrf_k=5, rrf_weights={"semantic": 2}, mode="hybrid-rerank", rerank_top=2)
+        assert (found["fusion"], found["reranker"]) == ("rrf", "features")
+        assert "ignored" in diagnostics(mode="lexical", fusion="rrf")["notes"][0]
+
+    def test_gives_pages(self, open_service: Running) -> None:
+        first, second = (ask(open_service, top_k=1, offset=offset).json()["results"] for offset in (0, 1))
+        both = ask(open_service, top_k=2).json()["results"]
+        assert [hit["chunk_id"] for hit in first + second] == [hit["chunk_id"] for hit in both]
+        assert ask(open_service, offset=1000).json()["results"] == []
+        assert len(ask(open_service, cutoff=True, sort="date").json()["results"]) == 1
+        assert len(ask(open_service, cutoff=0.0).json()["results"]) > 1
+
+    @pytest.mark.parametrize(
+        ("wrong", "told"),
+        [
+            ({"fusion": "magic"}, "choose one of rrf"),
+            ({"fusion": "rrf:k=nan"}, "finite"),
+            ({"rrf_weights": {"titles": 1}}, "choose from lexical, semantic"),
+            ({"rerank": "magic"}, "rerank"),
+            ({"offset": 1001}, "offset"),
+            ({"cutoff": 2}, "cutoff"),
+            ({"sort": "size"}, "sort"),
+        ],
+    )
+    def test_refuses_what_cannot_be_meant(self, open_service: Running, wrong: Any, told: str) -> None:
+        reply = ask(open_service, **wrong)
+        assert reply.status_code == 422
+        assert told in reply.text
+
+    def test_why_and_classify(self, open_service: Running) -> None:
+        with open_service.client() as client:
+            asked = {"query": "cache entries", "document": "cache.md", "fusion": "rrf"}
+            verdict = client.post("/why", json=asked).json()
+            assert (verdict["found"], verdict["rank"], verdict["diagnostics"]["fusion"]) == (True, 1, "rrf")
+            assert client.post("/why", json={**asked, "document": "none.md"}).status_code == 404
+            assert client.post("/classify", json={"query": "what is E404"}).json()["kind"] == "identifier"
+
     def test_reads_what_it_found(self, open_service: Running) -> None:
         hit = ask(open_service).json()["results"][0]
         with open_service.client() as client:

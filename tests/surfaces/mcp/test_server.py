@@ -43,6 +43,7 @@ class TestWhatIsPublished:
     def test_tools(self, agent: Agent) -> None:
         assert set(agent.tools()) == {
             "search_rifflux",
+            "search",
             "reindex",
             "get_chunk",
             "get_document",
@@ -124,6 +125,45 @@ class TestSearch:
     def test_same_question_same_answer(self, agent: Agent) -> None:
         first, second = (agent.read("search_rifflux", query="river") for _ in range(2))
         assert first == second
+
+
+class TestSearchWithChoices:
+    """The tool `search`, beside the one with the contract."""
+
+    def test_answer(self, agent: Agent) -> None:
+        answer = agent.ask("search", query="cache entries", top_k=3)
+        assert (answer["mode"], answer["fusion"], answer["reranker"]) == ("hybrid", "adaptive", None)
+        assert answer["count"] == len(answer["results"])
+        first = answer["results"][0]
+        assert (first["path"], first["root"]) == ("cache.md", str(agent.files))
+        assert 0 <= first["relevance"] <= 1
+
+    def test_pages_continue_each_other(self, agent: Agent) -> None:
+        whole = agent.ask("search", query="cache river", top_k=4)["results"]
+        pieces = [agent.ask("search", query="cache river", top_k=2, offset=each)["results"] for each in (0, 2)]
+        assert [hit["chunk_id"] for page in pieces for hit in page] == [hit["chunk_id"] for hit in whole]
+
+    def test_how_to_rank(self, agent: Agent) -> None:
+        answer = agent.ask("search", query="cache", rrf_k=5, rerank="features", rerank_top=2, sort="date", cutoff=True)
+        assert (answer["fusion"], answer["reranker"]) == ("rrf", "features")
+        assert agent.ask("search", query="cache", fusion="linear:by-specificity")["fusion"] == "linear"
+        (told,) = agent.ask("search", query="cache", mode="lexical", fusion="rrf")["notes"]["told"]
+        assert "ignored" in told
+        assert agent.ask("search", query="cache", kinds=["pdf"])["count"] == 0
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"fusion": "magic"}, "no fusion 'magic'; choose one of rrf"),
+            ({"fusion": "linear", "rrf_k": 5}, "belong to the fusion rrf"),
+            ({"rrf_weights": {"titles": 1}}, "choose from lexical, semantic"),
+            ({"rerank": "magic"}, "no reranker 'magic'; choose one of features"),
+            ({"offset": -1}, "offset must be a whole number from 0"),
+            ({"cutoff": 2}, "from 0 to 1"),
+        ],
+    )
+    def test_what_cannot_be_meant(self, agent: Agent, arguments: dict[str, Any], message: str) -> None:
+        assert message in agent.refusal("search", query="cache", **arguments)
 
 
 class TestWrongInput:

@@ -29,6 +29,8 @@ class _Spelling:
     words: tuple[str, ...] = ()
 
 
+#: What a channel weighs that is not named.
+_EVEN = {LEXICAL: 1.0, SEMANTIC: 1.0}
 _SPELLINGS: Mapping[str, _Spelling] = {
     "rrf": _Spelling("k", (LEXICAL, SEMANTIC)),
     "linear": _Spelling("alpha", words=(BY_SPECIFICITY,)),
@@ -52,7 +54,7 @@ def fusion_of(
         raise InvalidArgument(f"rrf_k and rrf_weights belong to the fusion rrf, not to {fusion.name}: leave them out")
     if unknown := sorted(set(weights or ()) - {LEXICAL, SEMANTIC}):
         raise InvalidArgument(f"no channel {unknown[0]!r} to weigh; choose from {LEXICAL}, {SEMANTIC}")
-    return replace(fusion, k=fusion.k if k is None else k, weights=dict(weights or fusion.weights))
+    return replace(fusion, k=fusion.k if k is None else k, weights={**_EVEN, **weights} if weights else fusion.weights)
 
 
 def _named(choice: str | Fuse) -> Fuse:
@@ -78,7 +80,7 @@ def _set(knobs: dict[str, Any], spelling: _Spelling, part: str, choice: str) -> 
     if knob == spelling.knob:
         knobs[knob] = _number(value, choice)
     elif knob in spelling.channels:
-        knobs["weights"] = {**knobs.get("weights", {}), knob: _number(value, choice)}
+        knobs["weights"] = {**_EVEN, **knobs.get("weights", {}), knob: _number(value, choice)}
     else:
         allowed = ", ".join((*spelling.words, f"{spelling.knob}=NUMBER", *map("{}=NUMBER".format, spelling.channels)))
         raise InvalidArgument(f"fusion {choice!r}: {part!r} is unknown; after the colon may follow {allowed}")

@@ -25,6 +25,7 @@ COMMANDS = (
     "status",
     "config",
     "why",
+    "classify",
     "mcp",
     "conversations",
     "memories",

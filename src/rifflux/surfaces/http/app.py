@@ -21,6 +21,7 @@ from rifflux.surfaces.http import (
     retrieve,
     search,
     usage,
+    why,
     works,
 )
 from rifflux.surfaces.http.auth import Refused
@@ -35,7 +36,7 @@ log = structlog.get_logger("rifflux.http")
 
 #: In the order of the documentation.
 ROUTES = (
-    *(search, conversations, memories, retrieve, works),
+    *(search, why, conversations, memories, retrieve, works),
     *(usage, operation, admin, dashboard),
 )
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, Request, Text
+from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
 from rifflux.surfaces.shared.nouns import JsonObject, document_json, noun_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, PassageShape, Shape, StepShape
 
@@ -32,17 +32,26 @@ class EverythingIn(Request):
     def arguments(self) -> JsonObject:
         """Return what the index takes of it."""
         filter = self.filter.filter() if self.filter else None
-        return self.model_dump(exclude={"explain", "filter", "one_per_document"}) | {"filter": filter}
+        return self.model_dump(exclude={"explain", "filter"}) | {"filter": filter}
 
 
-class SearchIn(EverythingIn):
+class SearchIn(RankedIn):
     """A question."""
 
-    query: Text = Field(examples=["how long do cache entries live"])
-    top_k: int = Field(default=10, ge=1, le=100)
-    rerank: Literal["features", "maxsim", "cross-encoder", "llm"] | None = None
+    deadline_ms: float | None = Field(default=None, gt=0, le=60_000)
+    explain: bool = Field(default=False, description="Explain each result by stage")
     min_score: float | None = Field(default=None, ge=0, le=1, description="Least relevance")
     one_per_document: bool = False
+    offset: int = Field(default=0, ge=0, le=1_000, description="Pass over so many results, for a later page")
+    sort: Literal["relevance", "date"] = Field(default="relevance", description="date: the page, newest first")
+    cutoff: bool | Share = Field(
+        default=False, description="End the page where relevance falls off: true, or the least share of the best"
+    )
+
+    def arguments(self) -> JsonObject:
+        """Return what the index takes of it."""
+        ranked = {name: getattr(self, name) for name in ("deadline_ms", "min_score", "offset", "sort", "cutoff")}
+        return {**super().arguments(), **ranked, "group": "document" if self.one_per_document else None}
 
 
 class ResultOut(PassageShape):
@@ -66,8 +75,7 @@ class SearchOut(Shape):
 @router.post("/search", summary="Find the best passages for a question")
 def search(asked: SearchIn, service: Asked, caller: User) -> SearchOut:
     """Search by words and by meaning at once; each result can tell why it ranked where it did."""
-    group = "document" if asked.one_per_document else None
-    return _answer(asked, service, caller, service.of(caller).search(**asked.arguments(), group=group))
+    return _answer(asked, service, caller, service.of(caller).search(asked.query, **asked.arguments()))
 
 
 @router.post("/everything", summary="Ask all sources at once")
@@ -76,7 +84,7 @@ def everything(asked: EverythingIn, service: Asked, caller: User) -> SearchOut:
     return _answer(asked, service, caller, service.of(caller).everything(**asked.arguments()))
 
 
-def _answer(asked: EverythingIn, service: Service, caller: Caller, results: Results) -> SearchOut:
+def _answer(asked: EverythingIn | SearchIn, service: Service, caller: Caller, results: Results) -> SearchOut:
     """Return the results as they are answered, and note that they were."""
     service.searched(caller, asked.query, results.trace)
     none = {} if asked.explain else {"why": None}

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from rifflux import Filter
+from rifflux.surfaces.shared.config import chosen_fusion
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import UNTIL, former, normalized
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["ERRORS", "Date", "Diagnostics", "FilterIn", "Name", "Request", "Text"]
+__all__ = ["ERRORS", "Date", "Diagnostics", "FilterIn", "Name", "RankedIn", "Request", "Share", "Text"]
 
 MAX_QUERY = 2_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 
 
@@ -82,6 +84,40 @@ class FilterIn(Request):
     def filter(self) -> Filter:
         """Return the filter as the index takes it."""
         return Filter(tuple(self.paths), tuple(self.kinds), self.since, self.until, self.metadata)
+
+
+class RankedIn(Request):
+    """A question, and how its answers are ranked."""
+
+    query: Text = Field(examples=["how long do cache entries live"])
+    top_k: int = Field(default=10, ge=1, le=100)
+    mode: Literal["lexical", "semantic", "hybrid", "hybrid-rerank"] = "hybrid"
+    fusion: str | None = Field(
+        default=None,
+        max_length=100,
+        description="rrf, linear, balanced or adaptive, with knobs as in rrf:k=10; null: as it is configured",
+        examples=["linear:by-specificity"],
+    )
+    rrf_k: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="Fuse by rrf, with this k")
+    rrf_weights: dict[Name, float] | None = Field(
+        default=None,
+        max_length=2,
+        description="Fuse by rrf, with these weights of the channels",
+        examples=[{"semantic": 2}],
+    )
+    rerank: Literal["none", "features", "maxsim", "cross-encoder", "llm"] | None = Field(
+        default=None, description="Reorder the best; null: as it is configured"
+    )
+    rerank_top: int | None = Field(default=None, ge=1, le=100, description="How many are reordered")
+    filter: FilterIn | None = None
+
+    def arguments(self) -> JsonObject:
+        """Return what the index takes of it, besides the question."""
+        named = ("top_k", "mode", "rerank", "rerank_top")
+        return {name: getattr(self, name) for name in named} | {
+            "fusion": chosen_fusion(self.fusion, self.rrf_k, self.rrf_weights),
+            "filter": self.filter.filter() if self.filter else None,
+        }
 
 
 class Diagnostics(Shape):

@@ -27,9 +27,9 @@ from rifflux.surfaces.mcp.reply import (
 )
 from rifflux.surfaces.mcp.tool import Desk
 from rifflux.surfaces.mcp.workspace import OpenIndex
-from rifflux.surfaces.shared.shapes import Shape
+from rifflux.surfaces.shared.shapes import ClassifiedShape, Shape
 
-__all__ = ["classify_query", "search_rifflux"]
+__all__ = ["SearchNotes", "classify_query", "search_notes", "search_rifflux"]
 
 
 class Bm25(Shape):
@@ -87,6 +87,7 @@ class SearchNotes(Shape):
     warning: str = Field(description="How to treat the texts of the results")
     effective_mode: str = Field(description="The mode that answered, where a channel was missing")
     degraded: list[str] = Field(default=[], description="What was missing, and how to mend it")
+    told: list[str] = Field(default=[], description="What was left out or searched for besides, on purpose")
     left_out: LeftOut | None = Field(default=None, description="What max_tokens had no room for")
     hint: str = Field(default="", description="What to do about an answer that is empty or may be out of date")
 
@@ -101,16 +102,6 @@ class SearchOutput(Shape):
     notes: SearchNotes
     results: list[SearchResult] = Field(description="Best first")
     locations: list[Location] = Field(description="Where each of the results is, in their order")
-
-
-class ClassifyOutput(Shape):
-    """The answer of classify_query."""
-
-    kind: str = Field(description="identifier, mixed or conceptual")
-    specificity: float = Field(description="Share of the meaningful words that name one thing, from 0 to 1")
-    identifiers: list[str] = Field(description="Codes, section numbers, names of programs, quoted phrases")
-    names: list[str] = Field(description="Words that are rare in this index")
-    reasons: list[str]
 
 
 def search_rifflux(
@@ -137,10 +128,10 @@ def classify_query(
     desk: Desk,
     query: Annotated[str, Field(description="A question, as for search_rifflux")],
     db_path: DbPath = None,
-) -> Annotated[CallToolResult, ClassifyOutput]:
+) -> Annotated[CallToolResult, ClassifiedShape]:
     """Tell what sort of question it is for this index: for one identifier, mixed or conceptual, and why."""
     understood = desk.workspace.open(db_path).index.classify(query)
-    return reply(ClassifyOutput.model_validate(asdict(understood)))
+    return reply(ClassifiedShape.model_validate(asdict(understood)))
 
 
 def _search_reply(opened: OpenIndex, results: Results, max_tokens: int) -> CallToolResult:
@@ -148,7 +139,8 @@ def _search_reply(opened: OpenIndex, results: Results, max_tokens: int) -> CallT
     found = [SearchResult.model_validate(result) for result in contract_results(results)]
     blocks = [_result_block(place, *each) for place, each in enumerate(zip(found, results, strict=True), start=1)]
     fit = how_many_fit(("\n".join(block) for block in blocks), max_tokens, counter(opened.index))
-    notes = _search_notes(opened.index, results, found[fit:], max_tokens)
+    left_out = [result.chunk_id for result in found[fit:]]
+    notes = search_notes(opened.index, results, left_out, max_tokens)
     output = SearchOutput(
         query=results.query,
         mode=results.trace.mode,
@@ -176,16 +168,17 @@ def _result_block(place: int, result: SearchResult, hit: Hit) -> tuple[str, str]
     return line, f"{quoted(path=result.path, **spot, heading_path=result.heading_path)}\n\n{result.content}"
 
 
-def _search_notes(index: Index, results: Results, left_out: Sequence[SearchResult], max_tokens: int) -> SearchNotes:
+def search_notes(index: Index, results: Results, left_out: Sequence[str], max_tokens: int) -> SearchNotes:
+    """Return the notes of a search, with the chunks that `max_tokens` had no room for."""
     notes = SearchNotes(warning=UNTRUSTED, effective_mode=results.trace.effective_mode)
     if results.trace.degraded:
         notes.degraded = list(results.trace.degraded)
     if left_out:
         notes.left_out = LeftOut(
             count=len(left_out),
-            chunk_ids=[result.chunk_id for result in left_out[:MOST_NOTED]],
+            chunk_ids=[*left_out[:MOST_NOTED]],
             how=f"{len(left_out)} of {len(results)} results do not fit max_tokens={max_tokens}: raise it, "
-            f"or read them with get_chunk, {left_out[0].chunk_id} first",
+            f"or read them with get_chunk, {left_out[0]} first",
         )
     if not results and not index.admin.store.counts()["chunks"]:
         notes.hint = "the index is empty: call reindex"

@@ -27,6 +27,7 @@ from rifflux.surfaces.mcp.memories import forget, recall, remember
 from rifflux.surfaces.mcp.reindex import reindex
 from rifflux.surfaces.mcp.reply import UNTRUSTED
 from rifflux.surfaces.mcp.retrieve import retrieve, verify
+from rifflux.surfaces.mcp.search import search
 from rifflux.surfaces.mcp.search_rifflux import classify_query, search_rifflux
 from rifflux.surfaces.mcp.tool import Desk, tool
 from rifflux.surfaces.mcp.why import why
@@ -55,6 +56,7 @@ DELETES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempoten
 #: The tools, with their titles, in the order that clients see.
 TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
     (search_rifflux, "Search the indexed files", READS),
+    (search, "Search with every choice there is", READS),
     (reindex, "Update the index", WRITES),
     (get_chunk, "Read a chunk", READS),
     (get_document, "Read a document", READS),

@@ -24,6 +24,7 @@ __all__ = [
     "FOLDER",
     "Opening",
     "Settings",
+    "chosen_fusion",
     "configured_as",
     "configured_fusion",
     "configured_model",
@@ -260,6 +261,17 @@ def configured_fusion(settings: Settings) -> Fuse | None:
         return fusion_of("rrf", **knobs) if by_flag else None
     found = fusion_of(settings.fusion)
     return fusion_of(found, **knobs) if by_flag or isinstance(found, ReciprocalRank) else found
+
+
+def chosen_fusion(
+    fusion: str | None, rrf_k: float | None = None, rrf_weights: Mapping[str, float] | None = None
+) -> Fuse | None:
+    """Return the fusion that a request names, None where it names none; k and weights choose rrf."""
+    if fusion is None and rrf_k is None and not rrf_weights:
+        return None
+    from rifflux import fusion_of
+
+    return fusion_of(fusion or "rrf", k=rrf_k, weights=rrf_weights)
 
 
 def configured_rerankers(settings: Settings) -> RerankSettings | None:

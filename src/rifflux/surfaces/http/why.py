@@ -1,0 +1,48 @@
+"""`/why` and `/classify`: why a document is where it is, and what a question is taken for."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.shapes import Diagnostics, Name, RankedIn, Request, Text
+from rifflux.surfaces.shared.nouns import noun_json, trace_json
+from rifflux.surfaces.shared.shapes import ClassifiedShape, VerdictShape
+from rifflux.surfaces.shared.verdicts import verdict_json
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["search"])
+
+
+class WhyIn(RankedIn):
+    """A question as for /search, and the document that it is asked about."""
+
+    document: Name = Field(description="The document's key, path or identifier, or a chunk's id", examples=["cache.md"])
+
+
+class WhyOut(VerdictShape):
+    """Why a document is where it is. Its path and reason may quote the document: untrusted data."""
+
+    mode: str
+    diagnostics: Diagnostics
+
+
+@router.post("/why", summary="Tell why a document ranks where it does")
+def why(asked: WhyIn, service: Asked, caller: User) -> WhyOut:
+    """Tell which stage placed a document, or lost it, and what would bring it among the results."""
+    verdict = service.of(caller).why(asked.query, asked.document, **asked.arguments())
+    return WhyOut.of(verdict_json(verdict) | {"diagnostics": Diagnostics.of(trace_json(verdict.trace))})
+
+
+class ClassifyIn(Request):
+    """A question."""
+
+    query: Text = Field(examples=["what does error E404 mean"])
+
+
+@router.post("/classify", summary="Tell what sort of question it is")
+def classify(asked: ClassifyIn, service: Asked, caller: User) -> ClassifiedShape:
+    """Tell whether a question is for one identifier, mixed or conceptual in this index, and why."""
+    return ClassifiedShape.of(noun_json(service.of(caller).classify(asked.query)))
