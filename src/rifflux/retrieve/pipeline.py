@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse
-from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page, stacked
+from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page, pool_of, stacked
 from rifflux.store import FieldWeights, Store
 from rifflux.types import Query, Ranking, Results, Trace
 
@@ -36,6 +36,8 @@ Channel = Callable[[Query], Ranking]
 Step = Callable[[Query, Candidates], Candidates]
 #: The name of the step that reranks.
 RERANK = "rerank"
+#: The kind of source code, and among how many of the best of each channel it is looked for.
+CODE, LOOKED_AT = "code", 10
 #: Stands for a reranker's name where nothing is reranked.
 NO_RERANKER = "none"
 #: How many times more candidates are read where a page stays short, and from how many on no more are.
@@ -122,7 +124,7 @@ class Pipeline:
             start = perf_counter()
             table = self.anchors(query, table)
             clock.add("anchors", start)
-        if self.code:
+        if self.code and CODE in self.evidence.kinds(pool_of(rankings, LOOKED_AT)):
             start = perf_counter()
             table = self.code(query, table)
             clock.add("code", start)

@@ -88,7 +88,8 @@ def test_a_sentence_of_a_comment_finds_what_it_is_about(sources: Index) -> None:
 
 
 def test_why_tells_what_was_moved(sources: Index) -> None:
-    verdict = sources.why("safe_join", "shop/paths.py")
+    assert sources.why("safe_join", "shop/paths.py").rank == 1
+    verdict = sources.why("safe_join", "shop/paths.py", rerank="none")
     assert verdict.rank == 1
     assert verdict.contributions["code"] > 0
     assert sum(verdict.contributions.values()) == pytest.approx(verdict.score)

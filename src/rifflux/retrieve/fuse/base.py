@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, filterfalse, repeat
 from operator import mul, truediv
 from typing import TYPE_CHECKING, Protocol
@@ -150,6 +150,7 @@ class StoreEvidence:
     store: Store
     query: Query
     scale: VectorScale | None = None
+    known: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
 
     def coverage(self, ids: Ids) -> Scores:
         """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
@@ -162,8 +163,10 @@ class StoreEvidence:
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         """Return the kind of each chunk's document; empty for a chunk that is gone."""
-        known = self.store.catalog.kinds(ids)
-        return [*map(known.get, ids.tolist(), repeat(""))]
+        wanted = ids.tolist()
+        if any(id not in self.known for id in wanted):
+            self.known.update(dict.fromkeys(wanted, "") | dict(self.store.catalog.kinds(ids)))
+        return [*map(self.known.__getitem__, wanted)]
 
     @property
     def specificity(self) -> float:

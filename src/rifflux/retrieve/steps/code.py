@@ -13,11 +13,11 @@ from itertools import takewhile
 
 import numpy as np
 
-from rifflux.retrieve.table import RANK, SCORE, Candidates, declare
+from rifflux.retrieve.table import NAMED, RANK, SCORE, Candidates, declare
 from rifflux.store import CodePiece, Store
-from rifflux.types import Ids, Query, Scores
+from rifflux.types import Hit, Ids, Query, Scores
 
-__all__ = ["STAGE", "Definitions", "parts"]
+__all__ = ["STAGE", "Definitions", "led_by_signatures", "parts"]
 
 STAGE = "code"
 declare("code/*", "factor", "the factor for a definition that was asked for, and for tests, copies and vendored code")
@@ -100,7 +100,10 @@ class Definitions:
         factors["signature"] = np.where(changed == 1, np.nan, changed)
         if np.array_equal(scores, table[SCORE]):
             return table
-        return _explained(table.scored(scores, table.ranks()), table.ids, factors)
+        named = np.nan_to_num(table[NAMED])
+        named[: len(pieces)][np.isfinite(factors["defines"])] = 1.0
+        ids, table = table.ids, table.with_column(NAMED, named)
+        return _explained(table.scored(scores, table.ranks()), ids, factors)
 
     def _factors(self, query: Query, pieces: Sequence[_Piece | None]) -> dict[str, Scores]:
         asked = _asked(query)
@@ -287,6 +290,17 @@ def _signatures_first(pieces: Sequence[_Piece | None], scores: Scores) -> Scores
         if signed != best:
             scores[signed], scores[best] = scores[best], max(scores[signed], scores[best] * (1 - 1e-6))
     return scores
+
+
+def led_by_signatures(hits: Sequence[Hit], scores: Scores) -> Scores:
+    """Return the scores of hits, where of the pieces of one definition that with the signature has the best."""
+    pieces = [
+        _Piece(CodePiece(hit.path, tuple(filter(None, hit.heading_path.split(" > "))), hit.content))
+        if hit.kind == "code"
+        else None
+        for hit in hits
+    ]
+    return _signatures_first(pieces, scores.copy()) if any(pieces) else scores
 
 
 def _product(factors: Mapping[str, Scores], rows: int) -> Scores:

@@ -16,6 +16,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import Weights, weighed
+from rifflux.retrieve.steps.code import led_by_signatures
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import LEXICAL, NAMED, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
@@ -95,7 +96,8 @@ class Features:
         # Where nothing is named, that is no reason to score everything lower.
         weights = self.weights if np.nansum(table[NAMED]) else self.weights.but(named=0.0)
         shares = {name: share for name, share in weights.shares().items() if share}
-        return Scored(*weighed({name: COMPONENTS[name](asked) for name in shares}, shares))
+        scores, parts = weighed({name: COMPONENTS[name](asked) for name in shares}, shares)
+        return Scored(led_by_signatures(table.passages, scores), parts)
 
 
 @dataclass(frozen=True)
