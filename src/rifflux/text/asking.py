@@ -19,7 +19,8 @@ from rifflux.text.stopwords import stop_words
 __all__ = ["Framed", "framed"]
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_EDGE = " \t\r\n?!.,;:…¿¡-–—"
+#: `How does X work?` asks what X is.
+_WORKING = frozenset({"work", "works"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ _LISTS: Mapping[str, Sequence[str]] = {
         " explanation overview summary details info information please thanks stand stands say says talk entail refer"
         " refers",
         "please hi hello hey dear kindly thanks thank maybe briefly quickly shortly exactly basically actually simply"
-        " got there 's us let lets let's i'd i'm what's where's i've d m ve s re",
+        " regarding concerning around relating got there 's us let lets let's i'd i'm what's where's i've d m ve s re",
         "how why when who whom whose which",
     ),
     "german": (
@@ -75,7 +76,7 @@ _LISTS: Mapping[str, Sequence[str]] = {
         " überblick übersicht zusammenfassung alles etwas näheres genaueres dokumentation",
         "bedeutung definition erklärt beschrieben definiert erwähnt bedeutet heißt erklärung überblick details bitte"
         " danke",
-        "bitte hallo danke mal kurz genau eigentlich",
+        "bitte hallo danke mal kurz genau eigentlich bezüglich hinsichtlich betreffend",
         "wie warum weshalb wieso wann wer wen wem wessen welche welcher welches",
     ),
     "french": (
@@ -87,7 +88,7 @@ _LISTS: Mapping[str, Sequence[str]] = {
         " tout quelque chose documentation",
         "signification définition expliqué décrit défini mentionné signifie veut dire explication aperçu détails"
         " merci svp",
-        "bonjour salut merci svp plaît s'il brièvement exactement est-ce c'est qu'est-ce",
+        "bonjour salut merci svp plaît s'il brièvement exactement concernant est-ce c'est qu'est-ce",
         "comment pourquoi quand qui quel quelle quels quelles",
     ),
     "spanish": (
@@ -97,7 +98,7 @@ _LISTS: Mapping[str, Sequence[str]] = {
         "información datos detalles definición significado explicación descripción resumen todo algo documentación",
         "significado definición explicado descrito definido mencionado significa explicación resumen detalles favor"
         " gracias",
-        "hola favor gracias brevemente exactamente",
+        "hola favor gracias brevemente exactamente respecto acerca",
         "cómo como por qué porqué cuándo cuando quién quien cuál cual cuáles",
     ),
     "italian": (
@@ -108,7 +109,7 @@ _LISTS: Mapping[str, Sequence[str]] = {
         " riassunto tutto qualcosa documentazione",
         "significato definizione spiegato descritto definito menzionato significa spiegazione riassunto dettagli"
         " grazie",
-        "ciao salve favore grazie brevemente esattamente cos'è",
+        "ciao salve favore grazie brevemente esattamente riguardo cos'è",
         "come perché quando chi quale quali",
     ),
     "portuguese": (
@@ -119,7 +120,7 @@ _LISTS: Mapping[str, Sequence[str]] = {
         " documentação",
         "significado definição explicado descrito definido mencionado significa explicação resumo detalhes favor"
         " obrigado obrigada",
-        "olá oi favor obrigado obrigada brevemente exatamente",
+        "olá oi favor obrigado obrigada brevemente exatamente respeito acerca",
         "como porquê porque quando quem qual quais",
     ),
     "dutch": (
@@ -130,7 +131,7 @@ _LISTS: Mapping[str, Sequence[str]] = {
         " documentatie",
         "betekenis definitie uitgelegd beschreven gedefinieerd genoemd betekent uitleg overzicht details alstublieft"
         " bedankt",
-        "hallo alsjeblieft alstublieft bedankt even kort precies eigenlijk",
+        "hallo alsjeblieft alstublieft bedankt even kort precies eigenlijk betreffende",
         "hoe waarom wanneer wie wiens welke welk",
     ),
 }
@@ -152,8 +153,11 @@ def framed(text: str, language: str) -> Framed:
     if known is None or len(places) < 2:
         return Framed("", text, "")
     words = [place[0].casefold().replace("’", "'") for place in places]
-    first = _leading(words, known)
-    last = _trailing(words, first, known)
+    if language == "english" and words[0] == "how" and words[1] in known.stop and words[-1] in _WORKING:
+        first, last = 1 + _leading(words[1:], known), len(words) - 1
+    else:
+        first = _leading(words, known)
+        last = _trailing(words, first, known)
     if first >= last or all(word in known.stop for word in words[first:last]):
         return Framed("", text, "")
     start = places[first].start() if first else 0
@@ -185,7 +189,7 @@ def _leading(words: Sequence[str], known: _Words) -> int:
 def _leads_on(words: Sequence[str], place: int, known: _Words) -> bool:
     """Return True if a stop word follows, right away or after others that ask: `detailed information on`."""
     for word in words[place + 1 :]:
-        if word in known.stop or word in known.verbs:
+        if word in known.stop or word in known.verbs or word in known.fillers:
             return True
         if word not in known.doubtful and word not in known.nouns:
             return False

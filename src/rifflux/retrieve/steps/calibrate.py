@@ -34,7 +34,7 @@ import numpy as np
 
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weighed, weights_of
-from rifflux.retrieve.table import RELEVANCE, SEMANTIC, Candidates
+from rifflux.retrieve.table import HIGH, NAMED, RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Query, Results, Scores
@@ -56,6 +56,8 @@ __all__ = [
 
 #: The file of a model's calibration, in the model's folder.
 STORED = "relevance.json"
+#: The most that a hit may have which lacks a number or code of the question.
+BELOW_HIGH = HIGH - 0.0001
 #: The features by name, in the order they are told in.
 FEATURES = ("cosine", "coverage", "length", "named", "title")
 
@@ -126,10 +128,16 @@ class Relevance:
         relevance = self.meaning(features) if self.meaning else self.words(features)
         if self.meaning and unseen.any():
             relevance = np.where(unseen, self.words(features), relevance)
+        # Of two versions or paragraphs the wrong one has all but the number in common with the question.
+        lacking = (features["lacking"] > 0) & (np.nan_to_num(table[NAMED]) == 0)
+        relevance = np.where(lacking, np.minimum(relevance, BELOW_HIGH), relevance)
         return table.with_column(RELEVANCE, np.array([*map(round, relevance.tolist(), repeat(4))]))
 
     def features(self, query: Query, table: Candidates) -> Mapping[str, Scores]:
-        """Return what each candidate has in common with the question; the cosine is NaN where there is no vector."""
+        """Return what each candidate has in common with the question; the cosine is NaN where there is no vector.
+
+        Besides the features, `lacking` is 1 for a candidate without some number or code of the question.
+        """
         joined, weights = partial(_joined, self.analyzer), weights_of(self.store, query)
         asked, texts, titled = frozenset(chain.from_iterable(weights)), list[str](), list[bool]()
         for hit in table.passages:
@@ -137,12 +145,14 @@ class Relevance:
             titled.append(bool(asked) and asked == frozenset(title.split()))
             # Spaces around every term, gaps between the fields: a clause is held where its terms stand side by side.
             texts.append(f" {title} \n {joined(hit.heading_path)} \n {joined(hit.content)} ")
+        stand_ins = _stand_ins(query) if query.variants else {}
         return {
             "cosine": self._cosines(query, table),
-            "coverage": _shares(weights, texts, _stand_ins(query) if query.variants else {}),
+            "coverage": _shares(weights, texts, stand_ins),
             "length": np.full(len(table), math.log1p(len(weights))),
             "named": query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
             "title": np.array(titled, np.float64),
+            "lacking": _lacking([clause for clause in weights if _has_digit(clause)], texts, stand_ins),
         }
 
     def _cosines(self, query: Query, table: Candidates) -> Scores:
@@ -195,6 +205,16 @@ def _shares(
         missing = [_held(clause) not in text and any(other in text for other in others) for text in texts]
         found += weight * np.array(missing)
     return np.asarray(found / total)
+
+
+def _has_digit(clause: Clause) -> bool:
+    return any(map(str.isdecimal, chain.from_iterable(clause)))
+
+
+def _lacking(clauses: Sequence[Clause], texts: Sequence[str], stand_ins: Mapping[Clause, Sequence[str]]) -> Scores:
+    """Return 1 for each text that holds some clause neither as asked nor in another spelling."""
+    forms = [(_held(clause), *stand_ins.get(clause, ())) for clause in clauses]
+    return np.array([float(any(not any(form in text for form in each) for each in forms)) for text in texts])
 
 
 def _held(clause: Clause) -> str:
