@@ -77,7 +77,21 @@ def test_every_reason_is_told(sources: Index) -> None:
     hit = sources.search("safe_join")[0]
     told = hit.because("code")
     assert told is not None
-    assert told.detail == {"defines": 8.0, "spelling": 1.5}
+    assert told.detail == {"defines": 8.0, "spelling": 2.0}
+
+
+def test_a_sentence_of_a_comment_finds_what_it_is_about(sources: Index) -> None:
+    hit = sources.search("join names to a folder and never leave it")[0]
+    assert hit.document == "shop/paths.py"
+    assert (told := hit.because("code")) is not None
+    assert told.detail == {"quoted": 3.0}
+
+
+def test_why_tells_what_was_moved(sources: Index) -> None:
+    verdict = sources.why("safe_join", "shop/paths.py")
+    assert verdict.rank == 1
+    assert verdict.contributions["code"] > 0
+    assert sum(verdict.contributions.values()) == pytest.approx(verdict.score)
 
 
 def test_what_is_no_code_keeps_its_order(sources: Index) -> None:

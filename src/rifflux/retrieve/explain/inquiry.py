@@ -20,6 +20,7 @@ from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
 from rifflux.retrieve.pipeline import RERANK, Channel, Plan, counted
 from rifflux.retrieve.query.reading import shown
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
+from rifflux.retrieve.steps.code import STAGE as CODE
 from rifflux.retrieve.table import RANK, SCORE, SEMANTIC, Candidates, page, placed, stages
 from rifflux.store import Store
 from rifflux.text.analyzer import idf
@@ -271,7 +272,10 @@ class Inquiry:
         candidates, place = self.candidates, self.candidates.place(id) or 0
         yield self._first, int(candidates[f"{self._first}/rank"][place])
         if candidates.parts(ANCHORS):
-            yield ANCHORS, place + 1
+            then = candidates[f"{ANCHORS}/rank"][place]
+            yield ANCHORS, place + 1 if np.isnan(then) else int(then)
+        if candidates.parts(CODE):
+            yield CODE, place + 1
         for name, table in self._steps[1:]:
             place_then = table.place(id)
             # A row below those that the steps see moves up as they drop some.
@@ -327,6 +331,8 @@ class Inquiry:
         parts = _numbers(row, self._first) if self.plan.pipeline.fuse else {self._first: float(base)}
         if np.isfinite(lifted := row[f"{ANCHORS}/score"][0]):
             parts[ANCHORS] = float(lifted - base)
+        if np.isfinite(moved := row[f"{CODE}/score"][0]):
+            parts[CODE] = float(moved) - sum(parts.values())
         last = [
             stage for stage, columns in stages(row).items() if any(np.isfinite(each[0]) for each in columns.values())
         ][-1]

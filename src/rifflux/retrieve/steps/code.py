@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from pathlib import PurePosixPath
+from functools import cached_property, lru_cache
+from itertools import takewhile
 
 import numpy as np
 
 from rifflux.retrieve.table import RANK, SCORE, Candidates, declare
 from rifflux.store import CodePiece, Store
-from rifflux.types import Query, Scores
+from rifflux.types import Ids, Query, Scores
 
 __all__ = ["STAGE", "Definitions", "parts"]
 
@@ -23,20 +23,26 @@ STAGE = "code"
 declare("code/*", "factor", "the factor for a definition that was asked for, and for tests, copies and vendored code")
 
 #: A name has at most so many words, and so many of the best candidates are looked at.
-_MOST_PARTS, _LOOKED_AT = 6, 120
+_MOST_PARTS, _LOOKED_AT = 6, 200
+# Characters before a name on the line that defines it, and behind it where its parameters are.
+_LONGEST_LEAD, _LONGEST_TAIL = 200, 500
+# A question of so many words may be quoted from a comment, where it shares that many of its runs of three words.
+_SENTENCE, _LEAST_QUOTED = 5, 0.66
+_MARKS = re.compile(r"[^\w']+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+_OWNED, _PARAMETERS = re.compile(r"\.|::|->|#"), re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 _NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|->|#)[^\W\d][\w$]*)*")
 
 # What stands before a name where it is defined: words that declare, among others; nothing that calls or compares.
 _DECLARES = (
     r"(?:class|struct|interface|trait|enum|module|mod|namespace|object|protocol|extension|contract|def|defp|defmodule"
-    r"|defmacro|function\s*\*?|func|fun|fn|type|record|union|sub|proc|macro(?:_rules!)?|const|let|var|val|impl(?:<[^>\n]*>)?"
-    r"|table|view|procedure|trigger)"
+    r"|defmacro|function\s*\*?|func|fun|fn|type|record|union|sub|proc|macro(?:_rules!)?|const|let|var|val|table|view"
+    r"|procedure|trigger)"
 )
 _WORDS = r"(?:[\w<>,*&\[\]:.@()'#]+[ \t]+){0,6}?"
 _OPENS = r"\s*(?:<[^\n=]*>)?\s*\([^;]{0,400}?\)[^;=\n]{0,80}\{"
 _NEVER = re.compile(
-    r"[ \t]*(?:return|await|throw|raise|yield|new|delete|import|from|use|using|assert|else|case|if|while)\b"
+    r"[ \t]*(?:return|await|throw|raise|yield|new|delete|import|from|use|using|assert|else|case|if|while|impl)\b"
 )
 
 _TESTS = frozenset(
@@ -46,10 +52,12 @@ _VENDORED = frozenset(
     ["vendor", "vendored", "_vendor", "node_modules", "third_party", "third-party", "external", "site-packages"]
 )
 _BUILT = frozenset(["dist", "build", "out", "target", "generated"])
-_TEST_NAME = re.compile(r"(?:\A|[._-])(?:tests?|spec|bench)(?:[._-]|\Z)")
+_SOURCES = frozenset(["src", "lib", "source", "sources"])
+_TEST_NAME = re.compile(r"(?:\A|[._-])(?:tests?|spec|bench)[._-]")
 _COPY_NAME = re.compile(r"\.(?:d\.[cm]?ts|cjs|min\.\w+|bundle\.\w+|umd\.\w+)\Z|[._-](?:min|bundle)\.\w+\Z")
 
 
+@lru_cache(maxsize=1 << 14)
 def parts(name: str) -> tuple[str, ...]:
     """Return the words that a name is made of: `safe`, `join` of `safe_join`, of `safeJoin` and of `safe join`."""
     return tuple(part.lower() for part in _PART.findall(name))
@@ -59,17 +67,20 @@ def parts(name: str) -> tuple[str, ...]:
 class Definitions:
     """Lifts what defines a name that the question asks for, and puts aside what is rarely meant.
 
-    A piece that defines the name counts `defining` times more, `exact` times more again if it is spelled alike; other
-    pieces under that name `bearing` times. Tests, copies that were built of other files, and vendored code count
-    `aside`; a copy of a better candidate's definition counts `twin`. Of the pieces of one definition, the one with the
-    signature takes the place of the best.
+    A piece under the name that defines it counts `defining` times more, one that defines it inside something else
+    `inside` times, and `exact` times more again if it is spelled alike; other pieces under that name `bearing` times.
+    What a sentence is quoted from counts up to 1 + `quoting` times more. Tests, vendored code, and copies that were
+    built of other files count `aside`; a copy of a better candidate's definition counts `twin`. Of the pieces of one
+    definition, the one with the signature takes the place of the best.
     """
 
     store: Store
     defining: float = 8.0
+    inside: float = 5.0
     bearing: float = 2.0
-    exact: float = 1.5
-    aside: float = 0.8
+    exact: float = 2.0
+    quoting: float = 2.0
+    aside: float = 0.7
     twin: float = 0.5
 
     def __call__(self, query: Query, table: Candidates) -> Candidates:
@@ -80,36 +91,37 @@ class Definitions:
         if not seen:
             return table
         pieces = [_Piece(seen[id]) if id in seen else None for id in table.ids[:_LOOKED_AT].tolist()]
-        factors = self._factors(_asked(query), pieces)
+        factors = self._factors(query, pieces)
         scores = table[SCORE] * _product(factors, len(table))
         scores, factors = self._without_twins(pieces, scores, factors)
+        before = scores.copy()
         scores = _signatures_first(pieces, scores)
+        changed = scores[: len(pieces)] / np.where(before, before, 1.0)[: len(pieces)]
+        factors["signature"] = np.where(changed == 1, np.nan, changed)
         if np.array_equal(scores, table[SCORE]):
             return table
-        named = {name: _whole(values, len(table)) for name, values in factors.items() if not np.isnan(values).all()}
-        before = table.ranks()
-        table = table.with_stage(STAGE, named).scored(scores, before)
-        moved = (
-            ~np.isnan(np.array([table[f"{STAGE}/{name}"] for name in named])).all(0)
-            if named
-            else np.zeros(len(table), bool)
-        )
-        told = {"score": table[SCORE], RANK: table.ranks()}
-        return table.with_stage(STAGE, {name: np.where(moved, values, np.nan) for name, values in told.items()})
+        return _explained(table.scored(scores, table.ranks()), table.ids, factors)
 
-    def _factors(self, asked: Sequence[str], pieces: Sequence[_Piece | None]) -> dict[str, Scores]:
-        columns = {name: np.full(len(pieces), np.nan) for name in ("defines", "spelling", "named", "aside", "twin")}
+    def _factors(self, query: Query, pieces: Sequence[_Piece | None]) -> dict[str, Scores]:
+        asked = _asked(query)
+        runs = _runs(query.semantic_text or query.text)
+        columns = {
+            name: np.full(len(pieces), np.nan) for name in ("defines", "spelling", "named", "quoted", "aside", "twin")
+        }
         for place, piece in enumerate(pieces):
             if piece is None:
                 continue
-            found = [name for name in asked if piece.defines(name)]
+            found = {name: written for name in asked if (written := piece.defines(name))}
             if found:
-                columns["defines"][place] = self.defining
-                if any(piece.spells(name) for name in found):
+                under = any(map(piece.is_under, found))
+                columns["defines"][place] = self.defining if under else self.inside
+                if not found.keys().isdisjoint(found.values()):
                     columns["spelling"][place] = self.exact
-            elif any(piece.is_under(name) for name in asked):
+            elif any(map(piece.is_under, asked)):
                 columns["named"][place] = self.bearing
-            if piece.aside:
+            if runs and (share := sum(map(piece.plain.__contains__, runs)) / len(runs)) >= _LEAST_QUOTED:
+                columns["quoted"][place] = 1 + self.quoting * share
+            if piece.place.aside:
                 columns["aside"][place] = self.aside
         return columns
 
@@ -120,16 +132,37 @@ class Definitions:
         best: dict[tuple[str, tuple[str, ...]], int] = {}
         order = np.argsort(-scores[: len(pieces)], kind="stable").tolist()
         # Sources speak for their copies, whichever ranks higher.
-        for place in sorted(order, key=lambda at: bool((piece := pieces[at]) and piece.is_copy)):
+        for place in sorted(order, key=lambda at: bool((piece := pieces[at]) and piece.place.is_copy)):
             piece = pieces[place]
             if piece is None or not piece.own:
                 continue
-            first = best.setdefault((piece.root, piece.own), place)
+            first = best.setdefault((piece.place.root, piece.own), place)
             other = pieces[first]
-            if other and other.path != piece.path and (piece.is_copy or other.body == piece.body):
+            if other and other.path != piece.path and (piece.place.is_copy or other.body == piece.body):
                 factors["twin"][place] = self.twin
                 scores[place] = min(scores[place], scores[first]) * self.twin
         return scores, factors
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a path says of a file: whether it is a copy of another, and whether that or a test or somebody else's.
+
+    Its copies would be in `root` too: what stands before folders of sources and of what was built.
+    """
+
+    root: str
+    is_copy: bool
+    aside: bool
+
+
+@lru_cache(maxsize=1 << 14)
+def _place(path: str) -> _Place:
+    *folders, name = path.lower().split("/")
+    kept = [*takewhile(lambda folder: folder not in _SOURCES and folder not in _BUILT, folders)]
+    is_copy = not _BUILT.isdisjoint(folders) or bool(_COPY_NAME.search(name))
+    aside = is_copy or not (_TESTS | _VENDORED).isdisjoint(folders) or bool(_TEST_NAME.search(name))
+    return _Place("/".join(kept), is_copy, aside)
 
 
 @dataclass(frozen=True)
@@ -145,47 +178,49 @@ class _Piece:
     @cached_property
     def symbol(self) -> str:
         """Return the name of the definition that it is a piece of, without that of its owner."""
-        heading = self.piece.headings[-1] if self.piece.headings else ""
-        return re.split(r"\.|::|#", re.sub(r"<.*", "", heading))[-1]
+        return _last(self.piece.headings[-1]) if self.piece.headings else ""
 
     @cached_property
     def own(self) -> tuple[str, ...]:
-        return (self.symbol,) if self.symbol else ()
+        return parts(self.symbol)
 
     @cached_property
     def body(self) -> str:
         return " ".join(self.piece.text.split())
 
     @cached_property
-    def root(self) -> str:
-        """Return the folder that its copies would be in too: what stands before source, test and built folders."""
-        folders = PurePosixPath(self.path).parts[:-1]
-        kept = []
-        for folder in folders:
-            if folder in _BUILT or folder in ("src", "lib", "source"):
-                break
-            kept.append(folder)
-        return "/".join(kept)
+    def plain(self) -> str:
+        """Return the words of the passage with single blanks, without the marks of comments."""
+        return f" {' '.join(_MARKS.sub(' ', self.lowered).split())} "
 
     @cached_property
-    def is_copy(self) -> bool:
-        path = PurePosixPath(self.path)
-        return bool(_BUILT.intersection(path.parts[:-1]) or _COPY_NAME.search(path.name.lower()))
-
-    @cached_property
-    def aside(self) -> bool:
-        path = PurePosixPath(self.path.lower())
-        folders = frozenset(path.parts[:-1])
-        return bool(self.is_copy or folders & (_TESTS | _VENDORED) or _TEST_NAME.search(path.stem))
+    def place(self) -> _Place:
+        return _place(self.piece.path)
 
     def is_under(self, name: str) -> bool:
         return bool(self.symbol) and parts(self.symbol) == parts(name)
 
-    def defines(self, name: str) -> bool:
-        return _is_defined(self.piece.text, parts(name), under=self.is_under(name))
+    @cached_property
+    def lowered(self) -> str:
+        return self.piece.text.lower()
 
-    def spells(self, name: str) -> bool:
-        return self.symbol == name or bool(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", self.piece.text))
+    def defines(self, name: str) -> str:
+        """Return a name as it is written where this passage defines it; nothing where it does not."""
+        words = parts(name)
+        held = bool(words) and all(word in self.lowered for word in words)
+        return _defined(self.piece.text, words, under=self.is_under(name)) if held else ""
+
+
+@lru_cache(maxsize=1 << 14)
+def _last(name: str) -> str:
+    """Return a name without that of its owner and without its parameters: `send` of `Response<T>::send`."""
+    return _OWNED.split(_PARAMETERS.sub("", name).rstrip())[-1]
+
+
+def _runs(text: str) -> list[str]:
+    """Return the runs of three words of a question that is a sentence."""
+    words = _MARKS.sub(" ", text.lower()).split()
+    return [f" {' '.join(words[at : at + 3])} " for at in range(len(words) - 2)] if len(words) >= _SENTENCE else []
 
 
 def _asked(query: Query) -> list[str]:
@@ -194,38 +229,48 @@ def _asked(query: Query) -> list[str]:
     whole = [text] if 0 < len(parts(text)) <= _MOST_PARTS and not re.search(r"[^\w\s.$:#>-]", text) else []
     marked = query.understanding.identifiers if query.understanding else ()
     named = [name for name in marked if _NAME.fullmatch(name)]
-    last = [re.split(r"\.|::|->|#", name)[-1] for name in [*whole, *named]]
+    last = map(_last, [*whole, *named])
     return list(dict.fromkeys(filter(parts, [*whole, *named, *last])))
 
 
-@cache
-def _definition(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what matches the line that defines a name of these words, however it joins them."""
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """How a name may be written, and what a line looks like that defines it, or that it begins."""
+
+    words: tuple[str, ...]
+    written: re.Pattern[str]
+    defining: re.Pattern[str]
+    beginning: re.Pattern[str]
+
+
+@lru_cache(maxsize=1 << 12)
+def _name(words: tuple[str, ...]) -> _Name:
+    """Return the patterns of a name of these words, however it joins them."""
     name = rf"[_$#]*{'_*'.join(map(re.escape, words))}_*(?![\w$])"
-    return re.compile(
-        rf"^(?P<lead>[ \t]*)(?:"
-        rf"{_WORDS}{_DECLARES}[ \t]+(?:\([^()\n]*\)[ \t]*|[\w.]+[.:])?{name}"
+    function = r"(?:async\s+)?(?:function\b|class\b|\([^()\n]*\)\s*(?::[^=\n]+)?=>|[\w$]+\s*=>)"
+    defining = (
+        rf"[ \t]*(?:{_WORDS}{_DECLARES}[ \t]+(?:\([^()\n]*\)[ \t]*|[\w.]+[.:])?{name}(?!\s*;)"
         rf"|{_WORDS}{name}{_OPENS}"
-        rf"|(?:[\w$]+\.)+{name}\s*=\s*(?:[\w$.]+\s*=\s*)*(?:async\s+)?(?:function\b|class\b|\([^()\n]*\)\s*=>|[\w$]+\s*=>)"
-        rf"|{name}\s*[:=]\s*(?:async\s+)?(?:function\b|\([^()\n]*\)\s*(?::[^=\n]+)?=>)"
-        rf")",
-        re.IGNORECASE | re.MULTILINE,
+        rf"|(?:[\w$]+\.)+{name}\s*=\s*(?:[\w$.]+\s*=\s*)*{function}"
+        rf"|{name}\s*[:=]\s*{function})"
     )
+    beginning = rf"(?![ \t]*[*/#])[ \t]*{_WORDS}(?:[\w$]+\.)*{name}[ \t]*(?:[(<{{]|:(?!:)|=(?!=))"
+    patterns = (rf"(?<![^\W_]){name}", defining, beginning)
+    return _Name(words, *(re.compile(each, re.IGNORECASE) for each in patterns))
 
 
-def _is_defined(text: str, words: tuple[str, ...], *, under: bool) -> bool:
-    """Return True if a text has the line that defines a name; `under` it, any line will do that the name begins."""
-    if not words or words[0] not in text.lower():
-        return False
-    for found in _definition(words).finditer(text):
-        if not _NEVER.match(found.group()):
-            return True
-    if not under:
-        return False
-    name = rf"[_$#]*{'_*'.join(map(re.escape, words))}_*(?![\w$])"
-    return bool(
-        re.search(rf"^(?![ \t]*(?:[*/#]|return\b)){_WORDS}(?:[\w$]+\.)*{name}[ \t]*[(:=<{{]", text, re.I | re.M)
-    )
+def _defined(text: str, words: tuple[str, ...], *, under: bool) -> str:
+    """Return a name as the line writes it that defines it, or nothing; `under` it, a line will do that it begins."""
+    name, seen = _name(words), -1
+    for found in name.written.finditer(text):
+        start = text.rfind("\n", 0, found.start()) + 1
+        if start != seen and found.start() - start < _LONGEST_LEAD and not _NEVER.match(text, start):
+            # A parameter list may go on for some lines.
+            end = found.end() + _LONGEST_TAIL
+            if name.defining.match(text, start, end) or (under and name.beginning.match(text, start, end)):
+                return found.group()
+        seen = start
+    return ""
 
 
 def _signatures_first(pieces: Sequence[_Piece | None], scores: Scores) -> Scores:
@@ -235,6 +280,8 @@ def _signatures_first(pieces: Sequence[_Piece | None], scores: Scores) -> Scores
         if piece is not None and piece.symbol:
             groups.setdefault((piece.path, piece.piece.headings), []).append(place)
     for places in groups.values():
+        if len(places) == 1:
+            continue
         best = max(places, key=lambda place: float(scores[place]))
         signed = next((at for at in places if (each := pieces[at]) and each.defines(each.symbol)), best)
         if signed != best:
@@ -249,5 +296,12 @@ def _product(factors: Mapping[str, Scores], rows: int) -> Scores:
     return product
 
 
-def _whole(values: Scores, rows: int) -> Scores:
-    return np.concatenate([values, np.full(rows - len(values), np.nan)])
+def _explained(table: Candidates, ids: Ids, factors: Mapping[str, Scores]) -> Candidates:
+    """Return the table with a column for each factor that any candidate has; factors come in the order of `ids`."""
+    known = dict(zip(ids.tolist(), zip(*factors.values(), strict=True), strict=False))
+    nothing = (np.nan,) * len(factors)
+    rows = np.array([known.get(id, nothing) for id in table.ids.tolist()], np.float64)
+    moved = ~np.isnan(rows).all(1)
+    told = {name: rows[:, place] for place, name in enumerate(factors) if not np.isnan(rows[:, place]).all()}
+    told |= {SCORE: np.where(moved, table[SCORE], np.nan), RANK: np.where(moved, table.ranks(), np.nan)}
+    return table.with_stage(STAGE, told)
