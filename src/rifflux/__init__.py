@@ -53,6 +53,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.models import load_embedder as load_embedder
     from rifflux.models.embedder import KnownModel as KnownModel
     from rifflux.models.embedder import known_models as known_models
+    from rifflux.models.fetched import fetch_model as fetch_model
     from rifflux.models.guarded import Guard as Guard
     from rifflux.models.workers import Workers as Workers
     from rifflux.retrieve.explain.verdict import QueryTerm as QueryTerm
@@ -120,6 +121,7 @@ _PUBLIC = {
     "memories": "Memories Memory Saved",
     "models": "Embedder load_embedder",
     "models.embedder": "KnownModel known_models",
+    "models.fetched": "fetch_model",
     "models.guarded": "Guard",
     "models.workers": "Workers",
     "retrieve.explain.verdict": "QueryTerm Verdict",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,8 +14,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers.processors import TemplateProcessing
 
-from rifflux.errors import MissingExtra, ModelError
+from rifflux.errors import InvalidArgument, MissingExtra, ModelError
 from rifflux.models.cross_encoder import OnnxCrossEncoder, load_cross_encoder
+from rifflux.models.fetched import fetch_model
 from tests.support.tiny_model import WORDS, tiny_tokenizer
 
 #: What each word of the tiny model adds to the logit.
@@ -102,25 +103,74 @@ def test_an_empty_folder(tmp_path: Path) -> None:
         load_cross_encoder(str(tmp_path))
 
 
-def test_a_name_needs_fastembed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fastembed", None)
-    monkeypatch.setitem(sys.modules, "fastembed.rerank.cross_encoder", None)
-    with pytest.raises(MissingExtra, match="pip install fastembed"):
-        load_cross_encoder("Xenova/ms-marco-MiniLM-L-6-v2")("red", ["red"])
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the user's own, empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "rifflux" / "models"
 
 
-def test_a_name_that_fastembed_knows_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    class TextCrossEncoder:
-        def __init__(self, model_name: str) -> None:
-            if model_name != "known":
-                raise ValueError("unsupported")
+@pytest.mark.parametrize("name", ["owner/tiny", "tiny"])
+def test_a_name_that_was_not_fetched_tells_how_to(cache: Path, name: str) -> None:
+    with pytest.raises(ModelError, match=f"run 'rifflux models fetch {name}'"):
+        load_cross_encoder(name)
+    assert not cache.exists()
 
-        def rerank(self, question: str, passages: list[str]) -> Iterator[float]:
-            yield from (float(len(passage)) for passage in passages)
 
-    package = ModuleType("fastembed.rerank.cross_encoder")
-    setattr(package, "TextCrossEncoder", TextCrossEncoder)  # noqa: B010
-    monkeypatch.setitem(sys.modules, "fastembed.rerank.cross_encoder", package)
-    assert load_cross_encoder("known")("q", ["ab", "c"]).tolist() == [2, 1]
-    with pytest.raises(ModelError, match="check its name"):
-        load_cross_encoder("unknown")("q", ["ab"])
+@pytest.mark.parametrize("path", ["/nonexistent", "./none", "~/none"])
+def test_a_path_that_is_no_folder(cache: Path, path: str) -> None:
+    with pytest.raises(ModelError, match="name a folder with"):
+        load_cross_encoder(path)
+
+
+def hub(monkeypatch: pytest.MonkeyPatch, download: Any) -> None:
+    package = ModuleType("huggingface_hub")
+    setattr(package, "snapshot_download", download)  # noqa: B010
+    monkeypatch.setitem(sys.modules, "huggingface_hub", package)
+
+
+def test_a_model_is_fetched_once_and_then_found_by_its_name(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def download(repo_id: str, local_dir: Path, allow_patterns: Sequence[str]) -> None:
+        asked.append(repo_id)
+        assert {"onnx/model.onnx", "tokenizer.json"} <= {*allow_patterns}
+        make_cross_encoder(local_dir)
+        (local_dir / ".cache").mkdir()
+
+    hub(monkeypatch, download)
+    folder = fetch_model("owner/tiny")
+    assert (folder, sorted(each.name for each in folder.iterdir())) == (
+        cache / "owner--tiny",
+        ["model.onnx", "tokenizer.json"],
+    )
+    assert fetch_model("owner/tiny") == folder
+    assert asked == ["owner/tiny"]
+    assert fetch_model("owner/tiny", force=True) == folder
+    assert len(asked) == 2
+    assert load_cross_encoder("owner/tiny")("red", ["red"]).tolist() == [3.0]
+
+
+def test_a_model_that_cannot_be_had_or_run_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**asked: object) -> None:
+        raise OSError("no network")
+
+    hub(monkeypatch, fail)
+    with pytest.raises(ModelError, match=r"no network.*check its name and the network"):
+        fetch_model("owner/tiny")
+    hub(monkeypatch, lambda local_dir, **asked: local_dir.mkdir(parents=True))
+    with pytest.raises(ModelError, match=r"owner/tiny cannot be used: .* no model\.onnx"):
+        fetch_model("owner/tiny")
+    assert not any(cache.iterdir())
+
+
+@pytest.mark.parametrize("name", ["../tiny", "a/../b", "a/b/c", "", "/tiny", "a b"])
+def test_what_is_no_name_is_not_fetched(cache: Path, name: str) -> None:
+    with pytest.raises(InvalidArgument, match="OWNER/NAME"):
+        fetch_model(name)
+
+
+def test_fetching_needs_its_extra(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtra, match=r"pip install rifflux\[fetch\]"):
+        fetch_model("owner/tiny")

@@ -8,24 +8,23 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from rifflux.errors import MissingExtra, ModelError
+from rifflux.errors import ModelError
 from rifflux.models.cores import available_cores
+from rifflux.models.fetched import fetched
 from rifflux.models.folder import ModelSettings, read_folder
 from rifflux.models.onnx import INPUTS, INTEGERS, start_session
 from rifflux.models.tokenizer import Tokenizer, load_tokenizer
 from rifflux.types import Scores
 
 if TYPE_CHECKING:
-    from fastembed.rerank.cross_encoder import TextCrossEncoder
     from onnxruntime import InferenceSession
 
-__all__ = ["CrossEncoder", "FastembedCrossEncoder", "OnnxCrossEncoder", "load_cross_encoder"]
+__all__ = ["CrossEncoder", "OnnxCrossEncoder", "load_cross_encoder"]
 
 
 class CrossEncoder(Protocol):
@@ -106,39 +105,20 @@ class OnnxCrossEncoder:
         return session, load_tokenizer(self.settings.tokenizer, self.max_tokens)
 
 
-@dataclass(frozen=True)
-class FastembedCrossEncoder:
-    """A cross-encoder by its name in the fastembed package, which fetches the model where it is not there yet."""
-
-    name: str
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
-
-    def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
-        """Return the model's score for each passage. The package can't be stopped: a deadline has no effect."""
-        with self._lock:
-            model = self._model
-        try:
-            return np.fromiter(model.rerank(question, list(passages)), np.float64, len(passages))
-        except Exception as error:  # whatever the package and its downloads break with
-            raise ModelError(f"{self.name} failed ({error}): check the model, or use a local folder") from error
-
-    @cached_property
-    def _model(self) -> TextCrossEncoder:
-        try:
-            package = import_module("fastembed.rerank.cross_encoder")
-        except ImportError:
-            raise MissingExtra(
-                f"{self.name!r} is no folder, and models by name need fastembed: 'pip install fastembed', or give the "
-                "folder of a model with model.onnx and tokenizer.json"
-            ) from None
-        try:
-            return package.TextCrossEncoder(model_name=self.name)
-        except Exception as error:
-            raise ModelError(f"fastembed could not load {self.name!r} ({error}): check its name") from error
-
-
 def load_cross_encoder(choice: str, *, threads: int | None = None) -> CrossEncoder:
-    """Return the cross-encoder in the folder `choice`, or the one that fastembed knows by that name; not loaded yet."""
-    if Path(choice).expanduser().is_dir():
-        return OnnxCrossEncoder.load(choice, threads=threads)
-    return FastembedCrossEncoder(choice)
+    """Return the cross-encoder in the folder `choice`, or of that name where it was fetched; not loaded yet.
+
+    Raises `ModelError` for one that is not on the disk: nothing is downloaded.
+    """
+    folder = Path(choice).expanduser()
+    if folder.is_dir():
+        return OnnxCrossEncoder.load(folder, threads=threads)
+    known = None if folder.is_absolute() or choice.startswith((".", "~")) else fetched(choice)
+    if known is None or not known.is_dir():
+        cure = (
+            "name a folder with model.onnx and tokenizer.json"
+            if known is None
+            else f"run 'rifflux models fetch {choice}'"
+        )
+        raise ModelError(f"the cross-encoder {choice!r} is not on this disk: {cure}")
+    return OnnxCrossEncoder.load(known, threads=threads)

@@ -9,7 +9,7 @@ from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import ModelError, ModelMismatch
+from rifflux.errors import InvalidArgument, ModelError, ModelMismatch
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
 from rifflux.retrieve.pipeline import NO_RERANKER, Pipeline, Plan, Step, Stopwatch
@@ -49,6 +49,7 @@ from rifflux.types import (
 if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import Verdict
     from rifflux.retrieve.steps.rerank import Rerank
+    from rifflux.store import Store
 
 __all__ = ["Searcher", "Way"]
 
@@ -62,6 +63,16 @@ class Way:
     reranker: Rerank | None = None
     diversity: Diversity = REPEATING
     notes: tuple[str, ...] = ()
+    symbol: str = ""
+
+    def further(self, store: Store) -> list[tuple[str, Step]]:
+        """Return the steps that drop candidates: what does not define the symbol, then what repeats others."""
+        steps = [] if self.diversity == REPEATING else self.diversity.steps(store)
+        if not self.symbol:
+            return steps
+        from rifflux.retrieve.steps.code import OnlyDefining
+
+        return [("symbol", OnlyDefining(self.symbol)), *steps]
 
 
 class Searcher:
@@ -91,6 +102,7 @@ class Searcher:
         offset: int = 0,
         sort: str = RELEVANCE,
         cutoff: bool | float = False,
+        symbol: str = "",
     ) -> Results:
         """Find the `top_k` best chunks for a question, each with the reasons for its place.
 
@@ -104,17 +116,19 @@ class Searcher:
         `offset` leaves out so many hits: a page of the same `top_k` continues the one before it.
         `cutoff` ends the page where relevance falls off (see `rifflux.retrieve.steps.cutoff`), and `sort="date"`
         shows what is on it with the newest first.
+        `symbol` leaves only the passages of source code that define this name; the query may be empty then.
         `collapse` leaves out near-duplicates of better hits, `group="document"` all but a document's best hit, and
         `diversify` prefers hits that are unlike those above them: True, or how much that counts against being relevant,
         from 0 to 1. What is not given is as the profile has it.
         Raises `InvalidArgument` for an argument that cannot be meant.
         """
+        query, mode = _for_symbol(query, symbol, mode)
         checked_search(query, top_k, min_score)
         checked_page(top_k, offset, sort)
         finish, diversity = _finish(cutoff, sort), self.profile.diversity
         if (group, diversify, collapse) != (None, None, None):
             diversity = diversity.but(group=group, diversify=diversify, collapse=collapse)
-        way = self.way(mode, fusion, rerank, diversity, rerank_top)
+        way = replace(self.way(mode, fusion, rerank, diversity, rerank_top), symbol=symbol)
         clock, deadline = Stopwatch(), checked_deadline(deadline_ms)
         with self.store.memoized():
             asked = self.timed(query, filter, clock, deadline)
@@ -198,7 +212,7 @@ class Searcher:
             pool,
             StoreEvidence(self.store, query, None if query.vector is None else self.view.scale),
             Anchors(self.store, self.analyzer) if profile.anchors and way.fuse and way.fuse.anchored else None,
-            profile.steps(way.reranker, [] if way.diversity == REPEATING else way.diversity.steps(self.store)),
+            profile.steps(way.reranker, way.further(self.store)),
             self._relevance(query) if rated else None,
             self._code() if profile.anchors and way.fuse and way.fuse.anchored else None,
         )
@@ -375,6 +389,15 @@ def _fusion(choice: str | Fuse) -> Fuse:
     from rifflux.retrieve.fuse.spelled import fusion_of
 
     return fusion_of(choice)
+
+
+def _for_symbol(query: str, symbol: str, mode: str) -> tuple[str, str]:
+    """Return the question and the mode: for a symbol alone its name, searched by words, which name all that have it."""
+    if not isinstance(symbol, str):
+        raise InvalidArgument(f"symbol is the name of a definition, not {symbol!r}")
+    if not symbol or query:
+        return query, mode
+    return symbol, LEXICAL if mode == HYBRID else mode
 
 
 def _finish(cutoff: bool | float, sort: str) -> Callable[[Results], Results] | None:

@@ -115,3 +115,33 @@ def test_by_words_alone_the_order_is_that_of_bm25(sources: Index) -> None:
 )
 def test_a_name_is_made_of_words(name: str, words: tuple[str, ...]) -> None:
     assert parts(name) == words
+
+
+@pytest.mark.parametrize(
+    ("symbol", "where"),
+    [
+        ("safe_join", ["shop/paths.py"]),
+        ("safeJoin", ["shop/paths.py"]),
+        ("Commands", ["shop/cli.go"]),
+        ("commands", ["shop/run.go"]),
+        ("res.sendFile", ["shop/send.js"]),
+        ("takeNext", ["shop/dist/queue.cjs", "shop/dist/queue.d.ts", "shop/src/queue.ts"]),
+        ("nowhere", []),
+    ],
+)
+def test_a_symbol_leaves_what_defines_it(sources: Index, symbol: str, where: list[str]) -> None:
+    assert sorted(hit.document for hit in sources.search("", symbol=symbol)) == where
+
+
+def test_a_symbol_narrows_a_question(sources: Index) -> None:
+    assert {hit.document for hit in sources.search("the clock", symbol="time_left")} == {
+        "shop/clock.py",
+        "vendor/clock.py",
+    }
+
+
+def test_a_symbol_must_be_a_name(sources: Index) -> None:
+    with pytest.raises(rifflux.InvalidArgument, match="name of a definition"):
+        sources.search("", symbol=5)  # type: ignore[arg-type]
+    with pytest.raises(rifflux.InvalidArgument, match="the query is empty"):
+        sources.search("")

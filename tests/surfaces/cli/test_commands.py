@@ -144,6 +144,12 @@ class TestSearch:
         inside = indexed("search", "oldest", "--mode", "lexical", cwd=notes)
         assert inside.stdout.startswith(" 1 cache.md:")
 
+    def test_a_symbol_needs_no_question(self, indexed: Any, notes: Path) -> None:
+        (notes / "shop.py").write_text("def ring(bell):\n    return bell\n\n\ndef call():\n    return ring(ring)\n")
+        indexed("index")
+        assert [hit["lines"] for hit in indexed.json("search", "--symbol", "ring")["results"]] == [[1, 2]]
+        assert "the query is empty" in indexed.refusal("search")
+
     def test_records_of_a_file_are_told_apart(self, indexed: Any, notes: Path) -> None:
         (notes / "r.jsonl").write_text('{"_id": "k1", "text": "an osprey"}\n{"_id": "k2", "text": "an owl"}\n')
         indexed("index")

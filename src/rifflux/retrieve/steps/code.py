@@ -17,7 +17,7 @@ from rifflux.retrieve.table import NAMED, RANK, SCORE, Candidates, declare
 from rifflux.store import CodePiece, Store
 from rifflux.types import Hit, Ids, Query, Scores
 
-__all__ = ["STAGE", "Definitions", "led_by_signatures", "parts"]
+__all__ = ["STAGE", "Definitions", "OnlyDefining", "led_by_signatures", "parts"]
 
 STAGE = "code"
 declare("code/*", "factor", "the factor for a definition that was asked for, and for tests, copies and vendored code")
@@ -145,6 +145,31 @@ class Definitions:
                 factors["twin"][place] = self.twin
                 scores[place] = min(scores[place], scores[first]) * self.twin
         return scores, factors
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyDefining:
+    """Keeps the passages of source code that define a name: those that spell it so, or else all that have its words.
+
+    What stands before it is its owner: `Router.Handle` is a `Handle` under the heading `Router`.
+    """
+
+    name: str
+
+    def __call__(self, query: Query, table: Candidates) -> Candidates:
+        """Return the candidates that define the name."""
+        del query
+        written = [self._written(hit) for hit in table.passages]
+        exact = [place for place, each in enumerate(written) if each == _last(self.name)]
+        return table.take(exact or [place for place, each in enumerate(written) if each])
+
+    def _written(self, hit: Hit) -> str:
+        """Return the name as a passage writes it that defines it, or nothing."""
+        headings = tuple(hit.heading_path.split(" > ")) if hit.heading_path else ()
+        owner = self.name.removesuffix(_last(self.name)).rstrip(".:->#")
+        if hit.kind != "code" or _last(owner).lower() not in hit.heading_path.lower():
+            return ""
+        return _Piece(CodePiece(hit.path, headings, hit.content)).defines(_last(self.name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, Threads, group
+from rifflux.surfaces.cli.app import Here, Json, Threads, group
 from rifflux.surfaces.shared.config import configured_as, open_configured
 
 if TYPE_CHECKING:
@@ -76,3 +76,19 @@ def abort(here: Here) -> None:
         ended = index.admin.abort_switch()
     told = f"gave up {ended.name}" if ended else "no switch is under way"
     show.outcome(told, {"aborted": ended.name if ended else None}, as_json=here.json)
+
+
+@models.command(epilog="Example: rifflux models fetch cross-encoder/ms-marco-MiniLM-L6-v2")
+def fetch(
+    name: Annotated[str, typer.Argument(help="Its name on the Hugging Face Hub: OWNER/NAME.")],
+    force: Annotated[bool, typer.Option("--force", help="Fetch it again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Fetch a model that has an ONNX file, once: then rerank_model may name it, and --model its folder.
+
+    Nothing else downloads anything, a search least of all.
+    """
+    from rifflux import fetch_model
+
+    folder = fetch_model(name, force=force)
+    show.outcome(f"{name} is in {folder}", {"name": name, "folder": str(folder)}, as_json=as_json)

@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 
 rifflux search '"exact phrase" -without prefix* kind:markdown' --mode lexical
 
-rifflux search "how long do cache entries live" --rerank maxsim --deadline-ms 200""",
+rifflux search "how long do cache entries live" --rerank maxsim --deadline-ms 200
+
+rifflux search --symbol parse_header""",
     cls=RerankByDefault,
 )
 def search(
     asked: Asked,
-    query: Query,
+    query: Query = "",
+    symbol: Annotated[
+        str, typer.Option(help="Only source code that defines this name.", metavar="NAME", show_default=False)
+    ] = "",
     deadline_ms: Annotated[
         float | None, typer.Option("--deadline-ms", help="Leave out reranking that takes longer.", metavar="MS")
     ] = None,
@@ -72,6 +77,7 @@ def search(
             offset=offset,
             sort=sort,
             cutoff=False if cutoff is None else cutoff,
+            symbol=symbol,
         )
         if asked.json:
             show.print_json(search_json(results))

@@ -48,9 +48,12 @@ class SearchIn(RankedIn):
         default=False, description="End the page where relevance falls off: true, or the least share of the best"
     )
 
+    symbol: str = Field(default="", max_length=1_000, description="Only source code that defines this name")
+
     def arguments(self) -> JsonObject:
         """Return what the index takes of it."""
-        ranked = {name: getattr(self, name) for name in ("deadline_ms", "min_score", "offset", "sort", "cutoff")}
+        names = "deadline_ms", "min_score", "offset", "sort", "cutoff", "symbol"
+        ranked = {name: getattr(self, name) for name in names}
         return {**super().arguments(), **ranked, "group": "document" if self.one_per_document else None}
 
 

@@ -88,6 +88,8 @@ def search(
     kinds: Annotated[list[str] | None, Field(description="Only these kinds: markdown, pdf, code, ...")] = None,
     since: Annotated[str | None, Field(description=f"Not older than this: {_DATE}")] = None,
     until: Annotated[str | None, Field(description=f"Not newer than this: {_DATE}")] = None,
+    deadline_ms: Annotated[float | None, Field(description="Leave out reranking that takes longer")] = None,
+    symbol: Annotated[str, Field(description="Only source code that defines this name")] = "",
     max_tokens: MaxTokens = DEFAULT_MAX_TOKENS,
 ) -> Annotated[CallToolResult, FoundOutput]:
     """Search with every choice there is: how to rank, further pages, filters, dates, fewer tokens.
@@ -104,11 +106,13 @@ def search(
         fusion=chosen_fusion(fusion, rrf_k, rrf_weights),
         rerank=rerank,
         rerank_top=rerank_top,
+        deadline_ms=deadline_ms,
         sort=sort,
         cutoff=cutoff,
         min_score=min_score,
         group="document" if one_per_document else None,
         filter=Filter(tuple(paths or ()), tuple(kinds or ()), since, until),
+        symbol=symbol,
     )
     return _reply(opened, results, offset, max_tokens)
 

@@ -77,7 +77,7 @@ class Settings:
     rerank_top: int = field(default=0, metadata={"help": "how many hits a reranker takes; 0: as many as is its way"})
     neighbors: str = field(default="scan", metadata={"help": "how vectors are searched: scan, or hnsw for millions"})
     synonyms: str = field(default="", metadata={"help": "file of words that stand for each other"})
-    rerank_model: str = field(default="", metadata={"help": "cross-encoder: a folder, or a name that fastembed knows"})
+    rerank_model: str = field(default="", metadata={"help": "cross-encoder: a folder, or a name that was fetched"})
     llm_url: str = field(default="", metadata={"help": "OpenAI-compatible endpoint for the reranker llm"})
     llm_model: str = field(default="", metadata={"help": "the model to ask there"})
     llm_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})

@@ -14,10 +14,11 @@ import rifflux
 from rifflux import Index
 from rifflux.errors import InvalidArgument
 from rifflux.models.hashing import HashEmbedder
-from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RERANKERS, Rerank, RerankSettings, Scored
+from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RERANKERS, Rerank, RerankSettings, Scored, reranker_of
 from rifflux.retrieve.steps.rerank.features import Features
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Document, Query
+from tests.models.test_cross_encoder import make_cross_encoder
 
 
 @pytest.fixture
@@ -156,3 +157,23 @@ def test_where_models_are_is_told_when_opening(tmp_path: Path) -> None:
         index.add(Document("d", "cache"))
         (reason,) = index.search("cache", rerank="cross-encoder").trace.degraded
     assert "nowhere" in reason
+
+
+def test_a_model_that_was_not_fetched_is_not_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    settings = RerankSettings(cross_encoder="owner/tiny")
+    with rifflux.open(":memory:", model=HashEmbedder(), rerankers=settings) as index:
+        index.add(Document("d", "red"))
+        (reason,) = index.search("red", rerank="cross-encoder").trace.degraded
+        assert "rifflux models fetch owner/tiny" in reason
+        make_cross_encoder(tmp_path / "cache" / "rifflux" / "models" / "owner--tiny")
+        found = index.search("red", rerank="cross-encoder")
+        assert (found.trace.reranker, found.trace.degraded) == ("cross-encoder", ())
+
+
+@pytest.mark.parametrize("name", ["maxsim", "cross-encoder", "llm"])
+def test_what_may_hang_has_a_deadline_of_its_own(name: str) -> None:
+    settings = RerankSettings("folder", "http://127.0.0.1:9/v1", "model")
+    with rifflux.open(":memory:", model=HashEmbedder(), rerankers=settings) as index:
+        step = reranker_of(name, index._view.resources)
+    assert 0 < (step.deadline_ms or 0) <= 10_000

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from rifflux.errors import InvalidArgument
 from rifflux.models.cross_encoder import CrossEncoder, load_cross_encoder
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Query
+
+#: A deadline of its own: twenty passages take a small model a tenth of that.
+DEADLINE_MS = 10_000
 
 __all__ = ["CrossEncoded", "reranker"]
 
@@ -18,15 +23,16 @@ class CrossEncoded:
     """Scores a hit by a cross-encoder's logit for the question and the hit's title and text.
 
     Nogueira and Cho, "Passage Re-ranking with BERT", 2019. Logits have no common scale between models.
+    A model that is not there yet may be at the next question: `load` is asked each time.
     """
 
-    model: CrossEncoder
+    load: Callable[[], CrossEncoder]
     name: str = "cross-encoder"
 
     def __call__(self, query: Query, table: Candidates) -> Scored:
         """Score the candidates."""
         passages = [f"{hit.title}\n{hit.content}".strip() for hit in table.passages]
-        return Scored(self.model(query.semantic_text or query.text, passages, query.deadline))
+        return Scored(self.load()(query.semantic_text or query.text, passages, query.deadline))
 
 
 def reranker(resources: Resources) -> Rerank:
@@ -34,7 +40,9 @@ def reranker(resources: Resources) -> Rerank:
     choice = resources.settings.cross_encoder
     if not choice:
         raise InvalidArgument(
-            "the reranker cross-encoder needs a model: set rerank_model to a folder with model.onnx and "
-            "tokenizer.json, or to a name that fastembed knows"
+            "the reranker cross-encoder needs a model: set rerank_model (a setting, RIFFLUX_RERANK_MODEL or "
+            "--rerank-model) to a folder with model.onnx and tokenizer.json, or to a name that 'rifflux models fetch' "
+            "was given"
         )
-    return Rerank(CrossEncoded(resources.models(("cross-encoder", choice), lambda: load_cross_encoder(choice))))
+    load = partial(resources.models, ("cross-encoder", choice), partial(load_cross_encoder, choice))
+    return Rerank(CrossEncoded(load), deadline_ms=DEADLINE_MS)

@@ -153,7 +153,7 @@ class _Memory:
 
 def reranker(resources: Resources) -> Rerank:
     """Return the step with the weights of the profile."""
-    return Rerank(MaxSim(resources, weights=WEIGHTS.but(**resources.features)))
+    return Rerank(MaxSim(resources, weights=WEIGHTS.but(**resources.features)), deadline_ms=5_000)
 
 
 _EAST_ASIAN = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
