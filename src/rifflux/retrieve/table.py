@@ -93,7 +93,9 @@ def columns() -> tuple[Column, ...]:
 
 
 SCORE = declare("score", "of the last step", "the score that the rows are ordered by")
-LIFT = declare("lift", "factor", "the product of all that an anchor lifted the candidate by, not capped")
+LIFT = declare(
+    "lift", "factor", "the product of all that an anchor lifted the candidate by but its title's name, not capped"
+)
 NAMED = declare("named", "1 or 0", "1 if the question names the candidate by its title, last heading or identifier")
 RELEVANCE = declare("relevance", "probability", "the calibrated probability that the passage answers the question")
 RANK = "rank"

@@ -59,7 +59,8 @@ class Anchors:
         if not factors:
             return table
         before = table.ranks()
-        table = table.with_column(LIFT, _product(factors.values(), len(table))).with_stage(STAGE, factors)
+        lift = _product([values for name, values in factors.items() if name != BY_TITLE], len(table))
+        table = table.with_column(LIFT, lift).with_stage(STAGE, factors)
         bearing = [values for name, values in factors.items() if name.startswith(IDENTIFIED)]
         table = table.with_column(NAMED, np.isfinite(np.fmax.reduce([np.full(len(table), np.nan), *bearing])) * 1.0)
         table = table.scored(table[SCORE] * self._lift(factors, len(table)), before)

@@ -14,7 +14,18 @@ import numpy as np
 from rifflux.retrieve.fuse import Fuse, ReciprocalRank
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.pipeline import Channel, Pipeline, Stopwatch, channels, reaching
-from rifflux.retrieve.table import LEXICAL, LIFT, RELEVANCE, SCORE, SEMANTIC, Candidates, declare, joined, stacked
+from rifflux.retrieve.table import (
+    LEXICAL,
+    LIFT,
+    NAMED,
+    RELEVANCE,
+    SCORE,
+    SEMANTIC,
+    Candidates,
+    declare,
+    joined,
+    stacked,
+)
 from rifflux.session.searching import Searcher
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import idf
@@ -221,7 +232,7 @@ def settled(store: Store, query: Query, table: Candidates, weights: Weights) -> 
         columns[f"{name}/rank"] = np.where(known, _ranks(scores, table.ids), np.nan)
         columns[f"{name}/score"] = np.where(known, scores, np.nan)
     for name in table.columns:
-        if name == LIFT or name.startswith(_KEPT):
+        if name in (LIFT, NAMED) or name.startswith(_KEPT):
             columns[name] = table[name]
     total = weights["lexical"] + weights["semantic"]
     words = weights["lexical"] / total if total else 0.5

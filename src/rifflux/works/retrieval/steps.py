@@ -42,7 +42,7 @@ from rifflux.errors import RiffluxError
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.fuse.base import weighed
 from rifflux.retrieve.pipeline import RERANK, NotApplied, Step
-from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, SEMANTIC, Candidates, declare, stacked
+from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, RANK, SCORE, SEMANTIC, Candidates, declare, stacked
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.schemes import WORDED
@@ -299,7 +299,9 @@ class WorkScore:
             named[row], open[row] = hit.place == first, not hit.withheld
         lift = np.where(np.isnan(table[LIFT]), 1.0, table[LIFT])
         return {
-            "lexical": np.maximum(share(np.nan_to_num(table[f"{LEXICAL}/score"]) * lift), named),
+            "lexical": np.maximum.reduce(
+                [share(np.nan_to_num(table[f"{LEXICAL}/score"]) * lift), named, np.nan_to_num(table[NAMED])]
+            ),
             "semantic": np.maximum(share(np.nan_to_num(table[f"{SEMANTIC}/score"])), named),
             "citation": share(np.nan_to_num(table[NEAR])),
             "field_match": np.maximum(self._field_match(table.ids), named),

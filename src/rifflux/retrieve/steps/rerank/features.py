@@ -39,8 +39,8 @@ __all__ = [
 _DAY = 86_400.0
 #: How many of the best candidates tell what an answer looks like, and by how many words.
 BEST, WORDS = 5, 20
-#: A passage of fewer characters is a stub, whose score falls by up to this share.
-STUB, LOWERED = 100, 0.3
+#: A passage of fewer characters than this, and than most have, is a stub, whose score falls by up to that share.
+STUB, LOWERED = 100.0, 0.3
 
 
 #: How much each component counts. These are the weights that `bench/quality/features.py` finds on top of the default
@@ -146,11 +146,12 @@ class FeatureInput:
 def fused(asked: FeatureInput) -> Scores:
     """Return the score so far, from the least (0) to the greatest (1) of the candidates, lowered for stubs.
 
-    A passage of a few words answers little, and stands high where titles are short records or section heads. What the
-    question names stays: who asks for an entry wants it, however short it is.
+    A passage of a few words among longer ones answers little, and stands high where titles are short records or section
+    heads. What the question names stays: who asks for an entry wants it, however short it is.
     """
     lengths = np.array([len(hit.content) for hit in asked.table.passages], np.float64)
-    short = np.maximum(0.0, 1 - lengths / STUB) * (np.nan_to_num(asked.table[NAMED]) == 0)
+    usual = max(1.0, min(STUB, float(np.median(lengths)))) if len(lengths) else STUB
+    short = np.maximum(0.0, 1 - lengths / usual) * (np.nan_to_num(asked.table[NAMED]) == 0)
     return spread(asked.table[SCORE] * (1 - LOWERED * short))
 
 
