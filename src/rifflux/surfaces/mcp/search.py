@@ -88,6 +88,7 @@ def search(
     kinds: Annotated[list[str] | None, Field(description="Only these kinds: markdown, pdf, code, ...")] = None,
     since: Annotated[str | None, Field(description=f"Not older than this: {_DATE}")] = None,
     until: Annotated[str | None, Field(description=f"Not newer than this: {_DATE}")] = None,
+    deadline_ms: Annotated[float | None, Field(description="Leave out reranking that takes longer")] = None,
     symbol: Annotated[str, Field(description="Only source code that defines this name")] = "",
     max_tokens: MaxTokens = DEFAULT_MAX_TOKENS,
 ) -> Annotated[CallToolResult, FoundOutput]:
@@ -105,6 +106,7 @@ def search(
         fusion=chosen_fusion(fusion, rrf_k, rrf_weights),
         rerank=rerank,
         rerank_top=rerank_top,
+        deadline_ms=deadline_ms,
         sort=sort,
         cutoff=cutoff,
         min_score=min_score,

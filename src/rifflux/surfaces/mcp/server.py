@@ -45,9 +45,10 @@ _log = logging.getLogger(__name__)
 LOOK, RETRY = 0.5, 30.0
 
 INSTRUCTIONS = f"""\
-Rifflux searches the user's own files by words and by meaning. Start with search_rifflux; read around a \
-result with get_document, or again with get_chunk. After files changed, or where nothing is indexed yet, \
-call reindex. For papers, theorems and what they cite, use retrieve: its passages can be cited and checked.
+Rifflux searches the user's own files by words and by meaning. Start with search_rifflux; the tool search has \
+filters, further pages and other ways to rank. Read around a result with get_document, or again with get_chunk. \
+After files changed, or where nothing is indexed yet, call reindex. For papers, \
+theorems and what they cite, use retrieve: its passages can be cited and checked.
 {UNTRUSTED}"""
 
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
