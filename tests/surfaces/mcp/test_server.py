@@ -310,6 +310,12 @@ class TestTheBudget:
         assert answer["count"] == 10
         assert "left_out" not in answer["notes"]
 
+    def test_some_lines_of_a_document(self, agent: Agent) -> None:
+        lines = (agent.files / "long.md").read_text().split("\n")
+        part = agent.ask("get_document", document="long.md:2-5")
+        assert part["content"] == "\n".join(lines[1:5])
+        assert part["next_start"] is None
+
     @pytest.mark.parametrize("max_tokens", [40, 100, 333, 10_000])
     def test_parts_of_a_document_join_to_the_whole(self, agent: Agent, max_tokens: int) -> None:
         parts: list[str] = []
