@@ -132,7 +132,7 @@ class TestSearchWithChoices:
 
     def test_answer(self, agent: Agent) -> None:
         answer = agent.ask("search", query="cache entries", top_k=3)
-        assert (answer["mode"], answer["fusion"], answer["reranker"]) == ("hybrid", "adaptive", None)
+        assert (answer["mode"], answer["fusion"]) == ("hybrid", "adaptive")
         assert answer["count"] == len(answer["results"])
         first = answer["results"][0]
         assert (first["path"], first["root"]) == ("cache.md", str(agent.files))

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import chain
 
 import numpy as np
 
+from rifflux.errors import InvalidArgument
 from rifflux.retrieve.table import LIFT, RANK, SCORE, Candidates, declare
 from rifflux.store import LONGEST_NAME, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Ids, Query, Scores
 
-__all__ = ["STAGE", "Anchors"]
+__all__ = ["STAGE", "Anchors", "checked_boosts"]
 
 STAGE = "anchors"
 declare("anchors/*", "factor", "the factor for an anchor that the candidate holds, bears as identifier or is titled by")
 
 #: What the factor of those is called that have an anchor as their identifier.
 IDENTIFIED = "identifier"
+#: Factors beyond this cannot be meant.
+MOST = 1000.0
 
 
 @dataclass(frozen=True)
@@ -105,3 +108,15 @@ def _contains(terms: Sequence[str], clause: Clause) -> bool:
     """Return True if the clause's terms stand in `terms` next to each other."""
     width = len(clause)
     return any(tuple(terms[start : start + width]) == clause for start in range(len(terms) - width + 1))
+
+
+def checked_boosts(boosts: Mapping[str, float]) -> Mapping[str, float]:
+    """Return factors of `Anchors` by their names. Raises `InvalidArgument` for what cannot be meant."""
+    known = [each.name for each in fields(Anchors) if each.name not in ("store", "analyzer")]
+    for name, value in boosts.items():
+        if name not in known:
+            raise InvalidArgument(f"no boost {name!r}; choose from {', '.join(known)}")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 1 <= value <= MOST:
+            raise InvalidArgument(f"the boost {name} must be a number from 1 to {MOST:,.0f}, not {value!r}")
+    return dict(boosts)
