@@ -151,6 +151,13 @@ class TestSearchWithChoices:
         assert "ignored" in told
         assert agent.ask("search", query="cache", kinds=["pdf"])["count"] == 0
 
+    def test_why_is_about_either(self, agent: Agent) -> None:
+        def stages(**asked: str) -> list[str]:
+            return [step["stage"] for step in agent.ask("why", query="cache", document="cache.md", **asked)["trail"]]
+
+        assert stages()[2] == "rrf"
+        assert {"balanced", "rerank:features"} <= {*stages(fusion="balanced", rerank="features")}
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
