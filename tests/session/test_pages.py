@@ -149,10 +149,31 @@ class TestRankedAsOpened:
         with rifflux.open(path, reranker="none") as index:
             assert index.search("heron", mode="hybrid-rerank").trace.reranker == "features"
 
-    @pytest.mark.parametrize("wrong", [{"fusion": "magic"}, {"reranker": "magic"}, {"rerank_top": -1}])
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"fusion": "magic"},
+            {"reranker": "magic"},
+            {"rerank_top": -1},
+            {"boosts": {"magic": 2}},
+            {"boosts": {"cap": 0}},
+        ],
+    )
     def test_unknown_ones_are_refused(self, path: Path, wrong: dict[str, Any]) -> None:
         with pytest.raises(InvalidArgument):
             rifflux.open(path, **wrong)
+
+    def test_other_boosts_lift_otherwise(self, path: Path) -> None:
+        def lifted(**chosen: Any) -> Any:
+            with rifflux.open(path, **chosen) as index:
+                index.add(Document("room", "D40 is a room."))
+                trail = index.search("D40", rerank="none")[0].because("anchors")
+                assert trail is not None
+                return dict(trail.detail)
+
+        usual, more = lifted(), lifted(boosts={"boost": 2.5})
+        assert usual["d40"] == 1.5
+        assert more == usual | {"d40": 2.5}
 
     def test_a_fusion_that_is_ignored_is_told(self, path: Path) -> None:
         with rifflux.open(path) as index:

@@ -225,6 +225,7 @@ def open_index(
     fusion: str | Fuse | None = None,
     reranker: str | None = None,
     rerank_top: int = 0,
+    boosts: Mapping[str, float] | None = None,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -235,6 +236,7 @@ def open_index(
     `rifflux.works.retrieval.intent`).
     `fusion` and `reranker` are those of a search that names none, instead of the profile's and of what the index was
     tuned to; `rerank_top` is how many hits a reranker takes (0: as many as is its own way).
+    `boosts` are other factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`).
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
@@ -244,7 +246,7 @@ def open_index(
 
         adjusted_intents(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
-    ranked = _ranked(fusion, reranker, rerank_top)
+    ranked = _ranked(fusion, reranker, rerank_top, boosts)
     store = open_store(path, create=create, neighbours=neighbors)
     try:
         chosen = replace(_settled(store, chosen, explicit=isinstance(profile, Profile)), **ranked)
@@ -256,7 +258,9 @@ def open_index(
         raise
 
 
-def _ranked(fusion: str | Fuse | None, reranker: str | None, top: int) -> dict[str, Any]:
+def _ranked(
+    fusion: str | Fuse | None, reranker: str | None, top: int, boosts: Mapping[str, float] | None
+) -> dict[str, Any]:
     """Return what a profile gets of these, as its fields. Raises `InvalidArgument`."""
     changes: dict[str, Any] = {}
     if fusion:
@@ -267,6 +271,10 @@ def _ranked(fusion: str | Fuse | None, reranker: str | None, top: int) -> dict[s
         from rifflux.retrieve.steps.rerank.stage import checked_reranker
 
         changes["reranker"] = checked_reranker(reranker)
+    if boosts:
+        from rifflux.retrieve.steps.anchors import checked_boosts
+
+        changes["boosts"] = checked_boosts(boosts)
     if top:
         checked_whole("rerank_top", top, 1, MOST_RESULTS)
         changes["rerank_top"] = top

@@ -56,10 +56,19 @@ class Reader:
         return self.view.profile.visible.document(collection, document)
 
     def chunks(self, key: str) -> list[Hit]:
-        """Return the chunks of a document in reading order. Raises `NotFound`."""
-        store = self.view.store
-        hits = map(self.view.profile.visible.hit, store.catalog.chunks_of(*self.place_of(key)))
-        return [*located(store, [*hits])]
+        """Return the chunks of a document in reading order, with lines behind its name those on them.
+
+        Raises `NotFound`.
+        """
+        from rifflux.session.places import in_lines
+
+        store, part = self.view.store, None if self.named(key) else in_lines(key)
+        hits = map(self.view.profile.visible.hit, store.catalog.chunks_of(*self.place_of(part[0] if part else key)))
+        found = located(store, [*hits])
+        if part is None:
+            return [*found]
+        first, last = part[1]
+        return [hit for hit in found if hit.lines and hit.lines[0] <= last and hit.lines[1] >= first]
 
     def place_of(self, key: str) -> tuple[str, str]:
         """Return the collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""

@@ -211,7 +211,9 @@ class Searcher:
             self.store,
             pool,
             StoreEvidence(self.store, query, None if query.vector is None else self.view.scale),
-            Anchors(self.store, self.analyzer) if profile.anchors and way.fuse and way.fuse.anchored else None,
+            Anchors(self.store, self.analyzer, **profile.boosts)
+            if profile.anchors and way.fuse and way.fuse.anchored
+            else None,
             profile.steps(way.reranker, way.further(self.store)),
             self._relevance(query) if rated else None,
             self._code() if profile.anchors and way.fuse and way.fuse.anchored else None,

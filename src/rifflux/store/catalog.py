@@ -72,11 +72,12 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class CodePiece:
-    """A passage of source code: the path of its file, the names it stands under, its text."""
+    """A passage of source code: the path of its file, the names it stands under, its text and its place in the file."""
 
     path: str
     headings: tuple[str, ...]
     text: str
+    position: int = 0
 
 
 class Catalog(Protocol):

@@ -162,6 +162,33 @@ class CatalogContract(NeedsStore):
         assert store.catalog.any_passes(Filter(kinds=("mail",), since="2024"))
         assert not store.catalog.any_passes(Filter(kinds=("note",), since="2024"))
 
+    def test_texts_come_alone(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "one", "two", first_id=1))
+        assert store.catalog.texts([("c", "a"), ("c", "none")]) == {("c", "a"): store.catalog.document("c", "a").text}  # type: ignore[union-attr]
+        assert store.catalog.texts([]) == {}
+
+    def test_documents_bear_words_in_path_or_title(self, store: Store) -> None:
+        store.catalog.put("c", change("deep/Cache.md", "one", first_id=1))
+        store.catalog.put("c", change("b.md", "two", first_id=2, title="50% of a_b"))
+        for words, key in (
+            ("cache", "deep/Cache.md"),
+            ("0% of", "b.md"),
+            ("A_B", "b.md"),
+            ("a%b", None),
+            ("axb", None),
+        ):
+            assert [found for _, found, _ in store.catalog.bearing(words, 5)] == ([key] if key else [])
+        assert len(store.catalog.bearing("", 1)) == 1
+
+    def test_source_code_is_told_from_the_rest(self, store: Store) -> None:
+        store.catalog.put("c", change("a.py", "one", "two", first_id=1, kind="code"))
+        store.catalog.put("c", change("b.md", "three", first_id=3, kind="markdown"))
+        found = store.catalog.code_of(np.array([1, 2, 3, 99]))
+        assert {id: (piece.path, piece.text, piece.position) for id, piece in found.items()} == {
+            1: ("a.py", "one", 0),
+            2: ("a.py", "two", 1),
+        }
+
     def test_subjects_are_filtered_whatever_their_case(self, store: Store) -> None:
         store.catalog.put("c", change("a", "some text", first_id=1, tags=(Tag("arxiv", "math.AG"),)))
         for name, passes in (("math.ag", True), ("arXiv:math.AG", True), ("msc:math.AG", False), ("math", False)):

@@ -219,3 +219,19 @@ def test_assigned_functions_are_called_by_what_they_are_assigned_to(parser: str)
 def test_what_a_module_gives_away_is_called_by_its_own_name() -> None:
     text = "exports = module.exports = function make() {\n};\n\nmodule.exports = function () {\n};\n"
     assert [headings for headings, _ in shown(text, "javascript")] == [("make",), ()]
+
+
+@needs_grammars
+def test_methods_of_an_object_are_called_by_their_names() -> None:
+    body = "".join(f"    step({number});\n" for number in range(20))
+    methods = f"  limit: 3,\n\n  get status() {{\n{body}  }},\n\n  send: function () {{\n{body}  }},\n"
+    text = f"module.exports = {{\n{methods}}};\n"
+    assert [headings for headings, _ in shown(text, "javascript")] == [(), ("status",), ("send",)]
+    named = text.replace("module.exports", "const proto")
+    assert [headings for headings, _ in shown(named, "javascript")][1:] == [("proto", "status"), ("proto", "send")]
+
+
+@needs_grammars
+def test_an_object_without_methods_is_no_definition() -> None:
+    text = "const options = {\n" + "".join(f"  key{number}: {number},\n" for number in range(40)) + "};\n"
+    assert {headings for headings, _ in shown(text, "javascript")} == {()}

@@ -37,6 +37,7 @@ def test_text_names_a_fusion(text: str, fusion: Fuse) -> None:
         ("rrf:titles=2", "k=NUMBER, lexical=NUMBER, semantic=NUMBER"),
         ("rrf:k=nan", "finite"),
         ("rrf:semantic=inf", "finite"),
+        ("rrf:semantic=1e300", "from 0 to 1,000,000"),
         ("rrf:k=-1", "negative"),
         ("balanced:nan", "from 0 to 1"),
     ],

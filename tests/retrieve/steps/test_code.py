@@ -27,6 +27,11 @@ SOURCES: Mapping[str, str] = {
     "shop/dist/queue.cjs": "function takeNext(queue) {\n  return queue.items.shift();\n}\nexports.takeNext = 1;\n",
     "shop/cli.go": "package shop\n\ntype Commands struct {\n\tNames []string\n}\n",
     "shop/run.go": "package shop\n\nfunc commands(name string) []string {\n\treturn find(name)\n}\n",
+    "shop/plugin.js": "function enablePlugin(api) {\n"
+    + "".join(f"  api.unpackedInside({number}, unpackedInside);\n" for number in range(40))
+    + "\n  function unpackedInside(one) {\n    return one.inside;\n  }\n"
+    + "".join(f"  api.register({number}, packed);\n" for number in range(40))
+    + "}\n",
     "vendor/clock.py": "def time_left(until):\n    return until - clock()\n",
     "shop/clock.py": "def time_left(until):\n    return until - monotonic()\n",
 }
@@ -71,6 +76,12 @@ def test_of_the_pieces_of_a_definition_that_with_the_signature_is_first(sources:
     hits = [hit for hit in sources.search("directory joined safely") if hit.document == "shop/long.py"]
     assert len(hits) > 1
     assert hits[0].content.startswith("def long_walk(")
+
+
+def test_what_is_defined_inside_another_stays_before_its_signature(sources: Index) -> None:
+    hit = sources.search("unpackedInside")[0]
+    assert hit.document == "shop/plugin.js"
+    assert "function unpackedInside" in hit.content
 
 
 def test_every_reason_is_told(sources: Index) -> None:

@@ -54,6 +54,7 @@ def test_rrf_has_its_k_and_weights(notes: Any) -> None:
         ((), {"RIFFLUX_FUSION": "magic"}, "choose one of rrf"),
         ((), {"RIFFLUX_RERANKER": "magic"}, "no reranker 'magic'"),
         (("--fusion", "rrf"), {"RIFFLUX_RRF_WEIGHTS": '{"titles": 1}'}, "no channel 'titles'"),
+        ((), {"RIFFLUX_BOOSTS": '{"magic": 2}'}, "no boost 'magic'; choose from boost, title_boost"),
         (("--sort", "size"), {}, "by relevance or by date"),
     ],
 )

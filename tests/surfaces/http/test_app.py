@@ -67,6 +67,18 @@ class TestSearch:
         assert reply["diagnostics"]["effective_mode"] == "hybrid"
         assert reply["results"][0]["why"] is None
 
+    def test_tells_the_lines_and_gives_some_of_them(self, open_service: Running) -> None:
+        hit = ask(open_service).json()["results"][0]
+        first, last = hit["lines"]
+        assert hit["page"] is None
+        with open_service.client() as client:
+            some = client.get(f"/documents/{hit['document']}:{first}-{last}").json()["text"]
+            assert some == hit["content"]
+            assert some == "\n".join(NOTES["cache.md"].split("\n")[first - 1 : last])
+
+    def test_leaves_what_defines_a_symbol(self, open_service: Running) -> None:
+        assert ask(open_service, symbol="nowhere").json()["results"] == []
+
     def test_explains_where_asked(self, open_service: Running) -> None:
         stages = [step["stage"] for step in ask(open_service, explain=True).json()["results"][0]["why"]]
         assert stages[:2] == ["lexical", "semantic"]

@@ -132,7 +132,7 @@ class TestSearchWithChoices:
 
     def test_answer(self, agent: Agent) -> None:
         answer = agent.ask("search", query="cache entries", top_k=3)
-        assert (answer["mode"], answer["fusion"], answer["reranker"]) == ("hybrid", "adaptive", None)
+        assert (answer["mode"], answer["fusion"]) == ("hybrid", "adaptive")
         assert answer["count"] == len(answer["results"])
         first = answer["results"][0]
         assert (first["path"], first["root"]) == ("cache.md", str(agent.files))
@@ -150,6 +150,13 @@ class TestSearchWithChoices:
         (told,) = agent.ask("search", query="cache", mode="lexical", fusion="rrf")["notes"]["told"]
         assert "ignored" in told
         assert agent.ask("search", query="cache", kinds=["pdf"])["count"] == 0
+
+    def test_why_is_about_either(self, agent: Agent) -> None:
+        def stages(**asked: str) -> list[str]:
+            return [step["stage"] for step in agent.ask("why", query="cache", document="cache.md", **asked)["trail"]]
+
+        assert stages()[2] == "rrf"
+        assert {"balanced", "rerank:features"} <= {*stages(fusion="balanced", rerank="features")}
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -309,6 +316,12 @@ class TestTheBudget:
         answer = agent.ask("search_rifflux", query="walrus")
         assert answer["count"] == 10
         assert "left_out" not in answer["notes"]
+
+    def test_some_lines_of_a_document(self, agent: Agent) -> None:
+        lines = (agent.files / "long.md").read_text().split("\n")
+        part = agent.ask("get_document", document="long.md:2-5")
+        assert part["content"] == "\n".join(lines[1:5])
+        assert part["next_start"] is None
 
     @pytest.mark.parametrize("max_tokens", [40, 100, 333, 10_000])
     def test_parts_of_a_document_join_to_the_whole(self, agent: Agent, max_tokens: int) -> None:

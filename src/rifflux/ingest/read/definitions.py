@@ -58,7 +58,7 @@ _NAME_HOLDERS = _words(
 )
 _NOT = frozenset(["call", "import", "use", "using"])
 _VARIABLES = frozenset(["lexical_declaration", "variable_declaration"])
-_FIELDS = frozenset(["field_definition", "public_field_definition"])
+_FIELDS = frozenset(["field_definition", "pair", "public_field_definition"])
 _NAME_LIKE = re.compile(r"identifier|_name$|object_reference")
 _FUNCTION_VALUES = frozenset(
     [
@@ -140,7 +140,7 @@ def _defines(node: Node) -> bool:
         return _assigned(node) is not None
     if node.type in _VARIABLES or node.type in _FIELDS:
         values = (each.child_by_field_name("value") for each in (node, *node.named_children))
-        return any(value is not None and value.type in _FUNCTION_VALUES for value in values)
+        return any(value is not None and _is_defining(value) for value in values)
     words = set(node.type.split("_"))
     return bool(words & _NOUNS and words & _FORMS and not words & _NOT)
 
@@ -150,7 +150,19 @@ def _assigned(node: Node) -> tuple[Node, Node] | None:
     target, value = None, node.named_children[0] if node.named_children else None
     while value is not None and value.type == "assignment_expression":
         target, value = value.child_by_field_name("left"), value.child_by_field_name("right")
-    return (target, value) if target is not None and value is not None and value.type in _FUNCTION_VALUES else None
+    return (target, value) if target is not None and value is not None and _is_defining(value) else None
+
+
+def _is_defining(value: Node) -> bool:
+    """Return True if giving a name to a value defines something: a function, a class, an object with methods."""
+    return value.type in _FUNCTION_VALUES or (value.type == "object" and any(map(_defines, value.named_children)))
+
+
+def _objects(node: Node) -> Iterator[Node]:
+    """Yield the objects that a statement gives a name to."""
+    assigned = _assigned(node) if node.type == "expression_statement" else None
+    values = [assigned[1]] if assigned else [child.child_by_field_name("value") for child in node.named_children]
+    yield from (value for value in values if value is not None and value.type == "object")
 
 
 def _defined(node: Node, outer: Node) -> Definition:
@@ -160,6 +172,8 @@ def _defined(node: Node, outer: Node) -> Definition:
     children: tuple[Definition, ...] = ()
     if last - first >= _LONG and set(node.type.split("_")) & _CONTAINERS:
         children = tuple(each for body in node.named_children for each in _found(body))
+    elif last - first >= _LONG and node.type in {*_VARIABLES, "expression_statement"}:
+        children = tuple(each for body in _objects(node) for each in _found(body))
     return Definition(_name(node), first, last, children)
 
 
@@ -187,7 +201,7 @@ def _name_node(node: Node) -> Node | None:
         while (inner := declarator.child_by_field_name("declarator")) is not None:
             declarator = inner
         return declarator
-    for each in ("name", "property", "type"):
+    for each in ("name", "property", "key", "type"):
         if (named := node.child_by_field_name(each)) is not None:
             return named
     holder = next((child for child in node.named_children if child.type in _NAME_HOLDERS), None)

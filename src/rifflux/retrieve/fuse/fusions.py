@@ -34,15 +34,18 @@ __all__ = [
     "load_fusion",
 ]
 
+#: Weights beyond this cannot be meant, and their sums would not be finite.
+LARGEST = 1e6
+
 declare("rrf/*", "1 / rank", "what a channel adds to the score of reciprocal rank fusion")
 
 
 def checked_weights(weights: Mapping[str, float]) -> None:
     """Raise `InvalidArgument` for weights that cannot be meant."""
     for name, weight in weights.items():
-        if not is_finite(weight):
+        if not is_finite(weight) or weight > LARGEST:
             raise InvalidArgument(
-                f"the fusion weight of {name} must be a finite number, not {weight!r}: give one from 0"
+                f"the fusion weight of {name} must be a finite number from 0 to {LARGEST:,.0f}, not {weight!r}"
             )
     if any(weight < 0 for weight in weights.values()):
         raise InvalidArgument("fusion weights must not be negative")

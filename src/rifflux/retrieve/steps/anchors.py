@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import chain
 
 import numpy as np
 
+from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.query.naming import Titles, atoms
 from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, RANK, SCORE, Candidates, declare
@@ -15,7 +16,7 @@ from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Ids, Query, Scores
 
-__all__ = ["STAGE", "Anchors"]
+__all__ = ["STAGE", "Anchors", "checked_boosts"]
 
 STAGE = "anchors"
 #: Names are looked for among the titles of so many of the best by words, and of so many of the best at all.
@@ -26,6 +27,8 @@ declare("anchors/*", "factor", "the factor for an anchor that the candidate hold
 IDENTIFIED = "identifier"
 #: And what that of those is called which are titled by the question's name; an identifier is surer than a title.
 BY_TITLE = f"{IDENTIFIED}: title"
+#: Factors beyond this cannot be meant.
+MOST = 1000.0
 
 
 @dataclass(frozen=True)
@@ -132,3 +135,15 @@ def _contains(terms: Sequence[str], clause: Clause) -> bool:
     """Return True if the clause's terms stand in `terms` next to each other."""
     width = len(clause)
     return any(tuple(terms[start : start + width]) == clause for start in range(len(terms) - width + 1))
+
+
+def checked_boosts(boosts: Mapping[str, float]) -> Mapping[str, float]:
+    """Return factors of `Anchors` by their names. Raises `InvalidArgument` for what cannot be meant."""
+    known = [each.name for each in fields(Anchors) if each.name not in ("store", "analyzer")]
+    for name, value in boosts.items():
+        if name not in known:
+            raise InvalidArgument(f"no boost {name!r}; choose from {', '.join(known)}")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 1 <= value <= MOST:
+            raise InvalidArgument(f"the boost {name} must be a number from 1 to {MOST:,.0f}, not {value!r}")
+    return dict(boosts)

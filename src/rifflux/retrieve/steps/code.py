@@ -95,7 +95,7 @@ class Definitions:
         scores = table[SCORE] * _product(factors, len(table))
         scores, factors = self._without_twins(pieces, scores, factors)
         before = scores.copy()
-        scores = _signatures_first(pieces, scores)
+        scores = _signatures_first(pieces, scores, factors)
         changed = scores[: len(pieces)] / np.where(before, before, 1.0)[: len(pieces)]
         factors["signature"] = np.where(changed == 1, np.nan, changed)
         if np.array_equal(scores, table[SCORE]):
@@ -122,7 +122,7 @@ class Definitions:
                     columns["spelling"][place] = self.exact
             elif any(map(piece.is_under, asked)):
                 columns["named"][place] = self.bearing
-            if runs and (share := sum(map(piece.plain.__contains__, runs)) / len(runs)) >= _LEAST_QUOTED:
+            if runs and (share := piece.shared(runs)) >= _LEAST_QUOTED:
                 columns["quoted"][place] = 1 + self.quoting * share
             if piece.place.aside:
                 columns["aside"][place] = self.aside
@@ -221,6 +221,14 @@ class _Piece:
         """Return the words of the passage with single blanks, without the marks of comments."""
         return f" {' '.join(_MARKS.sub(' ', self.lowered).split())} "
 
+    def shared(self, runs: Sequence[str]) -> float:
+        """Return the share of some runs of words that the passage has; 0 where it is below what counts."""
+        # Most passages lack a word here and there, which is seen without taking them apart.
+        lacking = sum(1 for run in runs if run.split(" ", 2)[1] not in self.lowered)
+        if lacking > (1 - _LEAST_QUOTED) * len(runs):
+            return 0.0
+        return sum(map(self.plain.__contains__, runs)) / len(runs)
+
     @cached_property
     def place(self) -> _Place:
         return _place(self.piece.path)
@@ -301,31 +309,38 @@ def _defined(text: str, words: tuple[str, ...], *, under: bool) -> str:
     return ""
 
 
-def _signatures_first(pieces: Sequence[_Piece | None], scores: Scores) -> Scores:
-    """Return the scores, where of the pieces of one definition that with the signature has the best."""
+def _signatures_first(pieces: Sequence[_Piece | None], scores: Scores, factors: Mapping[str, Scores]) -> Scores:
+    """Return the scores, where of the pieces of one definition that with the signature has the best.
+
+    What defines an asked name inside it, or is quoted from below the signature, stays where it is.
+    """
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for place, piece in enumerate(pieces):
         if piece is not None and piece.symbol:
             groups.setdefault((piece.path, piece.piece.headings), []).append(place)
     for places in groups.values():
-        if len(places) == 1:
-            continue
         best = max(places, key=lambda place: float(scores[place]))
+        if len(places) == 1 or np.isfinite(factors["defines"][best]):
+            continue
         signed = next((at for at in places if (each := pieces[at]) and each.defines(each.symbol)), best)
-        if signed != best:
+        if signed != best and not (np.isfinite(factors["quoted"][best]) and _follows(pieces[best], pieces[signed])):
             scores[signed], scores[best] = scores[best], max(scores[signed], scores[best] * (1 - 1e-6))
     return scores
 
 
-def led_by_signatures(hits: Sequence[Hit], scores: Scores) -> Scores:
-    """Return the scores of hits, where of the pieces of one definition that with the signature has the best."""
-    pieces = [
-        _Piece(CodePiece(hit.path, tuple(filter(None, hit.heading_path.split(" > "))), hit.content))
-        if hit.kind == "code"
-        else None
-        for hit in hits
-    ]
-    return _signatures_first(pieces, scores.copy()) if any(pieces) else scores
+def led_by_signatures(table: Candidates, scores: Scores) -> Scores:
+    """Return other scores of candidates that were read, where of a definition's pieces the signature has the best."""
+    pieces = list[_Piece | None]()
+    for hit in table.passages:
+        headings = tuple(filter(None, hit.heading_path.split(" > ")))
+        code = CodePiece(hit.path, headings, hit.content, hit.chunk_index)
+        pieces.append(_Piece(code) if hit.kind == "code" else None)
+    factors = {name: table[f"{STAGE}/{name}"] for name in ("defines", "quoted")}
+    return _signatures_first(pieces, scores.copy(), factors) if any(pieces) else scores
+
+
+def _follows(one: _Piece | None, other: _Piece | None) -> bool:
+    return bool(one and other and one.piece.position > other.piece.position)
 
 
 def _product(factors: Mapping[str, Scores], rows: int) -> Scores:

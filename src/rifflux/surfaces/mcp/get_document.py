@@ -66,7 +66,9 @@ def get_chunk(
 
 def get_document(
     desk: Desk,
-    document: Annotated[str, Field(description="Path, key or identifier (doi:...) of a document, as in a result")],
+    document: Annotated[
+        str, Field(description="Path (PATH:10-40 for some lines), key or identifier (doi:...), as in a result")
+    ],
     start: Annotated[
         int,
         Field(
@@ -87,11 +89,13 @@ def get_document(
 def _document_reply(index: Index, key: str, start: int, max_tokens: int) -> CallToolResult:
     """Return the document's text from a chunk on, cut only between chunks; consecutive parts join to the whole."""
     document, chunks = index.document(key), index.chunks(key)
-    if not 0 <= start < max(len(chunks), 1):
-        raise InvalidArgument(f"start must be from 0 to {max(len(chunks) - 1, 0)} in this document, not {start}")
     # What stands between two chunks, mostly a heading, goes with the second.
-    cuts = [0, *(chunk.span[1] for chunk in chunks[:-1]), len(document.text)]
+    ends = [chunk.span[1] for chunk in chunks]
+    # Of some lines there is but one part: the spans are those of the whole document.
+    cuts = [0, *(ends[:-1] if ends[-1:] <= [len(document.text)] else ()), len(document.text)]
     parts = [document.text[begin:end] for begin, end in pairwise(cuts)]
+    if not 0 <= start < len(parts):
+        raise InvalidArgument(f"start must be from 0 to {len(parts) - 1} in this document, not {start}")
     end = start + how_many_fit(parts[start:], max_tokens, counter(index))
     output = DocumentPart(
         document=document.key,

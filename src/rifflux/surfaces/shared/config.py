@@ -71,6 +71,9 @@ class Settings:
     rrf_weights: Mapping[str, Any] = field(
         default_factory=dict, metadata={"help": "channels in rrf, as in {semantic = 2}; JSON in a variable"}
     )
+    boosts: Mapping[str, Any] = field(
+        default_factory=dict, metadata={"help": "factors for what is named, as in {identified = 2}; JSON in a variable"}
+    )
     reranker: str = field(
         default="", metadata={"help": "none, features, maxsim, cross-encoder or llm for every hybrid search"}
     )
@@ -216,6 +219,7 @@ class Opening(TypedDict, total=False):
     fusion: str | Fuse | None
     reranker: str | None
     rerank_top: int
+    boosts: Mapping[str, float] | None
 
 
 def opening(settings: Settings) -> Opening:
@@ -230,6 +234,7 @@ def opening(settings: Settings) -> Opening:
         "fusion": configured_fusion(settings),
         "reranker": settings.reranker or None,
         "rerank_top": settings.rerank_top,
+        "boosts": settings.boosts,
     }
 
 

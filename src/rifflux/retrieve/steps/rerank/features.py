@@ -97,7 +97,7 @@ class Features:
         weights = self.weights if np.nansum(table[NAMED]) else self.weights.but(named=0.0)
         shares = {name: share for name, share in weights.shares().items() if share}
         scores, parts = weighed({name: COMPONENTS[name](asked) for name in shares}, shares)
-        return Scored(led_by_signatures(table.passages, scores), parts)
+        return Scored(led_by_signatures(table, scores), parts)
 
 
 @dataclass(frozen=True)

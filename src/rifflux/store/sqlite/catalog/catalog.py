@@ -182,7 +182,7 @@ class SqliteCatalog(Catalog):
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         rows = self._of_chunks(sql.CODE_OF, ids)
-        return {id: CodePiece(path, tuple(json.loads(headings)), text) for id, path, headings, text in rows}
+        return {id: CodePiece(path, tuple(json.loads(names)), *rest) for id, path, names, *rest in rows}
 
     def titled(self, terms: Collection[str], ids: Ids) -> Ids:
         rows = self.view.rows(sql.TITLED, {"terms": " ".join(sorted(set(terms)))})

@@ -9,7 +9,8 @@ KINDS = f"select chunk.uid, document.kind {_OF_CHUNKS}"
 
 NAMES = f"select chunk.uid, document.title, chunk.headings {_OF_CHUNKS}"
 
-CODE_OF = f"select chunk.uid, document.path, chunk.headings, chunk.text {_OF_CHUNKS} and document.kind = 'code'"
+CODE_OF = f"""
+select chunk.uid, document.path, chunk.headings, chunk.text, chunk.position {_OF_CHUNKS} and document.kind = 'code'"""
 
 TITLED = """
 select chunk.uid from document join chunk on chunk.document = document.id
