@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import repeat
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import InvalidArgument
+from rifflux.retrieve.fuse import Fuse
+from rifflux.retrieve.pipeline import Step
+from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Bound, Document, Filter, Link
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.steps.rerank import Rerank
+    from rifflux.store import Store
 
 __all__ = [
     "DATE",
@@ -24,6 +31,7 @@ __all__ = [
     "MODES",
     "MOST_RESULTS",
     "RELEVANCE",
+    "Way",
     "checked_budget",
     "checked_deadline",
     "checked_document",
@@ -57,6 +65,27 @@ FURTHEST = 10_000
 RELEVANCE, DATE = "relevance", "date"
 #: What an engine can compare: SQLite's integers have 64 bits.
 _LARGEST = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to search: the mode, the fusion of a hybrid search, and what is done to the candidates after it."""
+
+    mode: str
+    fuse: Fuse | None
+    reranker: Rerank | None = None
+    diversity: Diversity = REPEATING
+    notes: tuple[str, ...] = ()
+    symbol: str = ""
+
+    def further(self, store: Store) -> list[tuple[str, Step]]:
+        """Return the steps that drop candidates: what does not define the symbol, then what repeats others."""
+        steps = [] if self.diversity == REPEATING else self.diversity.steps(store)
+        if not self.symbol:
+            return steps
+        from rifflux.retrieve.steps.code import OnlyDefining
+
+        return [("symbol", OnlyDefining(self.symbol)), *steps]
 
 
 def checked_search(query: str, top_k: int, min_score: float | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from time import perf_counter
@@ -17,7 +17,7 @@ from rifflux.retrieve.query.expand import expand
 from rifflux.retrieve.query.reading import KnownFrequencies, classify, understand
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
-from rifflux.retrieve.steps.diversity import REPEATING, Diversity
+from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
     DATE,
@@ -26,6 +26,7 @@ from rifflux.session.arguments import (
     MODES,
     MOST_RESULTS,
     RELEVANCE,
+    Way,
     checked_deadline,
     checked_filter,
     checked_mode,
@@ -49,30 +50,8 @@ from rifflux.types import (
 if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import Verdict
     from rifflux.retrieve.steps.rerank import Rerank
-    from rifflux.store import Store
 
-__all__ = ["Searcher", "Way"]
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How to search: the mode, the fusion of a hybrid search, and what is done to the candidates after it."""
-
-    mode: str
-    fuse: Fuse | None
-    reranker: Rerank | None = None
-    diversity: Diversity = REPEATING
-    notes: tuple[str, ...] = ()
-    symbol: str = ""
-
-    def further(self, store: Store) -> list[tuple[str, Step]]:
-        """Return the steps that drop candidates: what does not define the symbol, then what repeats others."""
-        steps = [] if self.diversity == REPEATING else self.diversity.steps(store)
-        if not self.symbol:
-            return steps
-        from rifflux.retrieve.steps.code import OnlyDefining
-
-        return [("symbol", OnlyDefining(self.symbol)), *steps]
+__all__ = ["Searcher"]
 
 
 class Searcher:
