@@ -171,6 +171,8 @@ class Searcher:
             specificity=sort.specificity,
             understanding=sort,
             exact=profile.exact,
+            # SQLite's bm25() knows no such thing.
+            worths={} if profile.exact else query.worths,
             statistics=TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known),
         )
         if not profile.expand:
