@@ -33,6 +33,7 @@ class TestAny:
             "lexical",
             "semantic",
             "adaptive",
+            "rerank:features",
             "holds",
             "because",
         ]
