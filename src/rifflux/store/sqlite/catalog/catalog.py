@@ -184,10 +184,6 @@ class SqliteCatalog(Catalog):
         rows = self._of_chunks(sql.CODE_OF, ids)
         return {id: CodePiece(path, tuple(json.loads(names)), *rest) for id, path, names, *rest in rows}
 
-    def titled(self, terms: Collection[str], ids: Ids) -> Ids:
-        rows = self.view.rows(sql.TITLED, {"terms": " ".join(sorted(set(terms)))})
-        return ids[np.isin(ids, [id for (id,) in rows])] if rows else ids[:0]
-
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         condition, bound = where(filter)
         rows = self._of_chunks(sql.PASSING.format(condition=condition or "true"), ids, **bound)
