@@ -162,7 +162,7 @@ class Titles:
 
     def _agreeing(self, asked: Sequence[Atom]) -> tuple[list[str], int]:
         """Return the titles that say what was asked, and how many hold it at all."""
-        short = {atom.written for atom in asked if atom.number is not None}
+        short = {atom.written for atom in asked if atom.number is not None and self._is_short(atom.written)}
         known = [atom for atom in asked if atom.number is not None or self.count[atom.term] or atom.written in short]
         if sum(map(self.weight, known)) < KNOWN * sum(map(self.weight, asked)):
             return [], 0
@@ -174,6 +174,10 @@ class Titles:
         agreeing = [name for name in likenesses if likenesses[name][0] >= AGREEMENT]
         agreeing += [name for name in holding if name not in agreeing and len(self.read[name]) <= longest]
         return agreeing if sizes else [], len(holding)
+
+    def _is_short(self, word: str) -> bool:
+        """Return True if a title has a word that begins so."""
+        return any(atom.written.startswith(word) for title in self.read.values() for atom in title)
 
     def _standing(self, asked: Sequence[Atom]) -> list[str]:
         """Return the titles of which most stands in the question as it is written, if no others hold that too."""
