@@ -94,8 +94,11 @@ class Features:
         """Score the candidates; the parts are the addends of each score."""
         asked = FeatureInput(query, table, self.resources, self.now(), self.half_life_days)
         # Where nothing is named, that is no reason to score everything lower.
-        weights = self.weights if np.nansum(table[NAMED]) else self.weights.but(named=0.0)
-        shares = {name: share for name, share in weights.shares().items() if share}
+        left_out = () if np.nansum(table[NAMED]) else ("named",)
+        weights = {name: weight for name, weight in self.weights.items() if weight and name not in left_out}
+        if not weights:
+            return Scored(np.zeros(len(table)))
+        shares = Weights(weights).shares()
         scores, parts = weighed({name: COMPONENTS[name](asked) for name in shares}, shares)
         return Scored(led_by_signatures(table, scores), parts)
 
