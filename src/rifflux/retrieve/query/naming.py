@@ -25,7 +25,7 @@ _PIECE = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W
 MOST_DIGITS = 18
 #: A title agrees with a question that has so much in common with a beginning of it, where the titles know so much of
 #: the question; of titles that stand in a question, so many may be meant.
-AGREEMENT, KNOWN, MOST_STANDING = 0.8, 0.4, 3
+AGREEMENT, KNOWN, MOST_STANDING = 0.8, 0.6, 3
 #: Titles begin with a number by which they are known if so many do: `Chapter 7`, and no `interleukin 2`.
 SCHEME = 3
 #: A beginning of a title is looked for among so many atoms.
@@ -162,9 +162,16 @@ class Titles:
 
     def _agreeing(self, asked: Sequence[Atom]) -> tuple[list[str], int]:
         """Return the titles that say what was asked, and how many hold it at all."""
-        short = {atom.written for atom in asked if atom.number is not None and self._is_short(atom.written)}
-        known = [atom for atom in asked if atom.number is not None or self.count[atom.term] or atom.written in short]
-        if sum(map(self.weight, known)) < KNOWN * sum(map(self.weight, asked)):
+        labels = {atom.written for atom in asked if atom.number is not None}
+        known, unknown = list[Atom](), 0.0
+        for atom in asked:
+            label = atom.written in labels
+            if atom.number is not None or self.count[atom.term] or (label and self._is_short(atom.written)):
+                known.append(atom)
+            elif not label:
+                # What stands before a number may be called otherwise here: `section 250.1725`.
+                unknown += self.weight(atom)
+        if sum(map(self.weight, known)) < KNOWN / (1 - KNOWN) * unknown:
             return [], 0
         likenesses = {name: likeness(known, title, self.weight) for name, title in self.read.items()}
         holding = [name for name, (_, held) in likenesses.items() if held >= AGREEMENT]
