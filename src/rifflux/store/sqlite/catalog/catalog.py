@@ -103,8 +103,8 @@ class SqliteCatalog(Catalog):
         which = "document.owner = :owner and document.collection = :collection and document.key = :key"
         return self._hits(f"{which} order by chunk.position", {"collection": collection, "key": key})
 
-    def _hits(self, which: str, bound: Mapping[str, Any]) -> list[Hit]:
-        return [_hit(row) for row in self.view.rows(sql.HYDRATE.format(which=which), bound)]
+    def _hits(self, which: str, bound: Mapping[str, object]) -> list[Hit]:
+        return [*map(_hit, self.view.rows(sql.HYDRATE.format(which=which), bound))]
 
     def document(self, collection: str, key: str) -> Document | None:
         return self.documents_at([(collection, key)]).get((collection, key))
@@ -218,7 +218,7 @@ class SqliteCatalog(Catalog):
             found.setdefault(id, []).append(make(*name))
         return found
 
-    def _of_chunks(self, statement: str, ids: Ids, **bound: Any) -> list[Any]:
+    def _of_chunks(self, statement: str, ids: Ids, **bound: object) -> list[Any]:
         """Return the rows that a statement finds of some chunks."""
         return self.view.rows(statement, {"ids": json.dumps(ids.tolist()), **bound})
 

@@ -296,8 +296,10 @@ class SqliteSemantic(Semantic):
         rows = self.view.rows(SAMPLE_FIRST, {"most": most})
         if len(rows) < most:
             rows = self.view.rows(SAMPLE_OWN, {"most": most})
-        vectors = [np.frombuffer(data, np.float32) for _, data in rows]
-        return np.array([id for id, _ in rows], np.int64), np.stack(vectors) if rows else np.zeros((0, 0), np.float32)
+        if not rows:
+            return np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
+        ids, vectors = zip(*rows, strict=True)
+        return np.array(ids, np.int64), np.frombuffer(b"".join(vectors), np.float32).reshape(len(ids), -1)
 
     def nearest(self, query: Query, limit: int) -> Ranking:
         length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
@@ -365,7 +367,7 @@ class SqliteSemantic(Semantic):
             asked = (owner, condition, repr(bound))
             return self.allowed.get(asked, state, self._numbers, statement, bound)
 
-    def _numbers(self, statement: str, bound: Mapping[str, Any]) -> Ids:
+    def _numbers(self, statement: str, bound: Mapping[str, object]) -> Ids:
         # One text is made and read in half the time of a row each.
         ((listed,),) = self.view.rows(LISTED.format(statement=statement), bound)
         return np.fromstring(listed, np.int64, sep=",") if listed else np.empty(0, np.int64)
