@@ -111,7 +111,10 @@ class SqliteCatalog(Catalog):
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
         rows = self.view.rows(sql.DOCUMENTS_AT, {"places": json.dumps(places)}) if places else []
-        return {(collection, key): _document(key, *row) for collection, key, *row in rows}
+        found = {}
+        for collection, key, *row in rows:
+            found[collection, key] = _document(key, *row)
+        return found
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
         rows = self.view.rows(sql.TEXTS_AT, {"places": json.dumps(list(places))}) if places else []

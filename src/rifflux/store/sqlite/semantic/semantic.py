@@ -270,7 +270,10 @@ class SqliteSemantic(Semantic):
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
         rows = self.view.rows(VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes)), "model": model})
-        return {hash: np.frombuffer(data, np.float32) for hash, data in rows}
+        found = {}
+        for hash, data in rows:
+            found[hash] = np.frombuffer(data, np.float32)
+        return found
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
         """Return the vector of each chunk, by its id. Packed ones are rounded."""
