@@ -95,11 +95,13 @@ class Features:
         """Score the candidates; the parts are the addends of each score."""
         asked = FeatureInput(query, table, self.resources, self.now(), self.half_life_days)
         # Where nothing is named, that is no reason to score everything lower.
-        weights = self.weights if np.nansum(table[NAMED]) else self.weights.but(named=0.0)
-        shares, components = dict[str, float](), dict[str, Scores]()
-        for name, share in weights.shares().items():
-            if share:
-                shares[name], components[name] = share, COMPONENTS[name](asked)
+        left_out = () if np.nansum(table[NAMED]) else ("named",)
+        weights = {name: weight for name, weight in self.weights.items() if weight and name not in left_out}
+        if not weights:
+            return Scored(np.zeros(len(table)))
+        shares, components = Weights(weights).shares(), dict[str, Scores]()
+        for name in shares:
+            components[name] = COMPONENTS[name](asked)
         scores, parts = weighed(components, shares)
         if "code" in map(attrgetter("kind"), table.passages):
             from rifflux.retrieve.steps.code import led_by_signatures
