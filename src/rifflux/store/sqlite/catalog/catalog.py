@@ -118,7 +118,10 @@ class SqliteCatalog(Catalog):
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
         rows = self.view.rows(sql.TEXTS_AT, {"places": json.dumps(list(places))}) if places else []
-        return {(collection, key): text for collection, key, text in rows}
+        found = {}
+        for collection, key, text in rows:
+            found[collection, key] = text
+        return found
 
     def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
         literal = re.sub(r"([\\%_])", r"\\\1", words)
@@ -181,7 +184,10 @@ class SqliteCatalog(Catalog):
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
         rows = self._of_chunks(sql.NAMES, ids)
-        return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
+        found = {}
+        for id, title, headings in rows:
+            found[id] = title, tuple(json.loads(headings))
+        return found
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         rows = self._of_chunks(sql.CODE_OF, ids)

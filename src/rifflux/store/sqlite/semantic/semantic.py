@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import filterfalse, islice
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -282,13 +282,16 @@ class SqliteSemantic(Semantic):
         with self.view.reading() as (connection, owner):
             packed = self.index.at(connection) if self.index else None
         known = packed.vectors_of(owner, ids) if packed else {}
-        missing = [id for id in ids.tolist() if id not in known]
+        missing = [*filterfalse(known.__contains__, ids.tolist())]
         return {**known, **self._stored_vectors(np.array(missing, np.int64))} if missing else known
 
     def _stored_vectors(self, ids: Ids) -> Mapping[int, Vectors]:
         """Return the vector of each chunk, by its id, as the tables have it."""
         rows = self.view.rows(VECTORS_OF, {"ids": json.dumps(ids.tolist())})
-        return {id: np.frombuffer(data, np.float32) for id, data in rows}
+        found = {}
+        for id, data in rows:
+            found[id] = np.frombuffer(data, np.float32)
+        return found
 
     def sample(self, most: int) -> tuple[Ids, Vectors]:
         with self.view.reading() as (connection, owner):
