@@ -158,7 +158,7 @@ def framed(text: str, language: str) -> Framed:
     else:
         first = _leading(words, known)
         last = _trailing(words, first, known)
-    if first >= last or all(word in known.stop for word in words[first:last]):
+    if first >= last or known.stop.issuperset(words[first:last]):
         return Framed("", text, "")
     start = places[first].start() if first else 0
     end = places[last - 1].end() if last < len(words) else len(text)

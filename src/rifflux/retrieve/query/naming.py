@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
+from operator import attrgetter
 
 from rifflux.text.analyzer import fold, idf
 from rifflux.types import Clause
@@ -22,6 +24,7 @@ from rifflux.types import Clause
 __all__ = ["Atom", "Titles", "atoms", "held_of", "likeness"]
 
 _PIECE = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
+_TERM = attrgetter("term")
 MOST_DIGITS = 18
 #: A title agrees with a question that has so much in common with a beginning of it, where the titles know so much of
 #: the question; of titles that stand in a question, so many may be meant.
@@ -54,7 +57,7 @@ def atoms(text: str, terms_of: Callable[[str], Clause]) -> list[Atom]:
         terms = terms_of(word) or ((written,) if len(word) == 1 and piece.isupper() else ())
         if terms:
             term = terms[-1]
-            found += [Atom(each, written) for each in terms]
+            found += map(Atom, terms, repeat(written))
     return found
 
 
@@ -66,7 +69,7 @@ def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Ato
     """
     asked = spelt_out(asked, title)
     total, numbers = sum(map(weight, asked)), sum(atom.number is not None for atom in asked)
-    words = {atom.term for atom in title}, {atom.term for atom in asked}
+    words = {*map(_TERM, title)}, {*map(_TERM, asked)}
     if not total:
         return 0.0, 0.0
     left, held, begun, best = [*asked], 0.0, 0.0, 0.0
@@ -89,7 +92,7 @@ def held_of(title: Sequence[Atom], asked: Sequence[Atom]) -> int:
         name = title[:width]
         if width == len(title) or (name[-1].number is not None and title[width].number is None):
             said = spelt_out(asked, name)
-            words = {atom.term for atom in name}, {atom.term for atom in said}
+            words = {*map(_TERM, name)}, {*map(_TERM, said)}
             for start in range(len(said) - width + 1):
                 end = start + width
                 goes_on = end < len(said) and said[end].number is not None and said[end].term == name[-1].term
@@ -142,7 +145,10 @@ class Titles:
     @cached_property
     def count(self) -> Counter[str]:
         """Return how many titles hold each word and each number."""
-        return Counter(key for found in self.read.values() for key in {_key(atom) for atom in found})
+        found = Counter[str]()
+        for title in self.read.values():
+            found.update({*map(_key, title)})
+        return found
 
     @cached_property
     def schemes(self) -> Counter[tuple[int, str] | None]:
