@@ -15,7 +15,6 @@ from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
 from rifflux.retrieve.pipeline import NO_RERANKER, Pipeline, Plan, Step, Stopwatch
 from rifflux.retrieve.query.expand import expand
 from rifflux.retrieve.query.reading import KnownFrequencies, classify, understand
-from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
@@ -185,6 +184,7 @@ class Searcher:
         pool = profile.pool(top_k)
         query, names, degraded, notes = self._channels(profile.reach(query, way.fuse, pool), way.mode, clock)
         available = profile.channels(self.store, profile.weights)
+        lifting = self._lifting() if profile.anchors and way.fuse and way.fuse.anchored else (None, None)
         pipeline = Pipeline(
             dict(zip(names, map(available.__getitem__, names), strict=True)),
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
@@ -192,12 +192,10 @@ class Searcher:
             self.store,
             pool,
             StoreEvidence(self.store, query, None if query.vector is None else self.view.scale),
-            Anchors(self.store, self.analyzer, **profile.boosts)
-            if profile.anchors and way.fuse and way.fuse.anchored
-            else None,
+            lifting[0],
             profile.steps(way.reranker, way.further(self.store)),
             self._relevance(query) if rated else None,
-            self._code() if profile.anchors and way.fuse and way.fuse.anchored else None,
+            lifting[1],
         )
         freshness = self.view.sampler.latest()
         if freshness and freshness.note:
@@ -223,11 +221,12 @@ class Searcher:
         rate = self._relevance(query)
         return rate(query, table) if rate else table
 
-    def _code(self) -> Step:
-        """Return the step that puts definitions before mentions; by words alone, nothing is to be loaded for it."""
+    def _lifting(self) -> tuple[Step, Step]:
+        """Return the steps that lift what is named and what is defined; by words alone nothing is loaded for them."""
+        from rifflux.retrieve.steps.anchors import Anchors
         from rifflux.retrieve.steps.code import Definitions
 
-        return Definitions(self.store)
+        return Anchors(self.store, self.analyzer, **self.profile.boosts), Definitions(self.store)
 
     def _relevance(self, query: Query) -> Relevance | None:
         """Return the step that rates candidates, if the profile wants that."""
