@@ -33,6 +33,7 @@ import apsw
 
 import rifflux
 from rifflux.ingest.parallel import job
+from rifflux.session.vectors import SETTING, read_all_vectors
 from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.semantic import hnsw, vector_index
@@ -234,6 +235,10 @@ def compare(world: World) -> None:
         with rifflux.open(fresh, model=model) as undisturbed:
             undisturbed.add(world.folder)
             assert disturbed.admin.check() == undisturbed.admin.check() == []
+            # What was read of the vectors is of the moment when it was read.
+            for each in (disturbed, undisturbed):
+                each.admin.store.registry.set(SETTING, "")
+                read_all_vectors(each.admin.store, each.admin.view.profile, each.admin.view.embedder)
             for number in range(20):
                 query = " ".join(random.Random(number).sample(WORDS, 3))
                 for mode in ("lexical", "semantic", "hybrid"):

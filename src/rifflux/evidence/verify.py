@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
 
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest
 from rifflux.store import Store
@@ -90,7 +89,7 @@ def _against(item: EvidenceItem, document: Document | None, citing: Citing, stor
         yield f"{_name(item)}: it stands elsewhere in the work: not at {item.span[0]}-{item.span[1]} under its headings"
 
 
-def _facts_of(citing: Citing, document: Document) -> Mapping[str, Any]:
+def _facts_of(citing: Citing, document: Document) -> Mapping[str, object]:
     """Return the fields of an item that must be the document's."""
     reference = citing.refer(document)
     facts = {each.name: getattr(reference, each.name) for each in fields(Reference)}

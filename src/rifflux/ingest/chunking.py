@@ -381,4 +381,7 @@ class Pack:
 def _total(units: Sequence[_Unit]) -> int:
     """Return the tokens of a passage made of these units."""
     first = units[0]
-    return first.header_size - first.gap + sum(unit.gap + unit.size for unit in units)
+    tokens = first.header_size - first.gap
+    for unit in units:
+        tokens += unit.gap + unit.size
+    return tokens

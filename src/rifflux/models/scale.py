@@ -43,7 +43,7 @@ def stored_scale(embedder: Embedder) -> ModelScale | None:
     try:
         content = json.loads(path.read_text("utf-8"))
         known = content.pop("fingerprint")
-        found = ModelScale(**{name: float(value) for name, value in content.items()})
+        found = ModelScale(**dict(zip(content, map(float, content.values()), strict=True)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{path} is no scale ({error!r}): remove it, or fetch the model again") from None
     return found if known == embedder.fingerprint else None

@@ -81,10 +81,9 @@ def scale_of(sample: Vectors, model: ModelScale | None = None, agreement: float 
     share = 1.0 if model is None else min(count / SAMPLE, 1.0) * (count >= FEWEST)
     noise, spread, reach = _measured(sample) if share else (0.0, 0.0, 0.0)
     if model:
-        noise, spread, reach = (
-            share * own + (1 - share) * general
-            for own, general in zip((noise, spread, reach), (model.noise, model.spread, model.reach), strict=True)
-        )
+        noise = share * noise + (1 - share) * model.noise
+        spread = share * spread + (1 - share) * model.spread
+        reach = share * reach + (1 - share) * model.reach
     if reach <= 1e-6:
         return None
     return VectorScale(noise, spread, reach, sample, share, model.asked if model else 0.0, agreement)

@@ -162,7 +162,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
     )
 
 
-def checked_works(since: Any, until: Any, subjects: Any, sources: Any) -> Filter:
+def checked_works(since: object, until: object, subjects: object, sources: object) -> Filter:
     """Return the filter of works: the first and the last date, subjects, names of lists that were imported."""
     since, until = _date("since", since), _date("until", until)
     if since and until and parse_time(since).timestamp() > whole_day_end(until):
@@ -173,7 +173,7 @@ def checked_works(since: Any, until: Any, subjects: Any, sources: Any) -> Filter
     )
 
 
-def _named(what: str, value: Any) -> tuple[str, ...]:
+def _named(what: str, value: object) -> tuple[str, ...]:
     """Return names without what surrounds them, each once; a lone string is one."""
     names = dict.fromkeys(map(str.strip, () if value is None else _strings(what, value)))
     if not all(names):
@@ -195,11 +195,11 @@ def _bounds(value: Any) -> tuple[Bound, ...]:
     return bounds
 
 
-def _finite_or_none(value: Any) -> bool:
+def _finite_or_none(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
 
 
-def _strings(name: str, value: Any) -> tuple[str, ...]:
+def _strings(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     items = tuple(value) if isinstance(value, Iterable) else (value,)
@@ -208,7 +208,7 @@ def _strings(name: str, value: Any) -> tuple[str, ...]:
     return items
 
 
-def _date(name: str, value: Any) -> str | None:
+def _date(name: str, value: object) -> str | None:
     if not value:
         return None
     if isinstance(value, date):
@@ -232,7 +232,7 @@ def _metadata(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def _comparable(value: Any) -> bool:
+def _comparable(value: object) -> bool:
     if isinstance(value, int):
         return -_LARGEST <= value < _LARGEST
     return value is None or isinstance(value, str | float)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
 from rifflux.session.arguments import checked_whole
@@ -99,8 +100,10 @@ def located(store: Store, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         if _has_lines(hit):
             spans.setdefault(hit.place, []).append(hit.span)
     texts = store.catalog.texts(spans) if spans else {}
-    lines = {place: _lines(text, spans[place]) for place, text in texts.items()}
-    return tuple(_told(hit, lines) for hit in hits)
+    lines = {}
+    for place, text in texts.items():
+        lines[place] = _lines(text, spans[place])
+    return tuple(map(_told, hits, repeat(lines)))
 
 
 def _has_lines(hit: Hit) -> bool:

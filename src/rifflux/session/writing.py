@@ -92,11 +92,12 @@ class Writer:
         changes = self._put(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
         tally.indexed += len(changes)
         tally.skipped += len(documents) - len(changes)
-        tally.chunks += sum(len(change.chunks) for change in changes)
+        for change in changes:
+            tally.chunks += len(change.chunks)
         embedded = 0
         if how.embed:
             embedded = self.view.again_if_switched(
-                lambda: self._embed_stored(changes, turns, how.progress, wait=bool(todo))
+                partial(self._embed_stored, changes, turns, how.progress, wait=bool(todo))
             )
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
@@ -239,7 +240,9 @@ class Writer:
 
         with turns(EMBED) if wait else self.view.store.registry.claim(EMBED) as mine:
             if mine:
-                count = sum(embed_pending(view, self.view.embedder, progress) for view in self.view.store.views())
+                count = 0
+                for view in self.view.store.views():
+                    count += embed_pending(view, self.view.embedder, progress)
                 read_all_vectors(self.view.store, self.view.profile, self.view.embedder)
                 return count
             return embed_changes(self.view.store, self.view.embedder, changes)

@@ -177,9 +177,6 @@ class Catalog(Protocol):
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         """Return those of the chunks that are source code."""
 
-    def titled(self, terms: Collection[str], ids: Ids) -> Ids:
-        """Return those of the chunks whose document's title has these terms and no others, at most `LONGEST_NAME`."""
-
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         """Return those of the chunks whose document a filter lets through."""
 

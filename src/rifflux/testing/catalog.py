@@ -131,20 +131,6 @@ class CatalogContract(NeedsStore):
         assert store.catalog.kinds(ids) == {1: "text", 2: "text"}
         assert store.catalog.names(ids) == {1: ("Cars", ()), 2: ("Cars", ())}
 
-    def test_chunks_are_found_by_the_whole_title_of_their_document(self, store: Store) -> None:
-        store.catalog.put("c", change("a", "one", "two", title="The Red Car, red", first_id=1))
-        store.catalog.put("c", change("b", "three", title="Red cars and boats", first_id=3))
-        long = "alpha beta gamma delta epsilon zeta theta iota kappa"
-        store.catalog.put("c", change("long", "four", title=long, first_id=4))
-        ids = np.array([3, 2, 1, 4, 99])
-        assert store.catalog.titled(("red", "car"), ids).tolist() == [2, 1]
-        assert store.catalog.titled(("car", "red"), ids[:2]).tolist() == [2]
-        assert store.catalog.titled(("red",), ids).tolist() == store.catalog.titled((), ids).tolist() == []
-        assert store.catalog.titled(long.split(), ids).tolist() == []
-        store.catalog.put("c", change("a", "one", "two", title="Boats", first_id=1))
-        assert store.catalog.titled(("red", "car"), ids).tolist() == []
-        assert store.catalog.titled(("boat",), ids).tolist() == [2, 1]
-
     def test_hydrating_keeps_order_and_scores_and_leaves_out_what_is_gone(self, store: Store) -> None:
         store.catalog.put("c", change("a", "one", "two", first_id=1))
         ranking = Ranking(np.array([2, 99, 1]), np.array([3.0, 2.0, 1.0]))

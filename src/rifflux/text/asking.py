@@ -120,7 +120,7 @@ _LISTS: Mapping[str, Sequence[str]] = {
         " documentação",
         "significado definição explicado descrito definido mencionado significa explicação resumo detalhes favor"
         " obrigado obrigada",
-        "olá oi favor obrigado obrigada brevemente exatamente respeito acerca",
+        "olá oi favor obrigado obrigada brevemente exatamente respeito acerca sobre",
         "como porquê porque quando quem qual quais",
     ),
     "dutch": (
@@ -154,11 +154,11 @@ def framed(text: str, language: str) -> Framed:
         return Framed("", text, "")
     words = [place[0].casefold().replace("’", "'") for place in places]
     if language == "english" and words[0] == "how" and words[1] in known.stop and words[-1] in _WORKING:
-        first, last = 1 + _leading(words[1:], known), len(words) - 1
+        first, last = max(2, 1 + _leading(words[1:], known)), len(words) - 1
     else:
         first = _leading(words, known)
         last = _trailing(words, first, known)
-    if first >= last or all(word in known.stop for word in words[first:last]):
+    if first >= last or known.stop.issuperset(words[first:last]):
         return Framed("", text, "")
     start = places[first].start() if first else 0
     end = places[last - 1].end() if last < len(words) else len(text)

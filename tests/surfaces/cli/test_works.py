@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from rifflux.index import open_index
-from rifflux.surfaces.cli.app import Here
+from rifflux.surfaces.cli.app import CommonOptions
 from rifflux.surfaces.cli.retrieve import print_retrieval
 from rifflux.surfaces.cli.verify import verify
 from rifflux.surfaces.shared.nouns import noun_json
@@ -127,10 +127,10 @@ def test_evidence_of_a_user_is_verified_as_that_user_has_it(
         index.scoped(Scope("ann")).works.add(Work("On sheaves", "Sheaves are things.", license="CC0-1.0"))
         pack = noun_json(index.scoped(Scope("ann")).retrieve("sheaves").evidence)
     (tmp_path / "pack.json").write_text(json.dumps(pack))
-    verify(Here(db="works.db"), Path("pack.json"), user="ann")
+    verify(CommonOptions(db="works.db"), Path("pack.json"), user="ann")
     assert capsys.readouterr().out == "1 passages are as they were\n"
     with pytest.raises(typer.Exit):
-        verify(Here(db="works.db"), Path("pack.json"), user="")
+        verify(CommonOptions(db="works.db"), Path("pack.json"), user="")
     assert "is not in the index" in capsys.readouterr().out
 
 

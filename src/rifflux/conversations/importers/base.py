@@ -149,7 +149,7 @@ def thread_of(record: Any, default_id: str) -> Thread:
     return Thread(conversation, tuple(turns), whole=True)
 
 
-def message_of_record(record: Any, conversation_id: str, default_id: str) -> Message:
+def message_of_record(record: object, conversation_id: str, default_id: str) -> Message:
     """Return a message from an object with role and content, by any of their usual names. Raises `Unreadable`."""
     if not isinstance(record, Mapping):
         raise Unreadable(f"has a message that is no object: {str(record)[:60]!r}")

@@ -164,7 +164,7 @@ class StoreEvidence:
     def kinds(self, ids: Ids) -> Sequence[str]:
         """Return the kind of each chunk's document; empty for a chunk that is gone."""
         wanted = ids.tolist()
-        if any(id not in self.known for id in wanted):
+        if not self.known.keys() >= {*wanted}:
             self.known.update(dict.fromkeys(wanted, "") | dict(self.store.catalog.kinds(ids)))
         return [*map(self.known.__getitem__, wanted)]
 
@@ -182,7 +182,7 @@ class Weights(Mapping[str, float]):
 
     def __post_init__(self) -> None:
         values = self.by_name.values()
-        if any(not math.isfinite(value) or value < 0 for value in values) or not any(values):
+        if not all(map(math.isfinite, values)) or min(values, default=0.0) < 0 or not any(values):
             raise InvalidArgument("feature weights must be finite and not negative, and some above zero")
 
     def __getitem__(self, name: str) -> float:
@@ -198,7 +198,7 @@ class Weights(Mapping[str, float]):
         """Return these weights with some replaced. Raises `InvalidArgument` for a component that is none."""
         if unknown := sorted(changes.keys() - self.by_name.keys()):
             raise InvalidArgument(f"no component {unknown[0]!r} to weigh; choose from {', '.join(self.by_name)}")
-        return Weights({**self.by_name, **{name: float(weight) for name, weight in changes.items()}})
+        return Weights({**self.by_name, **dict(zip(changes, map(float, changes.values()), strict=True))})
 
     def shares(self) -> dict[str, float]:
         """Return the weights divided by their sum."""

@@ -21,7 +21,6 @@ from pathlib import Path
 
 import rifflux.text
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.retrieve.query.codes import codes, shortened
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.symbols import symbol_names
 from rifflux.types import Clause, Query
@@ -88,10 +87,11 @@ def expand(
 
     `held` tells whether terms stand side by side in the index.
     """
+    numbered = any(map(str.isdecimal, chain(query.semantic_text, *map(itemgetter(0), query.tokens))))
     found = [
         *spellings(query, frequencies, vocabulary),
         *(synonyms(query, known) if known else ()),
-        *starmap(_written, chain(codes(query, frequencies, held), shortened(query, frequencies, vocabulary))),
+        *(_numbers(query, frequencies, vocabulary, held) if numbered else ()),
     ]
     asked = {*query.clauses, *query.required, *query.excluded}
     # A dictionary, because two words may lead to the same variant.
@@ -106,6 +106,15 @@ def expand(
     variants.update(zip(fresh, map(attrgetter("beside"), fresh.values()), strict=True))
     notes = [*_notes(fresh.values()), *map("{!r} is a formula: also searched as a whole".format, whole)]
     return replace(query, variants=tuple(variants), beside=tuple(variants.values()), notes=(*query.notes, *notes))
+
+
+def _numbers(
+    query: Query, frequencies: Frequencies, vocabulary: Vocabulary, held: Callable[[Clause], bool]
+) -> Iterator[Variant]:
+    """Return other ways to write numbers and codes; what finds them is imported for questions that have some."""
+    from rifflux.retrieve.query.codes import codes, shortened
+
+    return starmap(_written, chain(codes(query, frequencies, held), shortened(query, frequencies, vocabulary)))
 
 
 def _written(clause: Clause, word: str, beside: Clause) -> Variant:

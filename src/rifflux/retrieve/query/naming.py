@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
+from operator import attrgetter
 
 from rifflux.text.analyzer import fold, idf
 from rifflux.types import Clause
@@ -22,10 +24,11 @@ from rifflux.types import Clause
 __all__ = ["Atom", "Titles", "atoms", "held_of", "likeness"]
 
 _PIECE = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
+_TERM = attrgetter("term")
 MOST_DIGITS = 18
 #: A title agrees with a question that has so much in common with a beginning of it, where the titles know so much of
 #: the question; of titles that stand in a question, so many may be meant.
-AGREEMENT, KNOWN, MOST_STANDING = 0.8, 0.4, 3
+AGREEMENT, KNOWN, MOST_STANDING = 0.8, 0.6, 3
 #: Titles begin with a number by which they are known if so many do: `Chapter 7`, and no `interleukin 2`.
 SCHEME = 3
 #: A beginning of a title is looked for among so many atoms.
@@ -54,7 +57,7 @@ def atoms(text: str, terms_of: Callable[[str], Clause]) -> list[Atom]:
         terms = terms_of(word) or ((written,) if len(word) == 1 and piece.isupper() else ())
         if terms:
             term = terms[-1]
-            found += [Atom(each, written) for each in terms]
+            found += map(Atom, terms, repeat(written))
     return found
 
 
@@ -66,7 +69,7 @@ def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Ato
     """
     asked = spelt_out(asked, title)
     total, numbers = sum(map(weight, asked)), sum(atom.number is not None for atom in asked)
-    words = {atom.term for atom in title}, {atom.term for atom in asked}
+    words = {*map(_TERM, title)}, {*map(_TERM, asked)}
     if not total:
         return 0.0, 0.0
     left, held, begun, best = [*asked], 0.0, 0.0, 0.0
@@ -89,7 +92,7 @@ def held_of(title: Sequence[Atom], asked: Sequence[Atom]) -> int:
         name = title[:width]
         if width == len(title) or (name[-1].number is not None and title[width].number is None):
             said = spelt_out(asked, name)
-            words = {atom.term for atom in name}, {atom.term for atom in said}
+            words = {*map(_TERM, name)}, {*map(_TERM, said)}
             for start in range(len(said) - width + 1):
                 end = start + width
                 goes_on = end < len(said) and said[end].number is not None and said[end].term == name[-1].term
@@ -142,7 +145,10 @@ class Titles:
     @cached_property
     def count(self) -> Counter[str]:
         """Return how many titles hold each word and each number."""
-        return Counter(key for found in self.read.values() for key in {_key(atom) for atom in found})
+        found = Counter[str]()
+        for title in self.read.values():
+            found.update({*map(_key, title)})
+        return found
 
     @cached_property
     def schemes(self) -> Counter[tuple[int, str] | None]:
@@ -162,9 +168,16 @@ class Titles:
 
     def _agreeing(self, asked: Sequence[Atom]) -> tuple[list[str], int]:
         """Return the titles that say what was asked, and how many hold it at all."""
-        short = {atom.written for atom in asked if atom.number is not None}
-        known = [atom for atom in asked if atom.number is not None or self.count[atom.term] or atom.written in short]
-        if sum(map(self.weight, known)) < KNOWN * sum(map(self.weight, asked)):
+        labels = {atom.written for atom in asked if atom.number is not None}
+        known, unknown = list[Atom](), 0.0
+        for atom in asked:
+            label = atom.written in labels
+            if atom.number is not None or self.count[atom.term] or (label and self._is_short(atom.written)):
+                known.append(atom)
+            elif not label:
+                # What stands before a number may be called otherwise here: `section 250.1725`.
+                unknown += self.weight(atom)
+        if sum(map(self.weight, known)) < KNOWN / (1 - KNOWN) * unknown:
             return [], 0
         likenesses = {name: likeness(known, title, self.weight) for name, title in self.read.items()}
         holding = [name for name, (_, held) in likenesses.items() if held >= AGREEMENT]
@@ -174,6 +187,10 @@ class Titles:
         agreeing = [name for name in likenesses if likenesses[name][0] >= AGREEMENT]
         agreeing += [name for name in holding if name not in agreeing and len(self.read[name]) <= longest]
         return agreeing if sizes else [], len(holding)
+
+    def _is_short(self, word: str) -> bool:
+        """Return True if a title has a word that begins so."""
+        return any(atom.written.startswith(word) for title in self.read.values() for atom in title)
 
     def _standing(self, asked: Sequence[Atom]) -> list[str]:
         """Return the titles of which most stands in the question as it is written, if no others hold that too."""

@@ -205,8 +205,11 @@ def _worths(words: Sequence[str]) -> Mapping[Clause, float]:
 
     Robertson et al., "Okapi at TREC-3", 1994. Letters and numbers are repeated without meaning more.
     """
-    counts = Counter(word for word in words if word.isalpha() and len(word) >= SHORTEST_WORD)
-    return {(word,): (K3 + 1) * count / (K3 + count) for word, count in counts.items() if count > 1}
+    worths = dict[Clause, float]()
+    for word, count in Counter(filter(str.isalpha, words)).items():
+        if count > 1 and len(word) >= SHORTEST_WORD:
+            worths[word,] = (K3 + 1) * count / (K3 + count)
+    return worths
 
 
 def _read(text: str, facets: Collection[str]) -> _Reading:

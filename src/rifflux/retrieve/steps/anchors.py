@@ -97,6 +97,8 @@ class Anchors:
 
     def _factors(self, anchors: Sequence[Clause], ids: Ids) -> Mapping[str, Scores]:
         """Return the factors of the candidates by the reason for them; NaN where it does not hold."""
+        if not anchors:
+            return {}
         found: dict[str, tuple[Ids | Sequence[int], float]] = {}
         for anchor in anchors:
             holders, name = self.store.lexical.holding(anchor, ids), " ".join(anchor)

@@ -152,7 +152,7 @@ class Relevance:
             "length": np.full(len(table), math.log1p(len(weights))),
             "named": query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
             "title": np.array(titled, np.float64),
-            "lacking": _lacking([clause for clause in weights if _has_digit(clause)], texts, stand_ins),
+            "lacking": _lacking([*filter(_has_digit, weights)], texts, stand_ins),
         }
 
     def _cosines(self, query: Query, table: Candidates) -> Scores:
@@ -213,6 +213,8 @@ def _has_digit(clause: Clause) -> bool:
 
 def _lacking(clauses: Sequence[Clause], texts: Sequence[str], stand_ins: Mapping[Clause, Sequence[str]]) -> Scores:
     """Return 1 for each text that holds some clause neither as asked nor in another spelling."""
+    if not clauses:
+        return np.zeros(len(texts))
     forms = [(_held(clause), *stand_ins.get(clause, ())) for clause in clauses]
     return np.array([float(any(not any(form in text for form in each) for each in forms)) for text in texts])
 

@@ -8,8 +8,7 @@ nothing a user writes is ever read as syntax.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from rifflux.types import Bound, Clause, Filter, Ids, Query, Ranking, Scores
 
 __all__ = ["Terms", "best", "where", "worths_of"]
 
-Condition = tuple[str, dict[str, Any]]
+Condition = tuple[str, dict[str, object]]
 
 #: More alternatives only cost time: no question has as many words, and a pasted page is found by its first ones.
 MOST_CLAUSES = 256
@@ -136,12 +135,12 @@ def _conditions(filter: Filter) -> Iterator[Condition]:
         yield f"document.kind <> :not_kind{number}", {f"not_kind{number}": kind}
 
 
-def _any_of(test: str, name: str, values: Any) -> Condition:
+def _any_of(test: str, name: str, values: Iterable[object]) -> Condition:
     bound = {f"{name}{number}": value for number, value in enumerate(values)}
     return " or ".join(f"{test} :{each}" for each in bound), bound
 
 
-def _metadata(name: str, key: str, value: Any) -> Condition:
+def _metadata(name: str, key: str, value: object) -> Condition:
     """Match scalars and any item of a list alike: json_each yields one row for a scalar."""
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     bound = {f"{name}_{number}": _bindable(each) for number, each in enumerate(values)}
@@ -168,7 +167,7 @@ def _path(key: str) -> str:
     return '$."' + key.replace('"', "") + '"'
 
 
-def _bindable(value: Any) -> Any:
+def _bindable(value: object) -> object:
     """Return a value as SQLite reads it from JSON: whole numbers of more than 64 bits as floats."""
     return float(value) if isinstance(value, int) and abs(value) >= 1 << 63 else value
 

@@ -134,7 +134,7 @@ SharedField = Annotated[
 
 
 @dataclass(frozen=True)
-class Place:
+class IndexOptions:
     """Which index a command is about."""
 
     db: Annotated[
@@ -161,14 +161,14 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Here(Place):
+class CommonOptions(IndexOptions):
     """Which index a command is about, and how it prints."""
 
     json: Json = False
 
 
 @dataclass(frozen=True)
-class Engine(Place):
+class EngineOptions(IndexOptions):
     """Which index a command is about, and the model to open it with."""
 
     model: Annotated[
@@ -178,12 +178,12 @@ class Engine(Place):
 
 
 @dataclass(frozen=True)
-class With(Engine, Here):
+class OpenOptions(EngineOptions, CommonOptions):
     """Which index a command is about, the model to open it with, and how it prints."""
 
 
 @dataclass(frozen=True)
-class Asked(With):
+class QuestionOptions(OpenOptions):
     """How a question is asked and narrowed, the same for `search` and for `why`, which explains it."""
 
     top_k: Annotated[int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")] = (

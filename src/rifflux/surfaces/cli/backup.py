@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, app
+from rifflux.surfaces.cli.app import CommonOptions, app
 
 
 @app.command(epilog="Example: rifflux backup ~/backups/notes.db")
 def backup(
-    here: Here,
+    here: CommonOptions,
     file: Annotated[Path, typer.Argument(help="Where the copy shall be.")],
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
 ) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, Query, app
+from rifflux.surfaces.cli.app import CommonOptions, Query, app
 from rifflux.surfaces.shared.nouns import noun_json
 from rifflux.surfaces.shared.verdicts import understanding_line
 
 
 @app.command(epilog="Example: rifflux classify 'what does error E404 mean'")
-def classify(here: Here, query: Query) -> None:
+def classify(here: CommonOptions, query: Query) -> None:
     """Tell what sort of question it is for this index: one identifier, mixed or conceptual, and why."""
     with here.opened() as index:
         understood = index.classify(query)

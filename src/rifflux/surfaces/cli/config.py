@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, Json, group
+from rifflux.surfaces.cli.app import CommonOptions, Json, group
 from rifflux.surfaces.shared.config import load
 
 settings = group(
@@ -43,7 +43,7 @@ def _value(value: object) -> str:
 
 
 @settings.command("get", epilog="Example: rifflux config get hybrid_search")
-def get_policy(here: Here, name: Annotated[str, typer.Argument(help="What to tell.")]) -> None:
+def get_policy(here: CommonOptions, name: Annotated[str, typer.Argument(help="What to tell.")]) -> None:
     """Tell whether something is on for everybody who uses the index."""
     with here.opened() as index:
         _print({name: index.admin.policies.get(name)}, as_json=here.json)
@@ -51,7 +51,7 @@ def get_policy(here: Here, name: Annotated[str, typer.Argument(help="What to tel
 
 @settings.command("set", epilog="Example: rifflux config set hybrid_search on")
 def set_policy(
-    here: Here,
+    here: CommonOptions,
     name: Annotated[str, typer.Argument(help="What to change; 'rifflux config list' has all.")],
     value: Annotated[str, typer.Argument(help="on or off.")],
 ) -> None:
@@ -62,7 +62,7 @@ def set_policy(
 
 
 @settings.command("list")
-def list_policies(here: Here) -> None:
+def list_policies(here: CommonOptions) -> None:
     """List what an administrator decides for everybody who uses the index."""
     with here.opened() as index:
         _print(index.admin.policies.all(), as_json=here.json)

@@ -11,7 +11,7 @@ import typer
 
 from rifflux import Scope
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Explain, Here, Query, Since, Until, With, group
+from rifflux.surfaces.cli.app import CommonOptions, Explain, OpenOptions, Query, Since, Until, group
 from rifflux.surfaces.shared.nouns import found_messages_json
 from rifflux.surfaces.shared.verdicts import explanation_lines
 
@@ -34,7 +34,7 @@ Archived = Annotated[bool | None, typer.Option("--archived/--current", help="Onl
 rifflux conversations import ./slack-export chats.jsonl --user ann --project work""",
 )
 def import_(
-    here: With,
+    here: OpenOptions,
     paths: Annotated[list[Path], typer.Argument(help="Files, or folders of exports.")],
     user: User,
     format: Annotated[str | None, typer.Option(help="jsonl, openai, slack or messages.  [default: detected]")] = None,
@@ -56,7 +56,7 @@ def import_(
 
 @conversations.command(epilog='Example: rifflux conversations search "which train" --user ann --role assistant')
 def search(
-    here: With,
+    here: OpenOptions,
     query: Query,
     user: User,
     limit: Annotated[int, typer.Option("-k", "--limit", help="How many messages, 1 to 100.")] = 20,
@@ -90,7 +90,7 @@ def search(
 
 
 @conversations.command("list", epilog="Example: rifflux conversations list --user ann --current")
-def list_(here: Here, user: User, project: Project = None, archived: Archived = None) -> None:
+def list_(here: CommonOptions, user: User, project: Project = None, archived: Archived = None) -> None:
     """List the conversations, the oldest first."""
     with here.opened() as index:
         found = [asdict(each) for each in _of(index, user).list(project=project, archived=archived)]
@@ -104,7 +104,7 @@ def list_(here: Here, user: User, project: Project = None, archived: Archived = 
 
 @conversations.command("show", epilog="Example: rifflux conversations show 6f1c --user ann")
 def show_(
-    here: Here,
+    here: CommonOptions,
     id: Annotated[str, typer.Argument(help="The conversation's id, as in 'rifflux conversations list'.")],
     user: User,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, app
+from rifflux.surfaces.cli.app import CommonOptions, app
 
 if TYPE_CHECKING:
     from rifflux import Problem, Repaired
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @app.command(epilog="Example: rifflux doctor --repair")
 def doctor(
-    here: Here,
+    here: CommonOptions,
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be rebuilt.")] = False,
     build: Annotated[bool, typer.Option("--build", help="First build what makes a large index fast.")] = False,
 ) -> None:

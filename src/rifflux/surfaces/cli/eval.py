@@ -11,7 +11,7 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Qrels, RerankModel, SharedField, With, app
+from rifflux.surfaces.cli.app import OpenOptions, Qrels, RerankModel, SharedField, app
 from rifflux.surfaces.shared.config import Settings, configured_model, configured_rerankers, open_configured
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ rifflux eval locomo --scope conversation --run lexical --run "name=best,mode=hyb
 rifflux eval --from-feedback --db notes.db --ablate""",
 )
 def evaluate(
-    here: With,
+    here: OpenOptions,
     folders: Annotated[
         list[Path] | None, typer.Argument(help="Folders with corpus.jsonl, queries.jsonl and qrels/NAME.tsv.")
     ] = None,

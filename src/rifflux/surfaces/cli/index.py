@@ -16,7 +16,7 @@ import typer
 
 from rifflux import NotFound
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Embed, With, app, finder
+from rifflux.surfaces.cli.app import Embed, OpenOptions, app, finder
 from rifflux.surfaces.shared.config import open_configured
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MOST_NAMED = 3
 
 @app.command(epilog="Example: rifflux index ~/notes ~/papers")
 def index(
-    here: With,
+    here: OpenOptions,
     paths: Annotated[
         list[Path] | None, typer.Argument(help="Folders and files.  [default: those indexed before]")
     ] = None,

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, app, local
+from rifflux.surfaces.cli.app import CommonOptions, app, local
 from rifflux.surfaces.shared.nouns import noun_json
 
 
 @app.command(epilog="Example: rifflux judge 'how long do cache entries live' notes/cache.md --grade 2")
 def judge(
-    here: Here,
+    here: CommonOptions,
     query: Annotated[str, typer.Argument(help="What was asked.")],
     document: Annotated[str, typer.Argument(help="A path, a key, or the id of a chunk.", metavar="DOCUMENT")],
     grade: Annotated[int, typer.Option(help="How well it answers: 0 is not at all, up to 10.")] = 1,

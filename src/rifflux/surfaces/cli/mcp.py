@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from rifflux.surfaces.cli.app import Engine, app, finder
+from rifflux.surfaces.cli.app import EngineOptions, app, finder
 from rifflux.surfaces.shared.config import opening
 
 
 @app.command(epilog="Example: rifflux mcp --http 127.0.0.1:8765")
 def mcp(
-    here: Engine,
+    here: EngineOptions,
     root: Annotated[
         list[Path] | None, typer.Option(help="A folder that reindex may read.  [default: the working directory]")
     ] = None,

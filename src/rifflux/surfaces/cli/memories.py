@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, group
+from rifflux.surfaces.cli.app import CommonOptions, group
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json
 
 memories = group("memories", "Remember things about a user, recall and forget them.")
@@ -19,7 +19,7 @@ _COLUMNS = ("id", "category", "importance", "confidence", "version", "uses", "cr
 
 @memories.command(epilog="Example: rifflux memories add 'Ann takes her tea without milk' --user ann")
 def add(
-    here: Here,
+    here: CommonOptions,
     content: Annotated[str, typer.Argument(help="What to remember.")],
     category: Annotated[str, typer.Option(help="fact, preference, context, task, event, ...")] = "fact",
     importance: Annotated[int, typer.Option(help="From 1 to 10; below 7 it is not kept.", min=1, max=10)] = 7,
@@ -48,7 +48,7 @@ def add(
 
 @memories.command(epilog="Example: rifflux memories search 'how does she take her tea' --user ann")
 def search(
-    here: Here,
+    here: CommonOptions,
     query: Annotated[str, typer.Argument(help="What to recall.")],
     limit: Annotated[int, typer.Option("--limit", "-k", help="Most memories.", min=1, max=100)] = 10,
     category: Category = None,
@@ -65,7 +65,7 @@ def search(
 
 @memories.command("list")
 def list_(
-    here: Here,
+    here: CommonOptions,
     category: Category = None,
     everything: Annotated[bool, typer.Option("--all", help="Also those expired or superseded.")] = False,
     user: User = "",
@@ -78,7 +78,7 @@ def list_(
 
 @memories.command(epilog="Example: rifflux memories forget m3f9c0d1a2b44a5b6 --user ann")
 def forget(
-    here: Here,
+    here: CommonOptions,
     ids: Annotated[list[str], typer.Argument(help="Ids of memories, as in 'rifflux memories list'.")],
     user: User = "",
 ) -> None:

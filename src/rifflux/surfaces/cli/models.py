@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, Json, Threads, group
+from rifflux.surfaces.cli.app import CommonOptions, Json, Threads, group
 from rifflux.surfaces.shared.config import configured_as, open_configured
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ models = group("models", "The embedding models: which there are, and switching t
 
 
 @models.command("list")
-def list_models(here: Here) -> None:
+def list_models(here: CommonOptions) -> None:
     """Show the models whose vectors the index holds, and what else can be named."""
     from rifflux import known_models
 
@@ -49,7 +49,7 @@ def _print(held: Sequence[Generation], known: Sequence[KnownModel]) -> None:
 
 @models.command(epilog="Example: rifflux models switch ~/models/bge-small")
 def switch(
-    here: Here,
+    here: CommonOptions,
     model: Annotated[str, typer.Argument(help="The other model: a name, a folder or openai:NAME.")],
     threads: Threads = None,
 ) -> None:
@@ -70,7 +70,7 @@ def switch(
 
 
 @models.command()
-def abort(here: Here) -> None:
+def abort(here: CommonOptions) -> None:
     """Give up a switch that is under way, and drop the vectors that were made for it."""
     with here.opened() as index:
         ended = index.admin.abort_switch()

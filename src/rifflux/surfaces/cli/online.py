@@ -5,12 +5,12 @@ from __future__ import annotations
 from rifflux.service.analytics import Diary
 from rifflux.service.registry import period
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, Since, Until, app
+from rifflux.surfaces.cli.app import CommonOptions, Since, Until, app
 
 
 @app.command(epilog="Example: rifflux online --since 2026-01-01")
 def online(
-    here: Here,
+    here: CommonOptions,
     since: Since = None,
     until: Until = None,
 ) -> None:

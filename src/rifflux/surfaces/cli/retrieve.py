@@ -10,7 +10,7 @@ import typer
 
 from rifflux import TITLE_ONLY, WITHHELD
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, Since, Synonyms, Until, WorksOf, app
+from rifflux.surfaces.cli.app import CommonOptions, Since, Synonyms, Until, WorksOf, app
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.schemes import STRONG
 
@@ -29,7 +29,7 @@ LEAST_PART = 0.005
 
 @app.command(epilog="Example: rifflux retrieve 'foundational papers on parsing' --until 1975 --json > evidence.json")
 def retrieve(
-    here: Here,
+    here: CommonOptions,
     query: Annotated[str, typer.Argument(help="What to find works about.")],
     mode: Annotated[
         str | None, typer.Option(help="lookup, survey, compare, prereq or related.  [default: as it is worded]")

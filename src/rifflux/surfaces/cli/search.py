@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Asked, Explain, Query, RerankByDefault, app
+from rifflux.surfaces.cli.app import Explain, Query, QuestionOptions, RerankByDefault, app
 from rifflux.surfaces.shared.nouns import search_json
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ rifflux search --symbol parse_header""",
     cls=RerankByDefault,
 )
 def search(
-    asked: Asked,
+    asked: QuestionOptions,
     query: Query = "",
     symbol: Annotated[
         str, typer.Option(help="Only source code that defines this name.", metavar="NAME", show_default=False)

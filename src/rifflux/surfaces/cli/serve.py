@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rifflux import MissingExtra
-from rifflux.surfaces.cli.app import Engine, app
+from rifflux.surfaces.cli.app import EngineOptions, app
 
 
 @app.command(
@@ -17,7 +17,7 @@ from rifflux.surfaces.cli.app import Engine, app
 rifflux serve --open   (this machine only, no tokens)"""
 )
 def serve(
-    here: Engine,
+    here: EngineOptions,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8642,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,

@@ -7,14 +7,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, app
+from rifflux.surfaces.cli.app import CommonOptions, app
 
 if TYPE_CHECKING:
     from rifflux import Status
 
 
 @app.command()
-def status(here: Here) -> None:
+def status(here: CommonOptions) -> None:
     """Show what the index holds."""
     with here.opened() as index:
         state = index.status()

@@ -8,7 +8,7 @@ import typer
 
 from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, Place, group
+from rifflux.surfaces.cli.app import CommonOptions, IndexOptions, group
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json
 
 tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")
@@ -16,7 +16,7 @@ tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")
 
 @tokens.command(epilog="Example: rifflux tokens create --user ann --label laptop")
 def create(
-    here: Here,
+    here: CommonOptions,
     user: Annotated[str, typer.Option(help="Whose content the token reads and writes.")],
     role: Annotated[str, typer.Option(help="user or admin.")] = "user",
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
@@ -32,7 +32,7 @@ def create(
 
 
 @tokens.command("list")
-def list_(here: Here) -> None:
+def list_(here: CommonOptions) -> None:
     """List the tokens, without their secrets."""
     with here.registry() as kept:
         found = nouns_json(kept.tokens())
@@ -46,7 +46,7 @@ def list_(here: Here) -> None:
 
 @tokens.command(epilog="Example: rifflux tokens revoke 3f9c0d1a2b44")
 def revoke(
-    here: Place, id: Annotated[str, typer.Argument(help="The token's id, as in 'rifflux tokens list'.")]
+    here: IndexOptions, id: Annotated[str, typer.Argument(help="The token's id, as in 'rifflux tokens list'.")]
 ) -> None:
     """Make a token useless at once and for ever."""
     with here.registry() as kept:

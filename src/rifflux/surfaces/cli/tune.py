@@ -10,7 +10,7 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Qrels, SharedField, With, app
+from rifflux.surfaces.cli.app import OpenOptions, Qrels, SharedField, app
 
 if TYPE_CHECKING:
     from rifflux.evaluate.tune import FittedChoice, Tuned
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 rifflux tune beir/scifact --db scifact.db"""
 )
 def tune(
-    here: With,
+    here: OpenOptions,
     folder: Annotated[
         Path | None, typer.Argument(help="A folder with corpus.jsonl, queries.jsonl and qrels/NAME.tsv.")
     ] = None,

@@ -9,12 +9,12 @@ import typer
 from rifflux.service.registry import period
 from rifflux.service.usage import summed
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, Since, Until, app
+from rifflux.surfaces.cli.app import CommonOptions, Since, Until, app
 
 
 @app.command(epilog="Example: rifflux usage --by user,model --since 2026-01-01")
 def usage(
-    here: Here,
+    here: CommonOptions,
     user: Annotated[str | None, typer.Option(help="Only of this user.  [default: all]")] = None,
     by: Annotated[str, typer.Option(help="What to sum by: day, user, feature, model.")] = "day,user,model",
     since: Since = None,

@@ -9,14 +9,14 @@ import typer
 
 from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, group
+from rifflux.surfaces.cli.app import CommonOptions, group
 
 users = group("users", "Users of whom something is kept.")
 
 
 @users.command(epilog="Example: rifflux users delete ann --yes")
 def delete(
-    here: Here,
+    here: CommonOptions,
     user: Annotated[str, typer.Argument(help="The user's name, as tokens and --user have it.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
 ) -> None:

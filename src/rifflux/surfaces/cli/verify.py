@@ -9,13 +9,13 @@ import typer
 
 from rifflux import NotFound
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Here, WorksOf, app
+from rifflux.surfaces.cli.app import CommonOptions, WorksOf, app
 from rifflux.surfaces.shared.packs import read_pack, verified_json
 
 
 @app.command(epilog="Example: rifflux verify evidence.json")
 def verify(
-    here: Here,
+    here: CommonOptions,
     pack: Annotated[Path, typer.Argument(help="A pack, as 'rifflux retrieve --json' prints it.")],
     offline: Annotated[bool, typer.Option("--offline", help="Check it by itself, without the index.")] = False,
     user: WorksOf = "",

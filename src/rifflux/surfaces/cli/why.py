@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Asked, RerankByDefault, app, local
+from rifflux.surfaces.cli.app import QuestionOptions, RerankByDefault, app, local
 from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
 
 
@@ -18,7 +18,7 @@ rifflux why "cache ttl" notes/cache.md -k 5 --fusion rrf --kind markdown""",
     cls=RerankByDefault,
 )
 def why(
-    asked: Asked,
+    asked: QuestionOptions,
     query: Annotated[str, typer.Argument(help="The question, as in search.")],
     document: Annotated[
         str, typer.Argument(help="A document's path, key or identifier, or a chunk id.", metavar="DOCUMENT")

@@ -10,7 +10,7 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Embed, Here, Place, With, WorksOf, group
+from rifflux.surfaces.cli.app import CommonOptions, Embed, IndexOptions, OpenOptions, WorksOf, group
 from rifflux.surfaces.shared.nouns import noun_json, work_json
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ MOST_NAMED = 10
 rifflux works import paper/main.tex --license CC-BY-4.0""",
 )
 def import_(
-    here: With,
+    here: OpenOptions,
     paths: Annotated[list[Path], typer.Argument(help="Files and folders: .jsonl .json .bib .tex .pdf.")],
     source: Annotated[
         str | None,
@@ -82,7 +82,7 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
 
 @works.command("list", epilog="Example: rifflux works list --without-license")
 def list_(
-    here: Here,
+    here: CommonOptions,
     source: Annotated[str | None, typer.Option(help="Only works of this source.")] = None,
     without_license: Annotated[
         bool, typer.Option("--without-license", help="Only those of which nothing but title and identifiers is shown.")
@@ -104,7 +104,7 @@ def _facts(listed: WorkSummary) -> str:
 
 @works.command("show", epilog="Example: rifflux works show arxiv:2101.00001")
 def show_(
-    here: Here,
+    here: CommonOptions,
     id: Annotated[str, typer.Argument(help="A DOI, an arXiv or OpenAlex identifier, or source:key.")],
     user: WorksOf = "",
 ) -> None:
@@ -136,7 +136,7 @@ def _rows(found: WorkRecord) -> dict[str, str]:
 rifflux works review --same zotero:serre55 arxiv:math/0102001"""
 )
 def review(
-    here: Here,
+    here: CommonOptions,
     same: Annotated[
         tuple[str, str] | None, typer.Option(help="These two are one work: merge them.", metavar="ONE OTHER")
     ] = None,
@@ -157,7 +157,7 @@ def review(
 
 @works.command(epilog="Example: rifflux works export --bibtex doi:10.1007/bf01389815 > refs.bib")
 def export(
-    here: Place,
+    here: IndexOptions,
     ids: Annotated[list[str], typer.Argument(help="Works, as for 'rifflux works show'.")],
     bibtex: Annotated[bool, typer.Option("--bibtex", help="As BibTeX.")] = False,
     csl: Annotated[bool, typer.Option("--csl", help="As CSL-JSON.")] = False,

@@ -121,7 +121,7 @@ def adjusted_intents(changes: Mapping[str, Any], where: str = "intents") -> Mapp
     return {name: _changed(each, changes.get(name, {}), f"{where}.{name}") for name, each in INTENTS.items()}
 
 
-def _changed(intent: Intent, changes: Any, where: str) -> Intent:
+def _changed(intent: Intent, changes: object, where: str) -> Intent:
     if not isinstance(changes, Mapping):
         raise InvalidArgument(f"{where} must be a table of settings, not {changes!r}")
     if unknown := sorted(set(changes) - set(_CHECKS)):
@@ -141,25 +141,25 @@ def _changed(intent: Intent, changes: Any, where: str) -> Intent:
     )
 
 
-def _weight(value: Any, where: str) -> float:
+def _weight(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise InvalidArgument(f"{where} must be a weight, a number of 0 or more, not {value!r}")
     return float(value)
 
 
-def _limit(value: Any, where: str) -> int:
+def _limit(value: object, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidArgument(f"{where} must be a whole number of 1 or more, not {value!r}")
     return value
 
 
-def _switch(value: Any, where: str) -> bool:
+def _switch(value: object, where: str) -> bool:
     if not isinstance(value, bool):
         raise InvalidArgument(f"{where} must be true or false, not {value!r}")
     return value
 
 
-def _directions(value: Any, where: str) -> tuple[str, ...]:
+def _directions(value: object, where: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(each in (OUT, IN) for each in value):
         raise InvalidArgument(
             f"{where} must be a list of {OUT!r} (what is cited) and {IN!r} (what cites), not {value!r}"
@@ -167,7 +167,7 @@ def _directions(value: Any, where: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value))
 
 
-def _kinds(value: Any, where: str) -> tuple[str, ...]:
+def _kinds(value: object, where: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(each, str) and each.strip() for each in value):
         raise InvalidArgument(f"{where} must be a list of kinds of works, such as 'erratum', not {value!r}")
     return tuple(dict.fromkeys(each.strip().lower() for each in value))

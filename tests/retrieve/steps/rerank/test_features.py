@@ -15,6 +15,7 @@ from rifflux import Hit
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.steps.rerank import reranker_of
 from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, Features
+from rifflux.retrieve.table import NAMED
 from tests.support.hits import asked, hit, idf, resources, stepped, table
 
 NOTHING = dict.fromkeys(WEIGHTS, 0.0)
@@ -34,6 +35,24 @@ def test_each_weight_has_a_component() -> None:
 def test_fused_goes_from_the_least_to_the_greatest() -> None:
     assert only("fused", "q", [hit(1, score=5), hit(2, score=2), hit(3, score=1)]) == [1, 0.25, 0]
     assert only("fused", "q", [hit(1, score=5), hit(2, score=5)]) == [0, 0]
+
+
+def test_stubs_among_longer_passages_count_less() -> None:
+    stub, long = hit(1, "cache", score=5), [hit(number, "cache " * 40, score=4.0 - number / 10) for number in (2, 3, 4)]
+    scores = only("fused", "cache", [stub, *long])
+    assert scores[0] < scores[1] == 1
+    notes = [hit(number, "short note", score=5 - number) for number in range(4)]
+    assert only("fused", "note", notes) == pytest.approx([1, 2 / 3, 1 / 3, 0])
+
+
+def test_what_is_named_comes_first_and_nothing_else_is_lowered() -> None:
+    hits = [hit(1, "a red thing", score=5), hit(2, "blue", score=1)]
+    plain = Features(resources())(asked("red"), table(hits)).scores
+    named = table(hits).with_column(NAMED, np.array([0.0, 1.0]))
+    first, second = Features(resources())(asked("red"), named).scores
+    assert second > first
+    assert plain[0] > plain[1]
+    assert only("named", "red", hits) == [0, 0]
 
 
 def test_lexical_is_a_share_of_the_greatest() -> None:

@@ -25,7 +25,6 @@ LOOKUPS: dict[str, Callable[[SqliteStore], object]] = {
     "vectors_by_hash": lambda store: store.semantic.vectors_by_hash([1, 2]),
     "kinds": lambda store: store.catalog.kinds(IDS),
     "names": lambda store: store.catalog.names(IDS),
-    "titled": lambda store: store.catalog.titled(("a", "b"), IDS),
     "passing": lambda store: store.catalog.passing(Filter(kinds=("text",)), IDS),
     "holding": lambda store: store.lexical.holding(("words",), IDS),
     "document_frequencies": lambda store: store.lexical.document_frequencies(["words", "none"]),

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
+from operator import attrgetter, contains
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import Weights, weighed
-from rifflux.retrieve.steps.code import led_by_signatures
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import LEXICAL, NAMED, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _DAY = 86_400.0
+_JOINTS = frozenset("._/:")
 #: How many of the best candidates tell what an answer looks like, and by how many words.
 BEST, WORDS = 5, 20
 #: A passage of fewer characters than this, and than most have, is a stub, whose score falls by up to that share.
@@ -94,10 +95,19 @@ class Features:
         """Score the candidates; the parts are the addends of each score."""
         asked = FeatureInput(query, table, self.resources, self.now(), self.half_life_days)
         # Where nothing is named, that is no reason to score everything lower.
-        weights = self.weights if np.nansum(table[NAMED]) else self.weights.but(named=0.0)
-        shares = {name: share for name, share in weights.shares().items() if share}
-        scores, parts = weighed({name: COMPONENTS[name](asked) for name in shares}, shares)
-        return Scored(led_by_signatures(table, scores), parts)
+        left_out = () if np.nansum(table[NAMED]) else ("named",)
+        weights = {name: weight for name, weight in self.weights.items() if weight and name not in left_out}
+        if not weights:
+            return Scored(np.zeros(len(table)))
+        shares, components = Weights(weights).shares(), dict[str, Scores]()
+        for name in shares:
+            components[name] = COMPONENTS[name](asked)
+        scores, parts = weighed(components, shares)
+        if "code" in map(attrgetter("kind"), table.passages):
+            from rifflux.retrieve.steps.code import led_by_signatures
+
+            scores = led_by_signatures(table, scores)
+        return Scored(scores, parts)
 
 
 @dataclass(frozen=True)
@@ -129,8 +139,10 @@ class FeatureInput:
     @cached_property
     def fields(self) -> list[list[list[str]]]:
         """Return for each hit the terms of its title, breadcrumb and text."""
-        bodies = (self.resources.analyzer.terms(hit.content) for hit in self.table.passages)
-        return [[*titles, body] for titles, body in zip(self.titles, bodies, strict=True)]
+        terms, fields = self.resources.analyzer.terms, list[list[list[str]]]()
+        for hit, titles in zip(self.table.passages, self.titles, strict=True):
+            fields.append([*titles, terms(hit.content)])
+        return fields
 
     @cached_property
     def held(self) -> list[set[str]]:
@@ -173,32 +185,39 @@ def semantic(asked: FeatureInput) -> Scores:
 
 def coverage(asked: FeatureInput) -> Scores:
     """Return the share of the question's terms, weighted by idf, that each hit holds."""
-    idf = asked.idf
-    held = [sum(value for term, value in idf.items() if term in terms) for terms in asked.held]
-    return np.array(held) / (sum(idf.values()) or 1.0)
+    held = np.zeros(len(asked.held))
+    for term, value in asked.idf.items():
+        held += value * np.array([*map(contains, asked.held, repeat(term))])
+    return held / (sum(asked.idf.values()) or 1.0)
 
 
 def phrase(asked: FeatureInput) -> Scores:
     """Return the share of the question's pairs of neighbors, by the idf of both, that are neighbors in a hit."""
-    idf = asked.idf
-    weights = {(one, two): idf[one] + idf[two] for one, two in pairwise(asked.terms)}
-    held = [{pair for field in fields for pair in pairwise(field)} for fields in asked.fields]
-    found = [sum(weight for pair, weight in weights.items() if pair in pairs) for pairs in held]
-    return np.array(found) / (sum(weights.values()) or 1.0)
+    idf, found, total = asked.idf, np.zeros(len(asked.fields)), 0.0
+    held = [{*chain.from_iterable(map(pairwise, fields))} for fields in asked.fields]
+    for one, two in dict.fromkeys(pairwise(asked.terms)):
+        weight = idf[one] + idf[two]
+        total += weight
+        found += weight * np.array([*map(contains, held, repeat((one, two)))])
+    return found / (total or 1.0)
 
 
 def title(asked: FeatureInput) -> Scores:
     """Return the share of the terms of the title and headings that are in the question; zero without any."""
-    wanted = set(asked.terms)
-    named = [set().union(*titles) for titles in asked.titles]
-    return np.array([len(terms & wanted) / (len(terms) or 1) for terms in named])
+    wanted, shares = set(asked.terms), list[float]()
+    for titles in asked.titles:
+        terms = set[str]().union(*titles)
+        shares.append(len(terms & wanted) / (len(terms) or 1))
+    return np.array(shares)
 
 
 def identifier(asked: FeatureInput) -> Scores:
     """Return the share of the question's codes that each hit holds on token boundaries: `D4` is not in `D40`."""
     typed = [token for token, _ in asked.query.tokens] or tokens(asked.query.semantic_text or asked.query.text)
-    codes = {fold(token) for token in typed if is_code(token)}
-    return np.array([len(codes & terms) / (len(codes) or 1) for terms in asked.held])
+    codes = {*map(fold, filter(is_code, typed))}
+    if not codes:
+        return np.zeros(len(asked.held))
+    return np.array([len(codes & terms) / len(codes) for terms in asked.held])
 
 
 def named(asked: FeatureInput) -> Scores:
@@ -218,7 +237,7 @@ def centroid(asked: FeatureInput) -> Scores:
 
 def expansion(asked: FeatureInput) -> Scores:
     """Return the share of the words of the best others that a hit holds, from the least (0) to the greatest (1)."""
-    texts = [[term for field in fields for term in field] for fields in asked.fields]
+    texts = [[*chain.from_iterable(fields)] for fields in asked.fields]
     return spread(words_of_the_best(texts, asked.trust, frozenset(asked.terms), WORDS))
 
 
@@ -255,7 +274,7 @@ def spread(values: Scores) -> Scores:
 
 def is_code(token: str) -> bool:
     """Return True if a token is a name rather than a word: it holds a digit, a dot or the like."""
-    return len(token) > 1 and any(char.isdigit() or char in "._/:" for char in token)
+    return len(token) > 1 and (any(map(str.isdigit, token)) or not _JOINTS.isdisjoint(token))
 
 
 def reranker(resources: Resources) -> Rerank:
@@ -312,7 +331,8 @@ def _likeliest(model: Mapping[str, float], words: int) -> dict[str, float]:
 
 def _held(terms: Collection[str], model: Mapping[str, float]) -> float:
     """Return the share of the model that is in the terms."""
-    return sum(value for term, value in model.items() if term in terms) / (sum(model.values()) or 1.0)
+    held = filter(terms.__contains__, model)
+    return sum(map(model.__getitem__, held)) / (sum(model.values()) or 1.0)
 
 
 def dump_weights(weights: Weights) -> str:

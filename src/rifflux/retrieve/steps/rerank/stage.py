@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -111,7 +112,8 @@ class Rerank:
         deadline = self._deadline(query)
         query, name = replace(query, deadline=deadline), self.scorer.name
         try:
-            scored = self.workers(lambda: self.scorer(query, head), deadline, self.name)
+            work = partial(self.scorer, query, head)
+            scored = work() if deadline is None else self.workers(work, deadline, self.name)
         except NotApplied:
             raise
         except Late as late:
@@ -124,7 +126,7 @@ class Rerank:
 
     def _deadline(self, query: Query) -> float | None:
         own = None if self.deadline_ms is None else time.perf_counter() + self.deadline_ms / 1000
-        return min((each for each in (own, query.deadline) if each is not None), default=None)
+        return query.deadline if own is None else own if query.deadline is None else min(own, query.deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,11 @@ class Resources:
             known, chunks = statistics.frequencies, statistics.chunks
         else:
             known, chunks = self.frequencies(distinct), self.chunks()
-        return {term: idf(max(chunks, known.get(term, 0)), known.get(term, 0)) for term in distinct}
+        found = {}
+        for term in distinct:
+            held = known.get(term, 0)
+            found[term] = idf(max(chunks, held), held)
+        return found
 
 
 #: What makes each reranker from `Resources`, by the name users choose it by; imported when chosen.

@@ -103,19 +103,25 @@ class SqliteCatalog(Catalog):
         which = "document.owner = :owner and document.collection = :collection and document.key = :key"
         return self._hits(f"{which} order by chunk.position", {"collection": collection, "key": key})
 
-    def _hits(self, which: str, bound: Mapping[str, Any]) -> list[Hit]:
-        return [_hit(row) for row in self.view.rows(sql.HYDRATE.format(which=which), bound)]
+    def _hits(self, which: str, bound: Mapping[str, object]) -> list[Hit]:
+        return [*map(_hit, self.view.rows(sql.HYDRATE.format(which=which), bound))]
 
     def document(self, collection: str, key: str) -> Document | None:
         return self.documents_at([(collection, key)]).get((collection, key))
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
         rows = self.view.rows(sql.DOCUMENTS_AT, {"places": json.dumps(places)}) if places else []
-        return {(collection, key): _document(key, *row) for collection, key, *row in rows}
+        found = {}
+        for collection, key, *row in rows:
+            found[collection, key] = _document(key, *row)
+        return found
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
         rows = self.view.rows(sql.TEXTS_AT, {"places": json.dumps(list(places))}) if places else []
-        return {(collection, key): text for collection, key, text in rows}
+        found = {}
+        for collection, key, text in rows:
+            found[collection, key] = text
+        return found
 
     def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
         literal = re.sub(r"([\\%_])", r"\\\1", words)
@@ -178,15 +184,14 @@ class SqliteCatalog(Catalog):
 
     def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
         rows = self._of_chunks(sql.NAMES, ids)
-        return {id: (title, tuple(json.loads(headings))) for id, title, headings in rows}
+        found = {}
+        for id, title, headings in rows:
+            found[id] = title, tuple(json.loads(headings))
+        return found
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         rows = self._of_chunks(sql.CODE_OF, ids)
         return {id: CodePiece(path, tuple(json.loads(names)), *rest) for id, path, names, *rest in rows}
-
-    def titled(self, terms: Collection[str], ids: Ids) -> Ids:
-        rows = self.view.rows(sql.TITLED, {"terms": " ".join(sorted(set(terms)))})
-        return ids[np.isin(ids, [id for (id,) in rows])] if rows else ids[:0]
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         condition, bound = where(filter)
@@ -222,7 +227,7 @@ class SqliteCatalog(Catalog):
             found.setdefault(id, []).append(make(*name))
         return found
 
-    def _of_chunks(self, statement: str, ids: Ids, **bound: Any) -> list[Any]:
+    def _of_chunks(self, statement: str, ids: Ids, **bound: object) -> list[Any]:
         """Return the rows that a statement finds of some chunks."""
         return self.view.rows(statement, {"ids": json.dumps(ids.tolist()), **bound})
 

@@ -36,7 +36,9 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
 
     Unchanged chunks keep row and vector.
     """
-    wanted = {(each.collection, each.change.document.key): each for each in documents}
+    wanted = dict[tuple[str, str], Placed]()
+    for each in documents:
+        wanted[each.collection, each.change.document.key] = each
     files: dict[tuple[str, str] | None, int | None] = {None: None}
     ids, rows = count(connection.execute(sql.LAST_DOCUMENT).get + 1), _Rows(owner)
     chunk_ids = count(connection.execute(sql.LAST_CHUNK).get + 1)
@@ -118,7 +120,7 @@ def _add_chunks(
     for each in chunks:
         chunk, fields = each.chunk, (each.title, each.headings, each.body)
         # Only statistics of named owners are counted from lengths.
-        length = sum(field.count(" ") + 1 for field in fields if field) if rows.owner else 0
+        length = " ".join(filter(None, fields)).count(" ") + any(fields) if rows.owner else 0
         words = each.hash if each.words is None else each.words
         hashes = (each.hash, words, length, each.embedded)
         row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, *hashes)

@@ -12,10 +12,6 @@ NAMES = f"select chunk.uid, document.title, chunk.headings {_OF_CHUNKS}"
 CODE_OF = f"""
 select chunk.uid, document.path, chunk.headings, chunk.text, chunk.position {_OF_CHUNKS} and document.kind = 'code'"""
 
-TITLED = """
-select chunk.uid from document join chunk on chunk.document = document.id
-where document.owner = :owner and document.title_terms = :terms"""
-
 PASSING = f"select chunk.uid {_OF_CHUNKS} and {{condition}}"
 
 ANY_PASSES = "select exists (select 1 from document where owner = :owner and {condition})"

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import repeat
 from operator import itemgetter
-from typing import Any
 
 import apsw
 import numpy as np
@@ -190,7 +189,7 @@ class SqliteLexical(Lexical):
         bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
         return self._counted(VOCABULARY, bound)
 
-    def _counted(self, statement: str, bound: Mapping[str, Any]) -> Mapping[str, int]:
+    def _counted(self, statement: str, bound: Mapping[str, object]) -> Mapping[str, int]:
         """Return terms with the number of chunks that hold each."""
         terms = Terms(self.view.number)
         return dict(self.view.rows(statement.format(table=terms.table), {**bound, "prefix": terms.prefix}))

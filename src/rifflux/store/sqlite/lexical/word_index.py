@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import apsw
@@ -71,7 +72,10 @@ class WordIndex(DerivedFile):
         self._enough, self._too_few = False, LEAST_CHUNKS - 1
         self._lock = threading.Lock()
         self._open: WordSnapshot | None = None
-        self._vocabulary = TermDictionary(self.place)
+
+    @cached_property
+    def _vocabulary(self) -> TermDictionary:
+        return TermDictionary(self.place)
 
     def _keep(self, connection: apsw.Connection) -> bool:
         from rifflux.store.sqlite.lexical.word_index_build import Upkeep

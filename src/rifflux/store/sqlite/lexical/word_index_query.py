@@ -155,10 +155,10 @@ class Parser:
         text = encoded(name, value)
         return tantivy.Query.term_query(self.schema, FACET, text, "basic") if text is not None else _NO_MATCH
 
-    def _facets(self, name: str, values: Sequence[Any]) -> tantivy.Query:
+    def _facets(self, name: str, values: Sequence[object]) -> tantivy.Query:
         return _any([self._facet(name, value) for value in values])
 
-    def _metadata(self, name: str, value: Any) -> tantivy.Query:
+    def _metadata(self, name: str, value: object) -> tantivy.Query:
         name = name.replace('"', "")
         if "\\" in name or not name.isprintable():
             raise NotHere("a name that JSON writes in several ways")

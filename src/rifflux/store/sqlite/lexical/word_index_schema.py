@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
 
 import tantivy
 
@@ -62,7 +61,7 @@ def entry(row: int, id: int, terms: Sequence[str], held: Sequence[str], time: fl
     return document
 
 
-def facets(collection: str, kind: str, key: str, path: str, metadata: Mapping[str, Any]) -> list[str]:
+def facets(collection: str, kind: str, key: str, path: str, metadata: Mapping[str, object]) -> list[str]:
     """Return all that a document can be filtered by, except its date."""
     exact = {"collection": collection, "kind": kind, "document": key, "path": path}
     found = [encoded(name, value) for name, value in exact.items()]

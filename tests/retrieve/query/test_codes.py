@@ -1,0 +1,76 @@
+"""Numbers and codes meet in whatever spelling the index has them; what a question repeats counts more by words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import rifflux
+from rifflux import Document, Index
+
+DOCUMENTS = [
+    Document("rfc", "Key words for use in documents.", title="RFC 2119"),
+    Document("joined", "Another standard.", title="ISO9001"),
+    Document("part", "A part of a pump.", title="BX-9004-D"),
+    Document("dotted", "A clause.", title="8.14.9"),
+    Document("padded", "An incident.", title="Case 0042"),
+    Document("chapter", "On ships.", title="Chapter 7"),
+    *(Document(f"other{number}", f"filler text of number {number} and chapter words") for number in range(100, 140)),
+]
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[Index]:
+    with rifflux.open(":memory:", model="hash") as index:
+        index.add(*DOCUMENTS)
+        yield index
+
+
+@pytest.mark.parametrize(
+    ("question", "document"),
+    [
+        ("RFC2119", "rfc"),
+        ("rfc-2119", "rfc"),
+        ("ISO 9001", "joined"),
+        ("BX9004-D", "part"),
+        ("bx 9004 d", "part"),
+        ("8 14 9", "dotted"),
+        ("08.14.9", "dotted"),
+        ("case 42", "padded"),
+        ("chapter 07", "chapter"),
+        ("ch. 7", "chapter"),
+        ("tell me about chap. 7", "chapter"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_spellings_of_codes_meet(index: Index, question: str, document: str, mode: str) -> None:
+    assert index.search(question, mode=mode, top_k=1)[0].document == document
+
+
+def test_other_spellings_are_told(index: Index) -> None:
+    assert "'RFC2119' in other spellings: also searched rfc 2119" in index.search("RFC2119").trace.notes
+
+
+def test_words_that_ask_are_not_searched_for(index: Index) -> None:
+    asked = index.search("Could you tell me what chapter 7 is about?")
+    assert asked[0].document == "chapter"
+    assert asked[0].relevance == pytest.approx(index.search("chapter 7")[0].relevance, abs=0.01)
+    assert index.search("tell me about RFC 2119").trace.effective_mode == "hybrid"
+
+
+def test_a_hit_without_the_number_is_not_high(index: Index) -> None:
+    hits = [hit for hit in index.search("RFC 2120", top_k=5) if hit.document == "rfc"]
+    assert hits
+    assert all(hit.quality != "high" for hit in hits)
+
+
+def test_what_a_question_repeats_counts_more() -> None:
+    words = [Document("river", "the river is wide"), Document("cliff", "the cliff is high")]
+    with rifflux.open(":memory:", model="hash") as index:
+        index.add(*words, *(Document(f"d{number}", f"nothing of it, {number}") for number in range(8)))
+        plain = {hit.document: hit.score for hit in index.search("river cliff", mode="lexical")}
+        again = {hit.document: hit.score for hit in index.search("river cliff cliff cliff", mode="lexical")}
+        assert plain["river"] == pytest.approx(plain["cliff"])
+        assert again["cliff"] == pytest.approx(plain["cliff"] * 9 * 3 / (8 + 3))
+        assert again["river"] == pytest.approx(plain["river"])

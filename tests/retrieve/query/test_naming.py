@@ -1,0 +1,95 @@
+"""Names in any form: which titles a question means."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rifflux.retrieve.query.naming import Atom, Titles, atoms, held_of, likeness
+from rifflux.text.analyzer import analyzer
+
+TITLES = [
+    *(f"Chapter {number} Of things" for number in range(1, 30)),
+    *(f"30 CFR § 250.{number} Requests" for number in range(1700, 1740)),
+    *("Find the Path", "Path", "Acid Arrow", "Hahn v. Banach", "PII-2024-0042", "Functions of many variables"),
+]
+
+
+def of(text: str) -> list[Atom]:
+    return atoms(text, analyzer().of_word)
+
+
+def named(question: str, titles: Sequence[str] = TITLES) -> list[str]:
+    return sorted(Titles({title: of(title) for title in titles}, {}).named(of(question)))
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        *(
+            (question, "Chapter 7 Of things")
+            for question in ("Chapter 7", "chapter 7", "chapter-07", "Chapter7", "7 chapter", "ch. 7", "CHAPTER 007")
+        ),
+        *(
+            (question, "30 CFR § 250.1725 Requests")
+            for question in ("30 CFR 250.1725", "30 C.F.R. § 250.1725", "30cfr250.1725", "30 cfr 250 1725")
+        ),
+        ("250.1725 30 CFR", "30 CFR § 250.1725 Requests"),
+        ("30 CFR section 250.1725", "30 CFR § 250.1725 Requests"),
+        ("path, find the", "Find the Path"),
+        ("find-the-path", "Find the Path"),
+        ("banach v hahn", "Hahn v. Banach"),
+        ("PII 2024 42", "PII-2024-0042"),
+        ("pii20240042", ""),
+        ("my colleague mentioned Find the Path during the meeting on Tuesday", "Find the Path"),
+        ("does anyone remember Chapter 7 from last year's review", "Chapter 7 Of things"),
+        ("according to 30 CFR 250.1725 is this still allowed", "30 CFR § 250.1725 Requests"),
+    ],
+)
+def test_a_title_is_meant_in_any_form(question: str, title: str) -> None:
+    assert named(question) == ([title] if title else [])
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["chapter 77", "30 CFR 250.1999", "things", "functions", "requests for many things", "40 CFR", "seven chapters"],
+)
+def test_what_no_title_says_alone_names_nothing(question: str) -> None:
+    assert named(question) == []
+
+
+def test_a_number_is_nothing_without_its_word() -> None:
+    assert named("chapter 7", ["7", "Section 7", "Chapter 8"]) == []
+    assert named("7", [f"Chapter {number}" for number in range(5, 15)]) == ["Chapter 7"]
+
+
+def test_a_number_that_goes_on_is_another() -> None:
+    titles = ["Lemma 10.3", "Lemma 10.4", "Lemma 10.5", "Lemma 11"]
+    assert named("see Lemma 10.3.2 for the proof of it", titles) == []
+    assert named("Lemma 10.3.2", titles) == []
+    assert named("see Lemma 10.3 for the proof of it", titles) == ["Lemma 10.3"]
+
+
+def test_a_beginning_with_a_number_counts_where_titles_are_numbered_so() -> None:
+    claims = ["Interleukin-2 and inflammation induce programs", "Cells need interleukin-2", "Of mice"]
+    assert named("stem cells with interleukin-2 and age", claims) == []
+
+
+@given(st.sampled_from(TITLES), st.randoms(use_true_random=False))
+def test_a_title_is_like_itself_in_any_order_of_its_words(title: str, chance: random.Random) -> None:
+    found = of(title)
+    shuffled = [*found]
+    chance.shuffle(shuffled)
+    assert likeness(shuffled, found, lambda _: 1.0) == pytest.approx((1.0, 1.0))
+    assert likeness([], found, lambda _: 1.0) == (0.0, 0.0)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_two_texts_are_compared(one: str, other: str) -> None:
+    like, held = likeness(of(one), of(other), lambda _: 1.0)
+    assert 0 <= like <= held <= 1
+    assert 0 <= held_of(of(other), of(one)) <= len(of(other))
