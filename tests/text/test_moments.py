@@ -102,7 +102,7 @@ def test_a_date_in_a_path_is_read() -> None:
     assert list(dates_in("daily/2015-06-12_walk.md")) == [(day, day)]
 
 
-@given(st.lists(st.sampled_from("the last past this in before since ago set out dec jan mar term or".split())))
+@given(st.lists(st.sampled_from(["the", "last", "past", "this", "in", "before", "since", "ago", "set", "dec", "mar"])))
 def test_without_a_number_a_month_or_a_whole_unit_nothing_is_a_time(words: list[str]) -> None:
     assert spans(" ".join(words)) == []
 
