@@ -15,8 +15,9 @@ that is as likely as not.
 Printed are, for each collection with the coefficients fitted on the others: the expected calibration error (ten bins,
 in that even mix), the share of answers among the hits of its own questions by level (a lower bound: most collections
 judge only few documents a question), the share of its answers above low, and the share of questions without an answer
-that have any hit above low. `--write` stores the coefficients beside the bundled model; those for words alone are
-printed, and stand in rifflux/retrieve/steps/calibrate.py.
+that have any hit above low. In the same mix follow the Brier score, and ten equal bins of relevance: its mean, the
+share of answers, and how many hits there are. `--write` stores the coefficients beside the bundled model; those for
+words alone are printed, and stand in rifflux/retrieve/steps/calibrate.py.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "cfr30", "srd5e", "st
 SCOPES = {"locomo": "conversation"}
 #: Collections about the same things, whose questions may well have answers in each other.
 NEIGHBOURS = ({"scifact", "nfcorpus"}, {"cacm", "cosqa"}, {"stacks", "stacks:terms"})
-PAGE, FOREIGN, NONSENSE = 10, 25, 60
+PAGE, FOREIGN, NONSENSE, BINS = 10, 25, 60, 10
 MEANING = ("cosine", "coverage", "length", "named", "title")
 LOREM = ["lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed", "do", "eiusmod"]
 Mask = NDArray[np.bool_]
@@ -101,9 +102,10 @@ def main() -> None:
     for title, names in (("meaning and words", MEANING), ("words alone", MEANING[1:])):
         print(f"\n{title}\n{'left out':<13} {'error':>6} {'high':>11} {'medium':>11} {'low':>11} {'found':>6}"
               f" {'others':>7} {'made up':>7}")  # fmt: skip
+        relevance = {name: _left_out(name, samples, names) for name in samples}
         for name, sample in samples.items():
-            rest = [samples[other] for other in samples if other.partition(":")[0] != name.partition(":")[0]]
-            print(f"{name:<13} {_told(sample, fit(rest, names)(sample.features()))}")
+            print(f"{name:<13} {_told(sample, relevance[name])}")
+        print("\n".join(_reliability(samples, relevance)))
         found = fit(list(samples.values()), names)
         print(f"fitted to all: {found.intercept:.2f}, {_rounded(found.weights)}")
         if names == MEANING and arguments.write:
@@ -202,6 +204,12 @@ def fit(samples: Sequence[Sample], names: Sequence[str], ridge: float = 1e-4) ->
     return Calibration(intercept, dict(zip(names, rest, strict=True)))
 
 
+def _left_out(name: str, samples: Mapping[str, Sample], names: Sequence[str]) -> Scores:
+    """The relevance of a collection's hits, by what was fitted on the others."""
+    rest = [samples[other] for other in samples if other.partition(":")[0] != name.partition(":")[0]]
+    return fit(rest, names)(samples[name].features())
+
+
 def _told(sample: Sample, relevance: Scores) -> str:
     """The figures of one collection, as a row."""
     origin, answer = np.array(sample.origin), np.array(sample.answer)
@@ -216,14 +224,41 @@ def _told(sample: Sample, relevance: Scores) -> str:
     return " ".join(told)
 
 
-def calibration_error(relevance: Scores, answer: Mask, weights: Scores, bins: int = 10) -> float:
+def calibration_error(relevance: Scores, answer: Mask, weights: Scores) -> float:
     """The expected calibration error: how far the share of answers in each bin is from what it should be.
 
     Naeini, Cooper and Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", AAAI 2015.
     """
-    place = np.minimum((relevance * bins).astype(int), bins - 1)
-    errors = [abs(float((weights * (relevance - answer))[place == each].sum())) for each in range(bins)]
+    place = np.minimum((relevance * BINS).astype(int), BINS - 1)
+    errors = [abs(float((weights * (relevance - answer))[place == each].sum())) for each in range(BINS)]
     return sum(errors) / float(weights.sum())
+
+
+def brier(relevance: Scores, answer: Mask, weights: Scores) -> float:
+    """The mean square of how far relevance is from the truth: 0 for an oracle, 0.25 for always one half.
+
+    Brier, "Verification of Forecasts Expressed in Terms of Probability", Monthly Weather Review 78, 1950.
+    """
+    return float((weights * (relevance - answer) ** 2).sum() / weights.sum())
+
+
+def reliability(relevance: Scores, answer: Mask, weights: Scores) -> Iterator[tuple[float, float, int]]:
+    """For each of ten equal bins: the mean relevance, the share of answers, how many hits; nan where there is none."""
+    place = np.minimum((relevance * BINS).astype(int), BINS - 1)
+    for each in range(BINS):
+        here = place == each
+        weight = float(weights[here].sum()) or np.nan
+        mean, share = (float((weights * values)[here].sum()) / weight for values in (relevance, answer))
+        yield mean, share, int(here.sum())
+
+
+def _reliability(samples: Mapping[str, Sample], relevance: Mapping[str, Scores]) -> Iterator[str]:
+    """A row for each collection: its Brier score, and each bin as mean relevance, share of answers and hits."""
+    yield f"\n{'left out':<13} {'brier':>6} " + " ".join(f"{f'{each / BINS:.1f}':>14}" for each in range(BINS))
+    for name, sample in samples.items():
+        given = relevance[name], np.array(sample.answer), sample.weights()
+        bins = (f"{mean:.2f} {share:.2f} {hits:<4}" if hits else "-" for mean, share, hits in reliability(*given))
+        yield f"{name:<13} {brier(*given):6.3f} " + " ".join(f"{each:>14}" for each in bins)
 
 
 def _fooled(sample: Sample, relevance: Scores, which: Mask) -> float:

@@ -2,8 +2,9 @@
 
     python -m bench ranking FOLDER_OF_COLLECTIONS [NAME ...] [--modes lexical,hybrid] [--keep FOLDER] [--markdown FILE]
 
-A name is a folder, or `folder:qrels`. A mode is anything that `rifflux eval --run` takes without commas, and `ablate`
-stands for all that `rifflux eval --ablate` compares. Indexes are built in a temporary folder, or kept in --keep FOLDER.
+A name is a folder, or `folder:qrels`. A mode is anything that `rifflux eval --run` takes without commas, or the name of
+a run that `rifflux eval --ablate` compares, such as `rrf` without a reranker; `ablate` stands for all of those. Indexes
+are built in a temporary folder, or kept in --keep FOLDER.
 """
 
 from __future__ import annotations
@@ -52,11 +53,12 @@ def _arguments() -> argparse.Namespace:
 
 
 def _runs(modes: list[str]) -> Iterator[Run]:
+    named = {run.name: run for run in ablation()}
     for mode in modes:
         if mode == "ablate":
-            yield from ablation()
+            yield from named.values()
         else:
-            yield parse_run(mode)
+            yield named.get(mode) or parse_run(mode)
 
 
 def _compared(data: Path, name: str, runs: tuple[Run, ...], cache: Cache) -> list[Outcome]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -35,6 +35,7 @@ from rifflux.session.arguments import (
 )
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
+from rifflux.text.moments import moments_in
 from rifflux.types import (
     Clause,
     Filter,
@@ -167,6 +168,7 @@ class Searcher:
         query = replace(
             query,
             anchors=anchors,
+            times=moments_in(query.asked or query.text) if profile.moments else (),
             specificity=sort.specificity,
             understanding=sort,
             exact=profile.exact,
@@ -184,7 +186,8 @@ class Searcher:
         pool = profile.pool(top_k)
         query, names, degraded, notes = self._channels(profile.reach(query, way.fuse, pool), way.mode, clock)
         available = profile.channels(self.store, profile.weights)
-        lifting = self._lifting() if profile.anchors and way.fuse and way.fuse.anchored else (None, None)
+        lifting = profile.anchors and way.fuse and way.fuse.anchored
+        anchors, times, code, told = self._lifting(query) if lifting else (None, [], None, [])
         pipeline = Pipeline(
             dict(zip(names, map(available.__getitem__, names), strict=True)),
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
@@ -192,11 +195,12 @@ class Searcher:
             self.store,
             pool,
             StoreEvidence(self.store, query, None if query.vector is None else self.view.scale),
-            lifting[0],
-            profile.steps(way.reranker, way.further(self.store)),
+            anchors,
+            [*times, *profile.steps(way.reranker, way.further(self.store))],
             self._relevance(query) if rated else None,
-            lifting[1],
+            code,
         )
+        notes += told
         freshness = self.view.sampler.latest()
         if freshness and freshness.note:
             notes.append(f"{freshness.note}: run 'rifflux index'")
@@ -221,12 +225,14 @@ class Searcher:
         rate = self._relevance(query)
         return rate(query, table) if rate else table
 
-    def _lifting(self) -> tuple[Step, Step]:
-        """Return the steps that lift what is named and what is defined; by words alone nothing is loaded for them."""
+    def _lifting(self, query: Query) -> tuple[Step, Sequence[tuple[str, Step]], Step, Sequence[str]]:
+        """Return the steps that lift what is named, of a time, and defined, and notes; loaded only where they act."""
         from rifflux.retrieve.steps.anchors import Anchors
         from rifflux.retrieve.steps.code import Definitions
+        from rifflux.retrieve.steps.moments import lifting_times
 
-        return Anchors(self.store, self.analyzer, **self.profile.boosts), Definitions(self.store)
+        times, notes = lifting_times(query)
+        return Anchors(self.store, self.analyzer, **self.profile.boosts), times, Definitions(self.store), notes
 
     def _relevance(self, query: Query) -> Relevance | None:
         """Return the step that rates candidates, if the profile wants that."""
