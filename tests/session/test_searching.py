@@ -39,6 +39,45 @@ def names(results: Sequence[rifflux.Hit]) -> set[str]:
     return {Path(hit.document).stem for hit in results}
 
 
+class TestTimes:
+    """What a question says of when counts where documents have dates."""
+
+    @pytest.fixture
+    def minutes(self, index: Index) -> Index:
+        """Minutes of three months that differ in nothing else: dated by their record, their path and their text."""
+        held = "Minutes of the committee. The budget was approved."
+        index.add(
+            Document("a", held, created_at="2015-04-09"),
+            Document("2015-05-12 minutes.md", held),
+            Document("c", f"{held} Held on 3 June 2015."),
+            Document("d", held, created_at="2016-05-12"),
+        )
+        return index
+
+    @pytest.mark.parametrize(
+        ("when", "first"), [("April 2015", "a"), ("2015-05", "2015-05-12 minutes.md"), ("Juni 2015", "c")]
+    )
+    def test_what_is_of_the_time_comes_first_and_the_answer_says_so(
+        self, minutes: Index, when: str, first: str
+    ) -> None:
+        results = minutes.search(f"committee budget {when}", collapse=False)
+        assert results[0].document == first
+        assert results[0].because("moments").detail[when] > 1
+        assert any(note.startswith(f"'{when}' is a time: documents of 2015-0") for note in results.trace.notes)
+
+    def test_words_of_the_time_are_not_missing_in_what_is_of_it(self, minutes: Index) -> None:
+        plain, dated = (minutes.search(text, collapse=False) for text in ("budget", "budget 2016-05"))
+        best = {hit.document: hit for hit in dated}
+        assert (best["d"].relevance or 0) > (best["a"].relevance or 0)
+        assert not any("is a time" in note for note in plain.trace.notes)
+
+    @pytest.mark.parametrize("way", [{"fusion": "rrf"}, {"mode": "lexical"}, {"mode": "semantic"}])
+    def test_ranks_alone_and_single_channels_stay_as_they_are(self, minutes: Index, way: dict[str, Any]) -> None:
+        results = minutes.search("committee budget April 2015", **way)
+        assert not any("is a time" in note for note in results.trace.notes)
+        assert not any(why.stage == "moments" for hit in results for why in hit.why)
+
+
 class TestModes:
     @pytest.mark.parametrize("mode", ["lexical", "lex", "keyword", "bm25"])
     def test_lexical_finds_only_what_holds_the_words(self, library: Index, mode: str) -> None:

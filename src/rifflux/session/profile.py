@@ -53,13 +53,14 @@ class Profile:
     follow the fusion, of the reranker and the diversity of a search. `reranker` names the one of a hybrid search that
     asks for none and whose fusion lets scores be changed, `rerank_top` how many hits any takes (0: as many as is its
     own way). With `anchors`, what a question names to the letter lifts the hits that hold it, by other factors where
-    `boosts` names them; with `shortcut`, a question that is one identifier is searched by words alone; with `expand`,
-    words that occur nowhere are searched in other spellings too, and the user's synonyms are. `diversity` is what keeps
-    a page from repeating itself; with `relevance`, each hit of a page gets its own. With `exact`, scores by words are
-    SQLite's own to the last digit, however large the index is. `features` are weights of the reranker of that name by
-    component, `intents` what is changed of how works are retrieved (see `rifflux.works.retrieval.intent`); what is not
-    named has its default. `visible` closes what licenses withhold, `packer` packs evidence of what was found, for
-    content that is cited. `command` is what brings such content in on the command line, vectors and all.
+    `boosts` names them, and with `moments` the times that it names lift what is of them; with `shortcut`, a question
+    that is one identifier is searched by words alone; with `expand`, words that occur nowhere are searched in other
+    spellings too, and the user's synonyms are. `diversity` is what keeps a page from repeating itself; with
+    `relevance`, each hit of a page gets its own. With `exact`, scores by words are SQLite's own to the last digit,
+    however large the index is. `features` are weights of the reranker of that name by component, `intents` what is
+    changed of how works are retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default.
+    `visible` closes what licenses withhold, `packer` packs evidence of what was found, for content that is cited.
+    `command` is what brings such content in on the command line, vectors and all.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Profile:
     reranker: str = NO_RERANKER
     rerank_top: int = 0
     anchors: bool = True
+    moments: bool = True
     boosts: Mapping[str, float] = field(default_factory=dict)
     shortcut: bool = True
     expand: bool = True

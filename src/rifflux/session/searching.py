@@ -18,6 +18,7 @@ from rifflux.retrieve.query.reading import KnownFrequencies, classify, understan
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
 from rifflux.retrieve.steps.diversity import Diversity
+from rifflux.retrieve.steps.moments import lifting_times
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
     DATE,
@@ -36,6 +37,7 @@ from rifflux.session.arguments import (
 )
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
+from rifflux.text.moments import moments_in
 from rifflux.types import (
     Clause,
     Filter,
@@ -168,6 +170,7 @@ class Searcher:
         query = replace(
             query,
             anchors=anchors,
+            times=moments_in(query.asked or query.text) if profile.moments else (),
             specificity=sort.specificity,
             understanding=sort,
             exact=profile.exact,
@@ -185,6 +188,8 @@ class Searcher:
         pool = profile.pool(top_k)
         query, names, degraded, notes = self._channels(profile.reach(query, way.fuse, pool), way.mode, clock)
         available = profile.channels(self.store, profile.weights)
+        lifting = profile.anchors and way.fuse and way.fuse.anchored
+        times, told = lifting_times(query) if lifting else ([], [])
         pipeline = Pipeline(
             dict(zip(names, map(available.__getitem__, names), strict=True)),
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
@@ -192,13 +197,12 @@ class Searcher:
             self.store,
             pool,
             StoreEvidence(self.store, query, None if query.vector is None else self.view.scale),
-            Anchors(self.store, self.analyzer, **profile.boosts)
-            if profile.anchors and way.fuse and way.fuse.anchored
-            else None,
-            profile.steps(way.reranker, way.further(self.store)),
+            Anchors(self.store, self.analyzer, **profile.boosts) if lifting else None,
+            [*times, *profile.steps(way.reranker, way.further(self.store))],
             self._relevance(query) if rated else None,
-            self._code() if profile.anchors and way.fuse and way.fuse.anchored else None,
+            self._code() if lifting else None,
         )
+        notes += told
         freshness = self.view.sampler.latest()
         if freshness and freshness.note:
             notes.append(f"{freshness.note}: run 'rifflux index'")

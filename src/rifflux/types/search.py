@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from operator import attrgetter
 from typing import Any, TypeVar, overload
 
@@ -22,6 +23,7 @@ __all__ = [
     "Freshness",
     "Hit",
     "Ids",
+    "Moment",
     "Page",
     "Query",
     "Ranking",
@@ -138,6 +140,30 @@ class TermStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """A time that a question names: its words, first and last day; a `yearly` one is that of any year."""
+
+    words: str
+    since: date
+    until: date
+    yearly: bool = False
+
+    def covers(self, since: date, until: date) -> bool:
+        """Return True if a time from one day to another lies within this one."""
+        if self.yearly:
+            first, last = ((each.month, each.day) for each in (self.since, self.until))
+            return since.year == until.year and first <= (since.month, since.day) <= (until.month, until.day) <= last
+        return self.since <= since and until <= self.until
+
+    @property
+    def span(self) -> str:
+        """Return the days as they are told."""
+        first, last = (day.isoformat()[5 * self.yearly :] for day in (self.since, self.until))
+        days = f"until {last}" if self.since == date.min else first if first == last else f"{first} to {last}"
+        return days + " of any year" * self.yearly
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A question that was read: what every step after it works with, so that nobody looks at the text again.
 
@@ -152,6 +178,7 @@ class Query:
     `variants` are further alternatives that were not asked for: other spellings and synonyms. `beside` are for each of
     them the terms of the question that it may stand for.
     `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
+    `times` are the times that it names.
     `model` is the fingerprint of the model that made `vector`, where that is known.
     `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for. `exact` asks for the
     scores of SQLite's bm25() to the last digit, whatever is faster. `limit` candidates are wanted of each channel; as
@@ -168,6 +195,7 @@ class Query:
     beside: tuple[Clause, ...] = ()
     anchors: tuple[Clause, ...] = ()
     specificity: float = 0.0
+    times: tuple[Moment, ...] = ()
     semantic_text: str = ""
     vector: Vectors | None = None
     model: str | None = None

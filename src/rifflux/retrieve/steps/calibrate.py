@@ -34,7 +34,7 @@ import numpy as np
 
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weighed, weights_of
-from rifflux.retrieve.table import HIGH, NAMED, RELEVANCE, SEMANTIC, Candidates
+from rifflux.retrieve.table import HIGH, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Query, Results, Scores
@@ -140,11 +140,13 @@ class Relevance:
         """
         joined, weights = partial(_joined, self.analyzer), weights_of(self.store, query)
         asked, texts, titled = frozenset(chain.from_iterable(weights)), list[str](), list[bool]()
-        for hit in table.passages:
+        # What is of a time need not name it as the question does.
+        times = "".join(f" \n {joined(each.words)} " for each in query.times)
+        for hit, dated in zip(table.passages, (table[MOMENT] > 0).tolist(), strict=True):
             title = joined(hit.title)
             titled.append(bool(asked) and asked == frozenset(title.split()))
             # Spaces around every term, gaps between the fields: a clause is held where its terms stand side by side.
-            texts.append(f" {title} \n {joined(hit.heading_path)} \n {joined(hit.content)} ")
+            texts.append(f" {title} \n {joined(hit.heading_path)} \n {joined(hit.content)} {times * dated}")
         stand_ins = _stand_ins(query) if query.variants else {}
         return {
             "cosine": self._cosines(query, table),

@@ -18,7 +18,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import Weights, weighed
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
-from rifflux.retrieve.table import LEXICAL, NAMED, SCORE, SEMANTIC, Candidates
+from rifflux.retrieve.table import LEXICAL, MOMENT, NAMED, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
 from rifflux.text.dates import timestamp
 from rifflux.types import Query, Scores, Vectors
@@ -56,6 +56,7 @@ WEIGHTS = Weights(
         "title": 0.2,
         "identifier": 0.3,
         "named": 3.0,
+        "moment": 1.0,
         "centroid": 0.15,
         "expansion": 0.25,
         "lexical": 0.0,
@@ -77,6 +78,7 @@ class Features:
     `title`       how much of the title and headings is in the question
     `identifier`  how many codes of the question (`D40`, `250.1725`, `cache_ttl`) the hit holds, whole
     `named`       1 if the question names the hit, by its title, last heading or identifier
+    `moment`      1 if the hit is of a time that the question names, less if only its text names it
     `centroid`    cosine with the best of the other candidates, scaled as `fused` is
     `expansion`   how much it holds of what the best of the other candidates say besides the question, scaled likewise
     `freshness`   halved with every `half_life_days` since the hit was made or changed
@@ -94,8 +96,8 @@ class Features:
     def __call__(self, query: Query, table: Candidates) -> Scored:
         """Score the candidates; the parts are the addends of each score."""
         asked = FeatureInput(query, table, self.resources, self.now(), self.half_life_days)
-        # Where nothing is named, that is no reason to score everything lower.
-        left_out = () if np.nansum(table[NAMED]) else ("named",)
+        # Where nothing is named, and no time, that is no reason to score everything lower.
+        left_out = [name for name, column in (("named", NAMED), ("moment", MOMENT)) if not np.nansum(table[column])]
         weights = {name: weight for name, weight in self.weights.items() if weight and name not in left_out}
         if not weights:
             return Scored(np.zeros(len(table)))
@@ -146,8 +148,11 @@ class FeatureInput:
 
     @cached_property
     def held(self) -> list[set[str]]:
-        """Return for each hit all terms that it holds."""
-        return [set().union(*fields) for fields in self.fields]
+        """Return for each hit all terms that it holds; what is of a time need not name it as the question does."""
+        times = [term for each in self.query.times for term in self.resources.analyzer.terms(each.words)]
+        of_it = (self.table[MOMENT] > 0).tolist()
+        held = zip(self.fields, of_it, strict=True)
+        return [set().union(*fields, times) if dated else set().union(*fields) for fields, dated in held]
 
     @cached_property
     def trust(self) -> Scores:
@@ -225,6 +230,11 @@ def named(asked: FeatureInput) -> Scores:
     return np.nan_to_num(asked.table[NAMED])
 
 
+def moment(asked: FeatureInput) -> Scores:
+    """Return how surely each hit is of a time that the question names."""
+    return np.nan_to_num(asked.table[MOMENT])
+
+
 def centroid(asked: FeatureInput) -> Scores:
     """Return the mean cosine with the best of the others, from the least (0) to the greatest (1) candidate."""
     ids = asked.table.ids.tolist()
@@ -257,6 +267,7 @@ COMPONENTS: Mapping[str, Callable[[FeatureInput], Scores]] = {
     "title": title,
     "identifier": identifier,
     "named": named,
+    "moment": moment,
     "centroid": centroid,
     "expansion": expansion,
     "lexical": lexical,

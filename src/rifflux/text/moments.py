@@ -1,0 +1,233 @@
+"""Times as questions and texts name them: `June 2015`, `12. Juni 2015`, `2015-04`, `last week`, `before 2015`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+
+from rifflux.types import Moment
+
+__all__ = ["dates_in", "moments_in"]
+
+#: The months by their names in English, German, French, Spanish, Italian, Portuguese and Dutch.
+_NAMES = (
+    "january januar jänner janvier enero gennaio janeiro januari",
+    "february februar février fevrier febrero febbraio fevereiro februari",
+    "march märz maerz mars marzo março maart",
+    "april avril abril aprile",
+    "may mai mayo maggio maio mei",
+    "june juni juin junio giugno junho",
+    "july juli juillet julio luglio julho",
+    "august août aout agosto augustus",
+    "september septembre septiembre settembre setembro",
+    "october oktober octobre octubre ottobre outubro",
+    "november novembre noviembre novembro",
+    "december dezember décembre decembre diciembre dicembre dezembro",
+)
+#: Short names, meant only next to a year; those that are usual words (`set`, `out`, `ago`, `gen`) are left out.
+_SHORT = (
+    "jan janv ene",
+    "feb febr févr fev",
+    "mar mär mrz mrt",
+    "apr avr abr",
+    "may",
+    "jun giu",
+    "jul juil lug",
+    "aug",
+    "sep sept",
+    "oct okt ott",
+    "nov",
+    "dec dez dic déc",
+)
+_FULL = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
+_MONTHS = {name: number for number, names in enumerate(_SHORT, 1) for name in names.split()} | _FULL
+#: Names that are as often something else: without a year or a word of time before them, they need a capital.
+_WORDS_TOO = frozenset(("may", "march", "mars", "mai", "mei"))
+_COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
+_DAYS = {"day": 1, "week": 7}
+
+_YEAR = r"(?:19|20)\d\d(?!\w)"
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|º|\.)?(?!\w)"
+_OF = r"(?:(?:of|de|del|di|do)\s+)?"
+
+
+def _either(names: Sequence[str]) -> str:
+    return "(?:" + "|".join(sorted(names, key=len, reverse=True)) + r")(?!\w)"
+
+
+#: What stands alone: no letter, digit, dot or hyphen before it.
+_START = r"(?<![^\W_])(?<![.\-])"
+_DATED = rf"""{_START}(?:
+    (?P<y1>(?:19|20)\d\d)(?:-(?P<m1>0[1-9]|1[0-2])|(?P<s>[-/.])(?P<m2>0?[1-9]|1[0-2])(?P=s)(?P<d2>0?[1-9]|[12]\d|3[01]))
+      (?:(?![^\W_]|[-/.]\d)|(?=T\d))
+    | (?P<d3>0?[1-9]|[12]\d|3[01])\.(?P<m3>0?[1-9]|1[0-2])\.(?P<y3>{_YEAR})
+    | (?:(?P<d4>{_DAY})[\s-]+{_OF})?(?P<m4>{_either(list(_MONTHS))})\.?(?:,?\s+|-){_OF}(?P<y4>{_YEAR})
+    | (?P<m5>{_either(list(_MONTHS))})\.?\s+(?P<d5>{_DAY}),?\s+(?P<y5>{_YEAR})
+    )"""
+_YEARLY = rf"""{_START}(?:
+    (?P<d1>{_DAY})[\s-]+{_OF}(?P<m1>{_either(list(_FULL))})
+    | (?P<m2>{_either(list(_FULL))})\s+(?P<d2>{_DAY})
+    | (?P<before>in|during|im|en|em|last|this)\s+(?:early\s+|mid\s+|late\s+)?(?P<m3>{_either(list(_FULL))})
+    )(?![-/.]\d)"""
+_WHOLE_YEAR = rf"""(?<!\w)(?:in|during|before|after|since|until|im\s+jahr|en|em|nel)\s+(?:the\s+year\s+)?
+    (?P<y>{_YEAR})(?![-/.–]\d)"""
+_COUNT = rf"\d{{1,3}}|{'|'.join(_COUNTS)}"
+_RELATIVE = rf"""(?<![\w-])(?:
+    (?P<day>yesterday|today)
+    | (?P<which>last|past|previous|this)\s+(?P<unit>week|month|year)(?!\s+of\b)
+    | (?:last|past|previous)\s+(?P<many>{_COUNT})\s+(?P<units>day|week|month|year)s?
+    | (?P<back>{_COUNT})\s+(?P<ago>day|week|month|year)s?\s+ago
+    )(?![\w-])"""
+_BOUND = re.compile(r"\b(before|until|after|since)\s+(?:the\s+)?$", re.IGNORECASE)
+#: The weekend before a day is not that day, nor all that was before.
+_BESIDE = r"""\b(?:\w+day|(?:day|week|weekend|month|year|night|morning|evening)s?)\s+(?:before|after)
+    \s+(?:the\s+)?$"""
+_ANY_YEAR, _WORD = re.compile(r"(?:19|20)\d\d"), re.compile(r"[^\W\d_]+")
+#: How far before and behind a year the rest of its date stands.
+_BEFORE, _BEHIND = 28, 10
+#: A text without a year or one of these words names no time.
+_TELLING = {
+    *_FULL,
+    "today",
+    "yesterday",
+    *(f"{unit}{s}" for unit in ("day", "week", "month", "year") for s in ("", "s")),
+}
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern, compiled where a text may match it: that takes longer than reading most questions."""
+    return re.compile(pattern, re.VERBOSE | re.IGNORECASE)
+
+
+def today() -> date:
+    """Return the day that it is, in UTC as all dates of an index are."""
+    return datetime.now(UTC).date()
+
+
+def moments_in(text: str, clock: Callable[[], date] = today) -> tuple[Moment, ...]:
+    """Return the times that a question names, in their order; none for a year or month that may be something else."""
+    if not _ANY_YEAR.search(text) and _TELLING.isdisjoint(_WORD.findall(text.lower())):
+        return ()
+    found, taken = list[tuple[int, Moment]](), list[tuple[int, int]]()
+    for pattern, read in ((_DATED, _dated), (_YEARLY, _yearly), (_WHOLE_YEAR, _year), (_RELATIVE, _relative)):
+        for match in _compiled(pattern).finditer(text):
+            start, end = match.span()
+            free = all(end <= first or last <= start for first, last in taken)
+            beside = _compiled(_BESIDE).search(text[:start])
+            if free and not beside and (moment := read(match, clock)):
+                taken.append((start, end))
+                found.append((start, _bounded(moment, text[:start], clock)))
+    return tuple(moment for _, moment in sorted(found, key=lambda each: each[0]))
+
+
+def dates_in(text: str) -> Iterator[tuple[date, date]]:
+    """Yield the first and last day of each day or month that a text names with its year."""
+    end = 0
+    for year in _ANY_YEAR.finditer(text):
+        if year.start() < end:
+            continue
+        window = max(0, year.start() - _BEFORE)
+        for match in _compiled(_DATED).finditer(text, window, year.end() + _BEHIND):
+            if match.end() > year.start() and (moment := _dated(match)):
+                end = match.end()
+                yield moment.since, moment.until
+
+
+def _dated(match: re.Match[str], clock: Callable[[], date] = today) -> Moment | None:
+    parts = {name[0]: value for name, value in match.groupdict().items() if value and name != "s"}
+    return _spanned(match[0], int(parts["y"]), parts["m"], parts.get("d"))
+
+
+def _spanned(words: str, year: int, month: str, day: str | None, *, yearly: bool = False) -> Moment | None:
+    """Return a month or day of a year; None where the month has no such day."""
+    number = int(month) if month.isdigit() else _MONTHS[month.lower()]
+    try:
+        first = date(year, number, int(re.sub(r"\D", "", day)) if day else 1)
+    except ValueError:
+        return None
+    return Moment(words.strip(" ,."), first, first if day else _month_end(first), yearly)
+
+
+def _yearly(match: re.Match[str], clock: Callable[[], date]) -> Moment | None:
+    """Return a month or day of any year; `last June` is the latest that is over, `this June` that of this year."""
+    month, day, word = match["m1"] or match["m2"] or match["m3"], match["d1"] or match["d2"], match["before"] or ""
+    if month.lower() in _WORDS_TOO and month.islower() and not word:
+        return None
+    # A leap year has every day.
+    if word.lower() not in ("last", "this"):
+        return _spanned(match[0], 2000, month, day, yearly=True)
+    now = clock()
+    over = word.lower() == "last" and _FULL[month.lower()] >= now.month
+    return _spanned(match[0], now.year - over, month, day)
+
+
+def _year(match: re.Match[str], clock: Callable[[], date]) -> Moment:
+    words, year = match["y"], int(match["y"])
+    moment = Moment(words, date(year, 1, 1), date(year, 12, 31))
+    return _bounded(moment, match[0][: match.start("y") - match.start()], clock)
+
+
+def _relative(match: re.Match[str], clock: Callable[[], date]) -> Moment | None:
+    """Return a time that is told from today; weeks begin with Monday, and the past week ends today."""
+    now, words = clock(), match[0]
+    try:
+        if match["day"]:
+            day = now - timedelta(days=match["day"].lower() == "yesterday")
+            return Moment(words, day, day)
+        if match["many"]:
+            return Moment(words, _back(now, _count(match["many"]), match["units"].lower()), now)
+        if match["ago"]:
+            unit = match["ago"].lower()
+            return _around(words, _back(now, _count(match["back"]), unit), unit)
+        which, unit = match["which"].lower(), match["unit"].lower()
+        if which == "past":
+            return Moment(words, _back(now, 1, unit), now)
+        return _around(words, now if which == "this" else _back(now, 1, unit), unit)
+    except (ValueError, OverflowError):  # before the calendar begins
+        return None
+
+
+def _count(words: str) -> int:
+    return int(words) if words.isdecimal() else _COUNTS[words.lower()]
+
+
+def _back(now: date, count: int, unit: str) -> date:
+    """Return the day so many units before; the last of its month where that is shorter."""
+    if unit in _DAYS:
+        return now - timedelta(days=count * _DAYS[unit])
+    months = now.year * 12 + now.month - 1 - count * (12 if unit == "year" else 1)
+    first = date(months // 12, months % 12 + 1, 1)
+    return first.replace(day=min(now.day, _month_end(first).day))
+
+
+def _around(words: str, day: date, unit: str) -> Moment:
+    """Return the day, or the week, month or year that it lies in."""
+    if unit == "day":
+        return Moment(words, day, day)
+    if unit == "week":
+        monday = day - timedelta(days=day.weekday())
+        return Moment(words, monday, monday + timedelta(days=6))
+    if unit == "month":
+        return Moment(words, day.replace(day=1), _month_end(day))
+    return Moment(words, date(day.year, 1, 1), date(day.year, 12, 31))
+
+
+def _month_end(day: date) -> date:
+    following = date(day.year + day.month // 12, day.month % 12 + 1, 1) if (day.year, day.month) < (9999, 12) else None
+    return following - timedelta(days=1) if following else date.max
+
+
+def _bounded(moment: Moment, before: str, clock: Callable[[], date]) -> Moment:
+    """Return the time before, until, after or since a moment, if that is what is said before it."""
+    bound = _BOUND.search(before)
+    if not bound or moment.yearly:
+        return moment
+    word, since, until, now = bound[1].lower(), moment.since, moment.until, clock()
+    if word in ("before", "until"):
+        since, until = date.min, since - timedelta(days=1) if word == "before" else until
+    else:
+        since, until = until + timedelta(days=1) if word == "after" else since, max(now, until)
+    return Moment(f"{word} {moment.words}", since, until)
