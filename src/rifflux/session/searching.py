@@ -35,7 +35,6 @@ from rifflux.session.arguments import (
 )
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
-from rifflux.text.moments import moments_in
 from rifflux.types import (
     Clause,
     Filter,
@@ -168,7 +167,6 @@ class Searcher:
         query = replace(
             query,
             anchors=anchors,
-            times=moments_in(query.asked or query.text) if profile.moments else (),
             specificity=sort.specificity,
             understanding=sort,
             exact=profile.exact,
@@ -187,6 +185,10 @@ class Searcher:
         query, names, degraded, notes = self._channels(profile.reach(query, way.fuse, pool), way.mode, clock)
         available = profile.channels(self.store, profile.weights)
         lifting = profile.anchors and way.fuse and way.fuse.anchored
+        if lifting and profile.moments:
+            from rifflux.text.moments import moments_in
+
+            query = replace(query, times=moments_in(query.asked or query.text))
         anchors, times, code, told = self._lifting(query) if lifting else (None, [], None, [])
         pipeline = Pipeline(
             dict(zip(names, map(available.__getitem__, names), strict=True)),
