@@ -146,9 +146,14 @@ class Titles:
     def count(self) -> Counter[str]:
         """Return how many titles hold each word and each number."""
         found = Counter[str]()
-        for title in self.read.values():
-            found.update({*map(_key, title)})
+        for keys in self.keys.values():
+            found.update(keys)
         return found
+
+    @cached_property
+    def keys(self) -> Mapping[str, frozenset[str]]:
+        """Return the words and numbers of each title."""
+        return {name: frozenset(map(_key, title)) for name, title in self.read.items()}
 
     @cached_property
     def schemes(self) -> Counter[tuple[int, str] | None]:
@@ -179,7 +184,8 @@ class Titles:
                 unknown += self.weight(atom)
         if sum(map(self.weight, known)) < KNOWN / (1 - KNOWN) * unknown:
             return [], 0
-        likenesses = {name: likeness(known, title, self.weight) for name, title in self.read.items()}
+        near = self.read if any(not self.count[atom.term] for atom in known if atom.term) else self._near(known)
+        likenesses = {name: likeness(known, self.read[name], self.weight) for name in near}
         holding = [name for name, (_, held) in likenesses.items() if held >= AGREEMENT]
         sizes = [len(self.read[name]) for name, (like, _) in likenesses.items() if like >= AGREEMENT]
         # A title that holds it and is no longer than one that agrees says no less.
@@ -188,22 +194,36 @@ class Titles:
         agreeing += [name for name in holding if name not in agreeing and len(self.read[name]) <= longest]
         return agreeing if sizes else [], len(holding)
 
+    def _near(self, asked: Sequence[Atom]) -> Collection[str]:
+        """Return the titles that hold enough of what is asked to agree with it; the others need not be compared."""
+        weights = dict[str, float]()
+        for atom in asked:
+            weights[_key(atom)] = weights.get(_key(atom), 0.0) + self.weight(atom)
+        enough = AGREEMENT * sum(weights.values()) - 1e-9
+        return [
+            name for name, keys in self.keys.items() if sum(weights[key] for key in keys & weights.keys()) >= enough
+        ]
+
     def _is_short(self, word: str) -> bool:
         """Return True if a title has a word that begins so."""
         return any(atom.written.startswith(word) for title in self.read.values() for atom in title)
 
     def _standing(self, asked: Sequence[Atom]) -> list[str]:
         """Return the titles of which most stands in the question as it is written, if no others hold that too."""
-        widths = {name: held_of(title, asked) for name, title in self.read.items()}
+        said, labels = {*map(_key, asked)}, {atom.written for atom in asked if atom.number is not None}
+        widths = dict[str, int]()
         for name, title in self.read.items():
+            # A title that stands in the question begins there.
+            begun = _key(title[0]) in said or any(title[0].written.startswith(label) for label in labels)
+            widths[name] = held_of(title, asked) if begun else 0
             if 0 < widths[name] < len(title) and self.schemes[_scheme(title)] < SCHEME:
                 widths[name] = 0
         longest = max(widths.values(), default=0)
         found = [name for name, width in widths.items() if width == longest > 0]
         if not 0 < len(found) <= MOST_STANDING:
             return []
-        said = self.read[found[0]][:longest]
-        holding = sum(likeness(said, title, self.weight)[1] >= AGREEMENT for title in self.read.values())
+        standing = self.read[found[0]][:longest]
+        holding = sum(likeness(standing, title, self.weight)[1] >= AGREEMENT for title in self.read.values())
         return found if holding <= len(found) else []
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from itertools import chain
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import weights_of
-from rifflux.retrieve.query.naming import Titles, atoms
+from rifflux.retrieve.query.naming import Atom, Titles, atoms
 from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, RANK, SCORE, Candidates, declare
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
@@ -82,7 +83,7 @@ class Anchors:
                 titles.setdefault(name, []).append(id)
             if wanted and wanted == {*self.analyzer.of_word(title)}:
                 whole.append(id)
-        read = {name: found for name in sorted(titles) if (found := atoms(name, self.analyzer.of_word))}
+        read = {name: found for name in sorted(titles) if (found := _read(self.analyzer, name))}
         rarity = {clause[0]: value for clause, value in weights_of(self.store, query).items() if len(clause) == 1}
         named = [id for name in Titles(read, rarity).named(asked) for id in titles[name]] if asked else []
         factors = {"whole title": (whole, self.exact_title), BY_TITLE: (named, self.identified)}
@@ -120,6 +121,12 @@ class Anchors:
         for id, names in self.store.catalog.identifiers_of(holders).items() if len(holders) else ():
             if any(self.analyzer.of_word(name.value) == anchor for name in names):
                 yield id
+
+
+@lru_cache(maxsize=8192)
+def _read(analyzer: Analyzer, title: str) -> Sequence[Atom]:
+    """Return the atoms of a title; the candidates of questions are often the same."""
+    return atoms(title, analyzer.of_word)
 
 
 def _where(ids: Ids, holders: Ids | Sequence[int], factor: float) -> Scores:
