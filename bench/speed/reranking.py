@@ -1,4 +1,4 @@
-"""Measure what the default reranker adds to a warm hybrid search: with it and without, in turns, in one run.
+"""Measure what the default reranker adds to a warm hybrid search, with it and without in turns.
 
     python -m bench reranking INDEX FOLDER_OF_COLLECTIONS [--each 40] [--rounds 5]
 
