@@ -131,12 +131,9 @@ def checked_mode(mode: str) -> str:
 def checked_path(path: str | Path) -> Path:
     """Return a path to index."""
     if not isinstance(path, str | PathLike) or not str(path).strip() or "\0" in str(path):
-        cure = (
-            ": give them one by one, add(*documents)"
-            if isinstance(path, Iterable) and not isinstance(path, str)
-            else ""
-        )
-        raise InvalidArgument(f"only paths and Document values can be added, not {reprlib.repr(path)}{cure}")
+        if isinstance(path, list | tuple):
+            raise InvalidArgument("give paths and Document values one by one, not as a list: add(*documents)")
+        raise InvalidArgument(f"only paths and Document values can be added, not {path!r}")
     return Path(path)
 
 
