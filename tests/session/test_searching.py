@@ -332,7 +332,9 @@ class TestAnyInput:
 
 
 def test_a_list_of_documents_is_refused_with_the_cure_and_not_printed() -> None:
-    with rifflux.open(":memory:", model="hash") as index:
-        with pytest.raises(rifflux.InvalidArgument, match=r"add\(\*documents\)") as refused:
-            index.add([rifflux.Document("a", "pump " * 1000)])  # type: ignore[arg-type]
+    with (
+        rifflux.open(":memory:", model="hash") as index,
+        pytest.raises(rifflux.InvalidArgument, match=r"add\(\*documents\)") as refused,
+    ):
+        index.add([rifflux.Document("a", "pump " * 1000)])  # type: ignore[arg-type]
     assert len(str(refused.value)) < 200
