@@ -128,7 +128,7 @@ def checked_mode(mode: str) -> str:
     return MODES[mode]
 
 
-def checked_path(path: str | Path) -> Path:
+def checked_path(path: object) -> Path:
     """Return a path to index."""
     if not isinstance(path, str | PathLike) or not str(path).strip() or "\0" in str(path):
         if isinstance(path, list | tuple):
