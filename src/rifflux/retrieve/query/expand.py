@@ -18,13 +18,16 @@ from dataclasses import dataclass, replace
 from itertools import chain, permutations, product, starmap
 from operator import attrgetter, itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rifflux.text
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.retrieve.query.codes import Frequencies, Vocabulary
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.symbols import symbol_names
 from rifflux.types import Clause, Query
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.query.codes import Frequencies, Vocabulary
 
 __all__ = [
     "Synonyms",

@@ -18,13 +18,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, filterfalse
 from operator import itemgetter, methodcaller
+from typing import TYPE_CHECKING
 
-from rifflux.retrieve.query.codes import Frequencies
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.asking import framed
 from rifflux.text.identifiers import labelled, named_results, numbered_results
 from rifflux.types import Clause, Filter, Query, Understanding
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.query.codes import Frequencies
 
 __all__ = ["KnownFrequencies", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
 
