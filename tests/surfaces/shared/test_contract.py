@@ -313,9 +313,9 @@ class TestValidation:
         with pytest.raises(InvalidArgument, match="from 1 to 1000"):
             service.search("cache", top_k=top_k)
 
-    @pytest.mark.parametrize("query", ["", " \n", None])
-    def test_empty_query_is_refused(self, service: SearchService, query: Any) -> None:
-        with pytest.raises(InvalidArgument, match="the query is empty"):
+    @pytest.mark.parametrize(("query", "told"), [("", "is empty"), (" \n", "is empty"), (None, "must be a string")])
+    def test_empty_query_is_refused(self, service: SearchService, query: Any, told: str) -> None:
+        with pytest.raises(InvalidArgument, match=f"the query {told}"):
             service.search(query)
 
     def test_retrieval_knows_nothing_of_mcp(self) -> None:
