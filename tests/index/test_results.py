@@ -95,7 +95,7 @@ class TestTable:
 @pytest.mark.parametrize("query", [5, None, b"heron", ["heron"]])
 def test_a_question_that_is_no_text_is_told_so(index: Index, query: Any) -> None:
     for call in (index.search, index.classify, lambda asked: index.judge(asked, "egret")):
-        with pytest.raises(InvalidArgument, match="the query must be a string, not"):
+        with pytest.raises(InvalidArgument, match="the query must be text, not"):
             call(query)
 
 

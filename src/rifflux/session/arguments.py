@@ -92,7 +92,7 @@ class Way:
 def checked_query(query: str) -> None:
     """Refuse what is no question."""
     if not isinstance(query, str):
-        raise InvalidArgument(f"the query must be a string, not {query!r}")
+        raise InvalidArgument(f"the query must be text, not {type(query).__name__}: say what to look for")
     if not query.strip():
         raise InvalidArgument("the query is empty: say what to look for")
 
