@@ -62,7 +62,8 @@ def noun_json(noun: Any, **more: object) -> JsonObject:
 @cache
 def _keys(kind: Any) -> tuple[tuple[str, str], ...]:
     """Return the fields of a dataclass with their names in JSON."""
-    return tuple((each.name, NAMES.get(each.name, each.name)) for each in fields(kind))
+    told = (each.name for each in fields(kind) if not each.metadata.get("untold"))
+    return tuple((name, NAMES.get(name, name)) for name in told)
 
 
 def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:
@@ -122,15 +123,13 @@ def named_by(document: Document) -> list[str]:
 
 def work_json(found: WorkRecord) -> JsonObject:
     """Return a work, what it cites and what cites it."""
-    from rifflux import is_withheld
-
-    work, told = found.work, noun_json(found.work)
+    told = noun_json(found.work)
     return {
         "document": found.key,
         "collection": found.collection,
         "subjects": told.pop("tags"),
         **told,
-        "withheld": is_withheld(found.collection, work.license),
+        "withheld": found.withheld,
         "cites": _linked_json(found.cites),
         "cited_by": _linked_json(found.cited_by),
     }
