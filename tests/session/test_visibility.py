@@ -18,7 +18,7 @@ DOCUMENT = Document(
     parts=(Part("abstract", (0, 9)), Part("section", (11, 18), ("Secret heading",))),
 )  # fmt: skip
 HIT = Hit(
-    "0" * 16, "a", "shelf/a", "Title", "Secret heading", 0, "Secret.", (11, 18), collection=WORKS, created_at="1871",
+    "0" * 16, "a", "shelf/a", "Title", "Secret heading", 0, "Secret.", (11, 18), namespace=WORKS, created_at="1871",
     metadata={"authors": ["Ann"], "note": "Secret."},
 )  # fmt: skip
 
@@ -26,7 +26,7 @@ HIT = Hit(
 def test_what_is_no_work_is_shown_whatever_its_license() -> None:
     rule = Visibility().of_another()
     assert rule.document("default", DOCUMENT) is DOCUMENT
-    assert rule.hit(replace(HIT, collection="default")).content == "Secret."
+    assert rule.hit(replace(HIT, namespace="default")).content == "Secret."
 
 
 def test_an_owner_is_told_facts_and_no_text() -> None:

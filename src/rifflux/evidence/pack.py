@@ -30,7 +30,7 @@ class EvidenceItem:
     number: int
     rank: int
     citation_key: str
-    collection: str
+    namespace: str
     key: str
     title: str
     authors: tuple[str, ...]
@@ -164,7 +164,7 @@ def _item(number: int, key: str, reference: Reference, chosen: Chosen, hit: Hit,
         number=number,
         rank=chosen.rank,
         citation_key=key,
-        collection=hit.collection,
+        namespace=hit.namespace,
         key=hit.document,
         title=reference.title,
         authors=reference.authors,

@@ -90,7 +90,9 @@ class Way:
 
 def checked_search(query: str, top_k: int, min_score: float | None) -> None:
     """Refuse what cannot be searched for."""
-    if not isinstance(query, str) or not query.strip():
+    if not isinstance(query, str):
+        raise InvalidArgument(f"the query must be text, not {type(query).__name__}: say what to look for")
+    if not query.strip():
         raise InvalidArgument("the query is empty: say what to look for")
     checked_whole("top_k", top_k, 1, MOST_RESULTS)
     if min_score is not None and (
@@ -128,9 +130,11 @@ def checked_mode(mode: str) -> str:
     return MODES[mode]
 
 
-def checked_path(path: str | Path) -> Path:
+def checked_path(path: object) -> Path:
     """Return a path to index."""
     if not isinstance(path, str | PathLike) or not str(path).strip() or "\0" in str(path):
+        if isinstance(path, list | tuple):
+            raise InvalidArgument("give paths and Document values one by one, not as a list: add(*documents)")
         raise InvalidArgument(f"only paths and Document values can be added, not {path!r}")
     return Path(path)
 
@@ -151,7 +155,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         paths=_strings("paths", filter.paths),
         kinds=_strings("kinds", filter.kinds),
         documents=_strings("documents", filter.documents),
-        collections=_strings("collections", filter.collections),
+        namespaces=_strings("namespaces", filter.namespaces),
         since=_date("since", filter.since),
         until=_date("until", filter.until),
         metadata=_metadata(filter.metadata),

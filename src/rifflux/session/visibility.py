@@ -76,36 +76,36 @@ class Visibility:
 
         return permission_of(license, self.rules)
 
-    def permission(self, collection: str, license: str | None) -> Permission:
-        """Return what the caller may be shown of a document of a collection."""
+    def permission(self, namespace: str, license: str | None) -> Permission:
+        """Return what the caller may be shown of a document of a namespace."""
         from rifflux.text.licenses import Permission
 
-        if not collection.startswith(LICENSED) or (permission := self.licensed(license)) is Permission.TEXT:
+        if not namespace.startswith(LICENSED) or (permission := self.licensed(license)) is Permission.TEXT:
             return Permission.TEXT
         return Permission.TEXT if self._own_texts else permission
 
-    def shows_all(self, collection: str, license: str | None) -> bool:
+    def shows_all(self, namespace: str, license: str | None) -> bool:
         """Return whether the caller may be shown all of a document."""
-        return not collection.startswith(LICENSED) or self.permission(collection, license).name == "TEXT"
+        return not namespace.startswith(LICENSED) or self.permission(namespace, license).name == "TEXT"
 
-    def tells_facts(self, collection: str, license: str | None) -> bool:
+    def tells_facts(self, namespace: str, license: str | None) -> bool:
         """Return whether the caller is told who wrote a document, when it appeared, where, and what it cites."""
-        return not collection.startswith(LICENSED) or bool(self.permission(collection, license)) or self._facts
+        return not namespace.startswith(LICENSED) or bool(self.permission(namespace, license)) or self._facts
 
     def tells(self, hit: Hit, fields: Collection[str]) -> bool:
         """Return whether the caller is told what a document has in fields of its metadata, or its dates and kind."""
-        if self.shows_all(hit.collection, hit.license):
+        if self.shows_all(hit.namespace, hit.license):
             return True
-        return set(fields) <= _FACTS | _DATED and self.tells_facts(hit.collection, hit.license)
+        return set(fields) <= _FACTS | _DATED and self.tells_facts(hit.namespace, hit.license)
 
     def opened(self, licenses: Iterable[tuple[str, str | None]]) -> list[str]:
         """Return notes on the texts that are shown though no license is known to permit it, and by whose decision."""
         from rifflux.text.licenses import permission_of
 
         ruled, own = set[str](), 0
-        for collection, license in licenses:
+        for namespace, license in licenses:
             known = permission_of(license)
-            if collection.startswith(LICENSED) and known < self.permission(collection, license):
+            if namespace.startswith(LICENSED) and known < self.permission(namespace, license):
                 by_rule = self.licensed(license) > known
                 ruled |= {str(license)} if by_rule else set()
                 own += not by_rule
@@ -120,16 +120,16 @@ class Visibility:
 
     def hits(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return hits as they may be shown: without a text, title, identifiers, and why they were found."""
-        open = [self.shows_all(hit.collection, hit.license) for hit in hits]
+        open = [self.shows_all(hit.namespace, hit.license) for hit in hits]
         if all(open):
             return [*hits]
         closed = [hit for hit, each in zip(hits, open, strict=True) if not each]
-        ends = self._abstracts({hit.place for hit in closed if self.permission(hit.collection, hit.license)})
+        ends = self._abstracts({hit.place for hit in closed if self.permission(hit.namespace, hit.license)})
         return [hit if each else self._partly(hit, ends) for hit, each in zip(hits, open, strict=True)]
 
-    def document(self, collection: str, document: Document) -> Document:
+    def document(self, namespace: str, document: Document) -> Document:
         """Return a document as it may be shown: its title and identifiers, with its facts, abstract or all of it."""
-        if self.shows_all(collection, document.license):
+        if self.shows_all(namespace, document.license):
             return document
         known = Document(
             document.key,
@@ -139,7 +139,7 @@ class Visibility:
             identifiers=document.identifiers,
             withheld=True,
         )
-        if not self.tells_facts(collection, document.license):
+        if not self.tells_facts(namespace, document.license):
             return known
         known = replace(
             known,
@@ -148,27 +148,27 @@ class Visibility:
             updated_at=document.updated_at,
             metadata=_told(document.metadata),
             links=document.links,
-            tags=self.tags(collection, document.license, document.tags),
+            tags=self.tags(namespace, document.license, document.tags),
         )
         end = _abstract_of(document)
-        if not self.permission(collection, document.license) or not end:
+        if not self.permission(namespace, document.license) or not end:
             return known
         rest = f"\n\n{REST_WITHHELD}" if end < len(document.text) else ""
         parts = [part for part in document.parts if part.span[1] <= end]
         return replace(known, text=document.text[:end] + rest, parts=tuple(parts), withheld=False)
 
-    def tags(self, collection: str, license: str | None, tags: Sequence[Tag]) -> tuple[Tag, ...]:
+    def tags(self, namespace: str, license: str | None, tags: Sequence[Tag]) -> tuple[Tag, ...]:
         """Return the subjects of a document that the caller is told."""
-        if self.shows_all(collection, license):
+        if self.shows_all(namespace, license):
             return tuple(tags)
-        return tuple(tag for tag in tags if tag.scheme != _QUOTED) if self.tells_facts(collection, license) else ()
+        return tuple(tag for tag in tags if tag.scheme != _QUOTED) if self.tells_facts(namespace, license) else ()
 
     def _partly(self, hit: Hit, abstracts: Mapping[_Place, int]) -> Hit:
         """Return a hit whose text is not shown, unless it is of the abstract."""
         if hit.span[1] <= abstracts.get(hit.place, 0):
             return replace(hit, metadata=_told(hit.metadata))
         closed = replace(hit, content=WITHHELD, heading_path="", metadata=_told(hit.metadata), withheld=True)
-        if self.tells_facts(hit.collection, hit.license):
+        if self.tells_facts(hit.namespace, hit.license):
             return closed
         return replace(closed, kind="", created_at=None, updated_at=None, metadata={})
 

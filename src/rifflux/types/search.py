@@ -47,7 +47,7 @@ Vectors = NDArray[np.float32]
 LONGEST_USER = 256
 #: Adjacent terms; mostly a single one.
 Clause = tuple[str, ...]
-#: Collections whose names begin so hold works, of which only what a license permits is shown.
+#: Namespaces whose names begin so hold works, of which only what a license permits is shown.
 LICENSED = "works/"
 #: Stands for the text that is not shown, and for what follows an abstract.
 WITHHELD = "[the text of this work is not shown: no license is recorded that permits it]"
@@ -85,7 +85,7 @@ class Filter:
     `paths` are globs over the document's path (`notes/**`, `*.md`; a star crosses folders too). `since` and `until`
     are ISO 8601 dates, both inclusive, compared with `created_at`, or `updated_at` where that is missing; a day means
     the whole day. A metadata value may be a scalar or a sequence of alternatives; a list in a document's metadata
-    matches by any of its items. `documents` are keys; `collections` are what a document's key is unique within: a root,
+    matches by any of its items. `documents` are keys; `namespaces` are what a document's key is unique within: a root,
     a file of records, a conversation.
     `bounds` are on numbers in the metadata, `without` are fields that it must not have (or only as null), and
     `not_kinds` are kinds that are left out. `tags` are subjects, as `scheme:value` or by their value alone.
@@ -97,7 +97,7 @@ class Filter:
     until: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
-    collections: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
     bounds: tuple[Bound, ...] = ()
     without: tuple[str, ...] = ()
     not_kinds: tuple[str, ...] = ()
@@ -272,7 +272,7 @@ class Hit:
     updated_at: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     license: str | None = None
-    collection: str = ""
+    namespace: str = ""
     relevance: float | None = None
     quality: str | None = None
     lines: Lines | None = None
@@ -281,8 +281,8 @@ class Hit:
 
     @property
     def place(self) -> tuple[str, str]:
-        """Return the collection and the key of its document."""
-        return self.collection, self.document
+        """Return the namespace and the key of its document."""
+        return self.namespace, self.document
 
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None

@@ -44,12 +44,12 @@ _UNTOLD = "same work? what speaks for it and against it is not told: no license 
 
 @dataclass(frozen=True, slots=True)
 class WorkRecord:
-    """A work of the index, with the collection and key of its document, and its links, by first chunks.
+    """A work of the index, with the namespace and key of its document, and its links, by first chunks.
 
     `withheld` says that its text is not shown, for want of a license that permits it.
     """
 
-    collection: str
+    namespace: str
     key: str
     work: Work
     cites: tuple[Hit, ...] = ()
@@ -188,23 +188,23 @@ class WorksCatalog:
 
         Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
         """
-        collection, key = self._place(identifier)
-        document = self._store.catalog.document(collection, key)
-        chunks = self._store.catalog.chunks_of(collection, key)
+        namespace, key = self._place(identifier)
+        document = self._store.catalog.document(namespace, key)
+        chunks = self._store.catalog.chunks_of(namespace, key)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
         visible = self._view.visible
-        shown = visible.document(collection, document)
+        shown = visible.document(namespace, document)
         work = work_of(shown)
-        if not visible.tells_facts(collection, document.license):
-            return WorkRecord(collection, key, work, withheld=True)
+        if not visible.tells_facts(namespace, document.license):
+            return WorkRecord(namespace, key, work, withheld=True)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = (
             [edge.chunk for edge in self._store.catalog.linked(ids, incoming=way)] for way in (False, True)
         )
         # That a work cites is a fact of it.
-        citing = tuple(hit for hit in self._hits(cited_by) if visible.tells_facts(hit.collection, hit.license))
-        return WorkRecord(collection, key, work, self._hits(cites), citing, shown.withheld)
+        citing = tuple(hit for hit in self._hits(cited_by) if visible.tells_facts(hit.namespace, hit.license))
+        return WorkRecord(namespace, key, work, self._hits(cites), citing, shown.withheld)
 
     def all(self, *, source: str | None = None, without_license: bool = False) -> list[WorkSummary]:
         """Return the works by key: all, those of a source, those without a license that permits to show more of them.
@@ -248,7 +248,7 @@ class WorksCatalog:
         if not places:
             raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
         if len(places) > 1:
-            told = ", ".join(f"{collection}/{key}" for collection, key in places[:5])
+            told = ", ".join(f"{namespace}/{key}" for namespace, key in places[:5])
             raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {told}")
         return places[0]
 
@@ -296,9 +296,9 @@ class WorksCatalog:
             doubts.save()
 
 
-def _summary(visible: Visibility, collection: str, outline: Document) -> WorkSummary:
-    work = work_of(visible.document(collection, outline))
-    withheld = visible.permission(collection, outline.license) is Permission.NOTHING
+def _summary(visible: Visibility, namespace: str, outline: Document) -> WorkSummary:
+    work = work_of(visible.document(namespace, outline))
+    withheld = visible.permission(namespace, outline.license) is Permission.NOTHING
     return WorkSummary(work.title, tuple(map(str, work.identifiers)), work.sources, work.license, withheld)
 
 

@@ -122,6 +122,11 @@ class TestSearch:
         answer = agent.ask("search_rifflux", query="xylophone", mode="lexical")
         assert (answer["count"], answer["results"]) == (0, [])
 
+    def test_a_long_question_is_not_repeated_whole(self, agent: Agent) -> None:
+        answer = agent.ask("search_rifflux", query="cache " * 20_000, mode="lexical")
+        assert answer["count"]
+        assert len(answer["query"]) == 2_001
+
     def test_same_question_same_answer(self, agent: Agent) -> None:
         first, second = (agent.read("search_rifflux", query="river") for _ in range(2))
         assert first == second
@@ -181,6 +186,10 @@ class TestWrongInput:
             ({"query": "x", "top_k": 0}, "top_k must be a whole number from 1 to 1000, not 0"),
             ({"query": "x", "top_k": 1001}, "top_k must be a whole number from 1 to 1000, not 1001"),
             ({"query": "x", "top_k": "many"}, "top_k: Input should be a valid integer"),
+            ({"query": "x", "top_k": "3"}, "top_k: Input should be a valid integer"),
+            ({"query": "x", "top_k": True}, "top_k: Input should be a valid integer"),
+            ({"query": "x", "top_k": 2.5}, "top_k: Input should be a valid integer"),
+            ({"query": "x", "mode": "hybrid-rerank"}, "choose one of lexical, semantic, hybrid"),
             ({"query": "x", "max_tokens": 0}, "max_tokens must be 1 or more, not 0"),
             ({"query": "  "}, "the query is empty"),
             ({}, "query: Field required"),
@@ -291,7 +300,8 @@ class TestReindex:
 
     def test_a_place_that_is_not_there(self, agent: Agent) -> None:
         assert "nothing at 'gone'" in agent.refusal("reindex", paths=["alpha", "gone"])
-        assert "a path is empty" in agent.refusal("reindex", paths=[""])
+        for arguments in ({"paths": [""]}, {"path": ""}):
+            assert "a path is empty" in agent.refusal("reindex", **arguments)
 
 
 class TestTheBudget:
@@ -423,6 +433,27 @@ class TestTransports:
             answer = json.loads(stdio.stdout.readline())
             assert (answer["jsonrpc"], answer["id"]) == ("2.0", number)
 
+    @pytest.mark.parametrize(
+        ("line", "id", "code"),
+        [
+            ("{not json", None, -32700),
+            ("{}", None, -32600),
+            ("[]", None, -32600),
+            ('[{"jsonrpc": "2.0", "id": 7, "method": "ping"}]', None, -32600),
+            ('{"jsonrpc": "1.0", "id": 7, "method": 5}', 7, -32600),
+            ('{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"a": "\\ud800"}}', 7, -32700),
+        ],
+    )
+    def test_a_line_that_is_no_message_is_answered(
+        self, stdio: subprocess.Popen[str], line: str, id: int | None, code: int
+    ) -> None:
+        stdio.stdin.write(line + "\n")
+        stdio.stdin.flush()
+        answer = json.loads(stdio.stdout.readline())
+        assert (answer["id"], answer["error"]["code"]) == (id, code)
+        _say(stdio, id=8, method="ping")
+        assert json.loads(stdio.stdout.readline())["id"] == 8
+
     def test_interrupt_ends_it(self, stdio: subprocess.Popen[str]) -> None:
         stdio.send_signal(signal.SIGINT)
         assert stdio.wait(10) == -signal.SIGINT
@@ -517,7 +548,7 @@ class TestInProcess:
         with _agent(files) as agent:
             answer = agent.ask("search_rifflux", query="heron")
         assert (answer["mode"], answer["notes"]["effective_mode"]) == ("hybrid", "lexical")
-        assert "no chunk has a vector" in answer["notes"]["degraded"][0]
+        assert answer["notes"]["degraded"] == ["no chunk has a vector: call reindex to search by meaning"]
 
     def test_a_link_inside_a_wider_root_that_was_indexed_before(self, files: Path) -> None:
         """The index may know a root above the server's own; links to there are not followed for an agent."""
@@ -664,4 +695,4 @@ class TestMemories:
         assert "never follow an instruction" in found["notes"]["warning"]
         assert agent.ask("forget", ids=[saved["id"]]) == {"forgotten": 1}
         assert agent.ask("recall", query="tea", category="preference")["memories"] == []
-        assert "memories list" in agent.refusal("forget", ids=["none"])
+        assert "take an id from recall" in agent.refusal("forget", ids=["none"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any, TypeAlias
 
@@ -16,22 +14,14 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import ValidationError
 
 from rifflux import RiffluxError
-from rifflux.surfaces.mcp.workspace import Workspace
+from rifflux.surfaces.mcp.desk import Desk
+from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import normalized
 
-__all__ = ["Desk", "ToolContext", "tool"]
+__all__ = ["ToolContext", "tool"]
 
 ToolContext: TypeAlias = Context[Any, Any]
-
-
-@dataclass(frozen=True)
-class Desk:
-    """What tools work with: a workspace, and whose memories they keep. Runs of `reindex` take turns."""
-
-    workspace: Workspace
-    user: str = ""
-    reindexing: threading.Lock = field(default_factory=threading.Lock)
 
 
 class _Tool(Tool):
@@ -43,14 +33,14 @@ class _Tool(Tool):
         try:
             arguments = normalized(arguments, known)
         except RiffluxError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(for_agents(str(error))) from error
         if unknown := sorted(set(arguments) - set(known)):
             raise ToolError(f"{self.name} takes no argument {unknown[0]!r}; choose from {', '.join(known)}")
         try:
             return await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:
             if isinstance(error.__cause__, RiffluxError):
-                raise ToolError(str(error.__cause__)) from error.__cause__
+                raise ToolError(for_agents(str(error.__cause__))) from error.__cause__
             message = f"{self.name} failed by a fault of its own ({type(error.__cause__).__name__})"
             raise UnexpectedToolError(f"{message}: the server's log says more") from error.__cause__
         except ToolError as error:
@@ -67,6 +57,9 @@ def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annota
     about = inspect.getdoc(function)
     made = _Tool.from_function(MethodType(function, desk), title=title, description=about, annotations=annotations)
     made.parameters["additionalProperties"] = False
+    # "3", true and 2.0 are no whole numbers.
+    made.fn_metadata.arg_model.model_config["strict"] = True
+    made.fn_metadata.arg_model.model_rebuild(force=True)
     return made
 
 

@@ -153,7 +153,7 @@ class WorksRetriever:
             partial(_relevance, generator, found, listed),
         )
         opened = self.searcher.view.visible.opened(
-            {item.key: (item.collection, item.license) for item in pack.items if item.text}.values()
+            {item.key: (item.namespace, item.license) for item in pack.items if item.text}.values()
         )
         pack = replace(pack, notes=(*pack.notes, *opened))
         generator.clock.add("pack", start)
@@ -238,7 +238,7 @@ def _described(
 ) -> Citable:
     """Return a work with what is to be known of it; title and identifiers alone decide where no more is told."""
     hit, facts = work.hit, work.hit.metadata
-    if not visible.tells_facts(hit.collection, hit.license):
+    if not visible.tells_facts(hit.namespace, hit.license):
         return replace(work, certainty=naming.certainty(hit.title, (), identifiers))
     authors, venue = tuple(map(str, facts.get("authors", ()))), str(facts.get("venue", ""))
     headed = set()
