@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rifflux.ingest.chunking import Chunker, chunk_id, embedding_text, hash_of, identity_of
 from rifflux.store import NAMING, Analysis, AnalyzedChunk, DocumentChange, StoredChunk
 from rifflux.text.analyzer import Analyzer
+from rifflux.text.properties import Said, key_names, said_of
 from rifflux.types import Block, Chunk, Document
 
 __all__ = ["CODE", "MESSAGE", "Preparer", "analysis_of", "guess_kind", "is_same"]
@@ -31,39 +33,81 @@ class Preparer:
         chunks = self.chunker(document, blocks, self.count, identity=identity)
         if not chunks and document.title:
             chunks = [Chunk(chunk_id(identity, (), document.title, 0), 0, document.title, (0, 0))]
-        title = self.analyzer.joined(document.title)
-        subjects, analyzed = _subjects(document), []
+        said = said_of(document.kind, document.metadata)
+        by_key = _by_key(self.analyzer, document.kind, _key(document, path), document.title)
+        names = _Names(_subjects(document), said, by_key)
+        title, analyzed = _title_terms(self.analyzer, document.title, said), []
         for chunk in chunks:
             text = "" if chunk.span == (0, 0) else chunk.text
-            stored = StoredChunk(document.title, chunk.headings, text, subjects)
-            headings, body = _terms(self.analyzer, stored)
-            hash = hash_of(embedding_text(stored.title, stored.headings, stored.text))
-            # Subjects and identifiers are searched as words, and not embedded.
-            words = hash_of("\n".join([str(hash), *subjects])) if subjects else None
-            analyzed.append(AnalyzedChunk(chunk, title, headings, body, hash, words=words))
+            headings = _heading_terms(self.analyzer, document.title, chunk.headings, names.at(chunk.position))
+            embedded = embedding_text(document.title, chunk.headings, text)
+            told = _told(embedded, said) if chunk.position == 0 else embedded
+            hash, beside = hash_of(told), [*said.names, *names.at(chunk.position)]
+            # What is searched as words besides may change while what is embedded stays.
+            words = hash_of("\n".join([str(hash), *beside])) if beside else None
+            kept = told if told != embedded else None
+            analyzed.append(AnalyzedChunk(chunk, title, headings, self.analyzer.joined(text), hash, kept, words))
         return DocumentChange(document, path, tuple(analyzed))
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The searchable words of a document besides its text and title: those of all its chunks, and of the first."""
+
+    subjects: Sequence[str]
+    said: Said
+    key: Sequence[str]
+
+    def at(self, position: int) -> tuple[str, ...]:
+        """Return the words of a chunk; what the key says stands with the first, as a heading would."""
+        return (*self.subjects, *(() if position else self.key), *self.said.at(position))
+
+
 def _subjects(document: Document) -> tuple[str, ...]:
-    """Return the searchable words of a document besides its text: its subjects and identifiers."""
+    """Return the subjects and identifiers of a document that are searched."""
     if not (document.tags or document.identifiers):
         return ()
     names = (each.value for each in document.identifiers if each.scheme in NAMING or each.value == document.key)
     return tuple(dict.fromkeys([*(tag.value for tag in document.tags), *names]))
 
 
+def _key(document: Document, path: str) -> str:
+    """Return the key of a file, or of what a program gave, unless identifiers name it; of a record, it is data."""
+    return "" if document.identifiers or document.key != path else document.key
+
+
+def _by_key(analyzer: Analyzer, kind: str, key: str, title: str) -> tuple[str, ...]:
+    """Return what a key says that the title does not; messages and memories are numbered, and not named."""
+    name = key_names(key)[-1:] if kind not in (MESSAGE, "memory") else ()
+    return () if {*analyzer.terms(title)}.issuperset(analyzer.terms(*name or ("",))) else name
+
+
+def _told(embedded: str, said: Said) -> str:
+    """Return what is embedded of a document's first chunk: with its other names in front, and what it says behind."""
+    return "\n".join(filter(None, (", ".join(said.names), embedded, ". ".join(said.at(0)))))
+
+
 def analysis_of(analyzer: Analyzer) -> Analysis:
     """Return functions that remake terms and hashes of stored chunks, equal to those of the first time."""
-    return Analysis(
-        lambda stored: (analyzer.joined(stored.title), *_terms(analyzer, stored)), _hash_of, analyzer.revision
-    )
+    return Analysis(partial(_terms, analyzer), _hash_of, analyzer.revision)
 
 
-def _terms(analyzer: Analyzer, stored: StoredChunk) -> tuple[str, str]:
-    """Return the terms of headings and subjects, and those of the body."""
+def _terms(analyzer: Analyzer, stored: StoredChunk) -> tuple[str, str, str]:
+    """Return the terms of title, headings and subjects, and body."""
+    said = said_of(stored.kind, stored.metadata)
+    names = _Names(stored.subjects, said, _by_key(analyzer, stored.kind, stored.key, stored.title))
+    headings = _heading_terms(analyzer, stored.title, stored.headings, names.at(stored.position))
+    return _title_terms(analyzer, stored.title, said), headings, analyzer.joined(stored.text)
+
+
+def _title_terms(analyzer: Analyzer, title: str, said: Said) -> str:
+    return analyzer.joined(" \n".join([title, *said.names]))
+
+
+def _heading_terms(analyzer: Analyzer, title: str, headings: Sequence[str], names: Sequence[str]) -> str:
     # A breadcrumb that starts with the title adds nothing to the title field by saying it again.
-    headings = stored.headings[1:] if stored.headings[:1] == (stored.title,) else stored.headings
-    return analyzer.joined(" \n".join([*headings, *stored.subjects])), analyzer.joined(stored.text)
+    headings = headings[1:] if headings[:1] == (title,) else headings
+    return analyzer.joined(" \n".join([*headings, *names]))
 
 
 def _hash_of(stored: StoredChunk) -> int:

@@ -8,7 +8,17 @@ from typing import Protocol
 
 from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking, Tag, Why
 
-__all__ = ["LONGEST_NAME", "AnalyzedChunk", "Catalog", "CodePiece", "DocumentChange", "Edge", "FileState", "Placed"]
+__all__ = [
+    "LONGEST_NAME",
+    "AnalyzedChunk",
+    "Catalog",
+    "ChunkNames",
+    "CodePiece",
+    "DocumentChange",
+    "Edge",
+    "FileState",
+    "Placed",
+]
 
 #: A title of more different terms is no name that anybody types whole.
 LONGEST_NAME = 8
@@ -68,6 +78,16 @@ class FileState:
     mtime_ns: int
     hash: str
     problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkNames:
+    """What a chunk is called: its document's title and other names, its headings; a file's key."""
+
+    title: str
+    headings: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +191,8 @@ class Catalog(Protocol):
     def kinds(self, ids: Ids) -> Mapping[int, str]:
         """Return the kind of each chunk's document; chunks that are gone are left out."""
 
-    def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
-        """Return the title and the headings of each chunk; chunks that are gone are left out."""
+    def names(self, ids: Ids) -> Mapping[int, ChunkNames]:
+        """Return what each chunk is called; chunks that are gone are left out."""
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         """Return those of the chunks that are source code."""

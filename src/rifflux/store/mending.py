@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 __all__ = ["NAMING", "REVISION", "Analysis", "Mended", "Problem", "StoredChunk"]
 
@@ -18,13 +19,19 @@ REVISION = "analysis"
 class StoredChunk:
     """What a chunk's terms and hash are made of; `text` is empty for a document that has only a title.
 
-    `subjects` are the values of the document's tags and of the identifiers that are searched: terms, and no more.
+    `subjects` are the values of the document's tags and of the identifiers that are searched: terms, and no more. Its
+    `metadata` and its `key` may be searched too; the key is empty for records, and where identifiers name the document.
+    `position` is the chunk's.
     """
 
     title: str
     headings: tuple[str, ...]
     text: str
     subjects: tuple[str, ...] = ()
+    kind: str = ""
+    key: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)

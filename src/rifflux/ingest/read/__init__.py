@@ -26,7 +26,7 @@ from rifflux.types import Failure, Parsed
 __all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "read_lines", "reader_for"]
 
 #: Files are read again when this changes: raise it whenever a reader gives other text or blocks than before.
-READER_VERSION: int = 4
+READER_VERSION: int = 5
 
 #: Makes documents of a file, and a failure for each part that could not be read. Raises `Unreadable`.
 Reader = Callable[[File], Iterable[Parsed | Failure]]

@@ -19,6 +19,9 @@ class Properties(Protocol):
     """The core properties of an Office file, as far as they are read."""
 
     author: str
+    category: str
+    keywords: str
+    subject: str
     created: datetime | None
     modified: datetime | None
 
@@ -38,8 +41,9 @@ def open_archive(data: bytes) -> io.BytesIO:
 
 
 def facts_of(properties: Properties) -> dict[str, str]:
-    """Return what the core properties of a file say: its author and its dates."""
-    facts = {"author": properties.author, "created": _iso(properties.created), "updated": _iso(properties.modified)}
+    """Return what the core properties of a file say: its author, what it is about, and its dates."""
+    said = {name: getattr(properties, name) for name in ("author", "category", "keywords", "subject")}
+    facts = {**said, "created": _iso(properties.created), "updated": _iso(properties.modified)}
     return {name: value for name, value in facts.items() if value}
 
 

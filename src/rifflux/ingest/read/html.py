@@ -6,6 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from lxml import etree
 from lxml import html as lxml_html
@@ -49,7 +50,7 @@ _LEAVES = frozenset({"p", "li", "dd", "dt", "td", "pre", "blockquote"})
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """Yield the page's main text as one document; `author`, `language` and `date` come from its own metadata.
+    """Yield the page's main text as one document; what it says of itself is its metadata.
 
     Nothing is ever fetched. Raises `Unreadable` for binary data.
     """
@@ -111,14 +112,16 @@ def _write_as_tex(formula: Element) -> None:
         formula.text = f"${tex.strip()}$"
 
 
-def _facts(tree: Element) -> dict[str, str]:
-    """Return the title, author, date and language that the page states of itself."""
-    facts = {"title": _first(tree, "//head/title", "//meta[@property='og:title']/@content", "//h1")}
+def _facts(tree: Element) -> dict[str, Any]:
+    """Return the title, author, date, language, description and keywords that the page states of itself."""
+    facts: dict[str, Any] = {"title": _first(tree, "//head/title", "//meta[@property='og:title']/@content", "//h1")}
     facts["author"] = _first(tree, "//meta[@name='author' or @name='dc.creator']/@content")
     published = "//meta[@property='article:published_time' or @name='date' or @name='dcterms.date']/@content"
     facts["date"] = _first(tree, published, "//time[@pubdate]/@datetime")
     facts["language"] = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
-    return {name: value for name, value in facts.items() if value}
+    facts["description"] = _first(tree, "//meta[@name='description' or @property='og:description']/@content")
+    words = [word.strip() for word in _first(tree, "//meta[@name='keywords']/@content").split(",")]
+    return {name: value for name, value in {**facts, "keywords": [*filter(None, words)]}.items() if value}
 
 
 def _first(tree: Element, *queries: str) -> str:

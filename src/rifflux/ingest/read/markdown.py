@@ -6,7 +6,7 @@ Inline markup is left as it is written; the words in it are what is searched.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import accumulate
@@ -24,6 +24,11 @@ __all__ = ["FrontMatter", "date_in", "front_matter", "markdown_blocks", "read_ma
 _KINDS = {"fence": "code", "code_block": "code", "table_open": "table", "html_block": "paragraph"}
 _LEAVES = {"paragraph_open", "heading_open", *_KINDS}
 _NEWLINE = re.compile(r"\r\n?|\n")
+#: A tag in a text, of one level or several: `#boat`, `#kitchen/cold`; no number, nor a part of a link.
+_TAG = re.compile(r"(?<!\S)#(?=[\w/-]*[^\W\d_])(\w[\w/-]*)")
+_CODE_SPAN = re.compile(r"(`+).+?\1", re.DOTALL)
+#: Tags of a document.
+MOST_TAGS = 100
 # Comments, and tags that say nothing by themselves: closing ones, and those with no attributes but these.
 _SILENT_HTML = re.compile(
     r"<!--.*?(?:-->|\Z)|</[a-z][^<>]*>"
@@ -33,23 +38,38 @@ _SILENT_HTML = re.compile(
 
 
 def read_markdown(file: File) -> Iterator[Parsed]:
-    """Yield the document of a Markdown file; its title is the front matter's, or the heading all of it is under."""
+    """Yield the document of a Markdown file; its title is the front matter's, or the heading all of it is under.
+
+    Tags in its text (`#boat`) join those of the front matter.
+    """
     text = decode(file.data)
     front = front_matter(text)
     scan = _scan(text, front.end)
+    blocks = scan.outline.finish()
+    tags = _tags(front.values.get("tags"), text, blocks)
     title = front.values.get("title") or scan.title
     document = replace(
         document_of(file, text, "markdown", str(title)),
         created_at=date_in(front.values, "created", "created_at", "date") or file.created_at,
         updated_at=date_in(front.values, "updated", "updated_at", "modified", "lastmod") or file.updated_at,
-        metadata=front.values,
+        metadata={**front.values, "tags": tags} if tags else front.values,
     )
-    yield Parsed(document, scan.outline.finish())
+    yield Parsed(document, blocks)
 
 
 def markdown_blocks(text: str) -> tuple[Block, ...]:
     """Return the blocks of a Markdown text, front matter left out."""
     return _scan(text, front_matter(text).end).outline.finish()
+
+
+def _tags(given: Value | None, text: str, blocks: Iterable[Block]) -> list[str]:
+    """Return the tags of the front matter, and those that stand in prose, each once."""
+    listed = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []
+    found = [each.strip().removeprefix("#") for each in listed]
+    for block in blocks:
+        if block.kind in ("paragraph", "item") and "#" in (prose := text[block.start : block.end]):
+            found += [tag.rstrip("/-") for tag in _TAG.findall(_CODE_SPAN.sub(" ", prose))]
+    return list(dict.fromkeys(filter(None, found)))[:MOST_TAGS]
 
 
 @dataclass(slots=True)

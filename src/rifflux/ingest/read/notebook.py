@@ -19,6 +19,8 @@ __all__ = ["read"]
 #: Longer outputs are data, and what they say stands in the text around them.
 LONGEST_OUTPUT = 1000
 
+#: What a notebook's metadata may say of it.
+_SAID = ("aliases", "description", "keywords", "tags")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -32,7 +34,8 @@ def read(file: File) -> Iterator[Parsed]:
     language = str(said.get("language_info", {}).get("name") or said.get("kernelspec", {}).get("language", ""))
     text = "\n\n".join(piece for cell in book.cells for piece in _pieces(cell, language))
     for parsed in read_markdown(replace(file, data=text.encode("utf-8", "replace"))):
-        facts = {"language": language} if language else {}
+        facts = {name: said[name] for name in _SAID if isinstance(said.get(name), str | list)}
+        facts |= {"language": language} if language else {}
         document = replace(parsed.document, kind="notebook", metadata={**parsed.document.metadata, **facts})
         yield replace(parsed, document=document)
 

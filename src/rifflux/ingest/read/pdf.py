@@ -45,9 +45,9 @@ def read(file: File) -> Iterator[Parsed]:
         facts = pdf.get_metadata_dict(skip_empty=True)
     if not written:
         raise Unreadable("holds no text (a scan?): run OCR on it first")
-    author = {"author": facts["Author"].strip()} if facts.get("Author", "").strip() else {}
+    said = {name.lower(): value for name in ("Author", "Keywords", "Subject") if (value := facts.get(name, "").strip())}
     created, updated = _iso(facts.get("CreationDate", "")), _iso(facts.get("ModDate", ""))
-    yield build.parsed(file, "pdf", _title(facts.get("Title", "")), created, updated, pages=pages, **author)
+    yield build.parsed(file, "pdf", _title(facts.get("Title", "")), created, updated, pages=pages, **said)
 
 
 def _open(data: bytes) -> pypdfium2.PdfDocument:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -11,10 +12,11 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import weights_of
-from rifflux.retrieve.query.naming import Title, Titles, atoms
+from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms
 from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, SCORE, Candidates, declare, product
-from rifflux.store import Store
+from rifflux.store import ChunkNames, Store
 from rifflux.text.analyzer import Analyzer
+from rifflux.text.properties import key_names
 from rifflux.types import Clause, Ids, Query, Scores
 
 __all__ = ["STAGE", "Anchors", "checked_boosts"]
@@ -30,6 +32,8 @@ declare("anchors/*", "factor", "the factor for an anchor that the candidate hold
 IDENTIFIED = "identifier"
 #: And what that of those is called which are titled by the question's name; an identifier is surer than a title.
 BY_TITLE = f"{IDENTIFIED}: title"
+#: The suffix of a file's name, which is typed or not.
+_SUFFIX = re.compile(r"(?<=\w)\.[A-Za-z]\w{0,4}(?!\w)")
 #: Factors beyond this cannot be meant.
 MOST = 1000.0
 
@@ -71,23 +75,37 @@ class Anchors:
         table = table.with_column(LIFT, lift).with_column(NAMED, named)
         return table.factored(STAGE, factors, table[SCORE] * self._lift(factors, len(table)))
 
-    def _by_title(
-        self, query: Query, ids: Ids, names: Mapping[int, tuple[str, tuple[str, ...]]]
-    ) -> Mapping[str, Scores]:
-        """Return the factors of candidates whose title or last heading the question names, or is as a whole."""
+    def _by_title(self, query: Query, ids: Ids, names: Mapping[int, ChunkNames]) -> Mapping[str, Scores]:
+        """Return the factors of candidates that the question names, or whose title it is as a whole.
+
+        It names them by title, alias or last heading, or else by key.
+        """
         asked = atoms(query.semantic_text, query.words.__getitem__)[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
         titles, whole = dict[str, list[int]](), list[int]()
-        for id, (title, headings) in names.items():
-            for name in {title, *headings[-1:]}:
+        for id, each in names.items():
+            for name in {each.title, *each.headings[-1:], *each.aliases}:
                 titles.setdefault(name, []).append(id)
-            if wanted and wanted == {*self.analyzer.of_word(title)}:
+            if wanted and any(wanted == {*self.analyzer.of_word(name)} for name in (each.title, *each.aliases)):
                 whole.append(id)
-        read = {name: found for name in sorted(titles) if (found := _read(self.analyzer, name))}
         rarity = {clause[0]: value for clause, value in weights_of(self.store, query).items() if len(clause) == 1}
-        named = [id for name in Titles(read, rarity).named(asked) for id in titles[name]] if asked else []
+        named = self._bearers(titles, rarity, asked)
+        if asked and not named:
+            asked = atoms(_SUFFIX.sub("", query.semantic_text), self.analyzer.of_word)[:MOST_ATOMS]
+            keys = dict[str, list[int]]()
+            for id, each in names.items():
+                for name in key_names(each.key):
+                    keys.setdefault(name, []).append(id)
+            named = self._bearers(keys, rarity, asked)
         factors = {"whole title": (whole, self.exact_title), BY_TITLE: (named, self.identified)}
         return {name: _where(ids, holders, factor) for name, (holders, factor) in factors.items() if holders}
+
+    def _bearers(
+        self, names: Mapping[str, Sequence[int]], rarity: Mapping[str, float], asked: Sequence[Atom]
+    ) -> Sequence[int]:
+        """Return who bears a name that the question says."""
+        read = {name: found for name in sorted(names) if (found := _read(self.analyzer, name))}
+        return [id for name in Titles(read, rarity).named(asked) for id in names[name]] if asked else []
 
     def _lift(self, factors: Mapping[str, Scores], rows: int) -> Scores:
         """Return the factor of each candidate's score."""
@@ -111,8 +129,8 @@ class Anchors:
 
     def _named(self, anchor: Clause, holders: Ids) -> Iterator[int]:
         """Yield those that hold the anchor in their title or headings."""
-        for id, (title, headings) in self.store.catalog.names(holders).items() if len(holders) else ():
-            terms = [*self.analyzer.terms(title), "", *self.analyzer.terms(" ".join(headings))]
+        for id, each in self.store.catalog.names(holders).items() if len(holders) else ():
+            terms = [*self.analyzer.terms(each.title), "", *self.analyzer.terms(" ".join(each.headings))]
             if _contains(terms, anchor):
                 yield id
 

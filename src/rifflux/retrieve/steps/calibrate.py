@@ -37,6 +37,7 @@ from rifflux.retrieve.fuse.base import weighed, weights_of
 from rifflux.retrieve.table import HIGH, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
+from rifflux.text.properties import beside, said_of
 from rifflux.types import Clause, Hit, Query, Results, Scores
 
 if TYPE_CHECKING:
@@ -112,23 +113,32 @@ class PassageTerms:
     """The terms of a passage with single spaces between: those of its title, of its headings, and all.
 
     In `spelled` are spaces around each term and gaps between title, headings and text: neighbors stand side by side.
+    In `said` is what the passage is searched by besides, and in `aliases` what its document is also called.
     """
 
     title: str
     headings: str
     spelled: str
+    said: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 def terms_of(analyzer: Analyzer, hit: Hit) -> PassageTerms:
     """Return the terms of a hit."""
-    return _terms_of(analyzer, hit.title, hit.heading_path, hit.content)
+    return _terms_of(
+        analyzer, hit.title, hit.heading_path, hit.content, beside(hit), said_of(hit.kind, hit.metadata).names
+    )
 
 
 @lru_cache(maxsize=4096)
-def _terms_of(analyzer: Analyzer, title: str, headings: str, content: str) -> PassageTerms:
+def _terms_of(
+    analyzer: Analyzer, title: str, headings: str, content: str, said: tuple[str, ...], aliases: tuple[str, ...]
+) -> PassageTerms:
     """Return the terms of a passage; those that answer are often the same."""
     title, headings = analyzer.joined(title), analyzer.joined(headings)
-    return PassageTerms(title, headings, f" {title} \n {headings} \n {analyzer.joined(content)} ")
+    spelled = f" {title} \n {headings} \n {analyzer.joined(content)} "
+    more = "".join(f"\n {analyzer.joined(each)} " for each in said)
+    return PassageTerms(title, headings, spelled, more, tuple(map(analyzer.joined, aliases)))
 
 
 @dataclass(frozen=True)
@@ -170,9 +180,10 @@ class Relevance:
         times = "".join(f" \n {self.analyzer.joined(each.words)} " for each in query.times)
         for hit, dated in zip(table.passages, (table[MOMENT] > 0).tolist(), strict=True):
             passage = terms_of(self.analyzer, hit)
-            titled.append(bool(asked) and asked == frozenset(passage.title.split()))
+            names = (passage.title, *passage.aliases)
+            titled.append(bool(asked) and any(asked == frozenset(name.split()) for name in names))
             # A clause is held where its terms stand side by side.
-            texts.append(passage.spelled + times * dated)
+            texts.append(passage.spelled + passage.said + times * dated)
         stand_ins = _stand_ins(query) if query.variants else {}
         return {
             "cosine": self._cosines(query, table),

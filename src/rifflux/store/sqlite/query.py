@@ -14,6 +14,7 @@ import numpy as np
 
 from rifflux.store.lexical import VARIANT
 from rifflux.text.dates import parse_time, whole_day_end
+from rifflux.text.properties import TAGS
 from rifflux.types import Bound, Clause, Filter, Ids, Query, Ranking, Scores
 
 __all__ = ["Terms", "best", "where", "worths_of"]
@@ -145,7 +146,12 @@ def _metadata(name: str, key: str, value: object) -> Condition:
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     bound = {f"{name}_{number}": _bindable(each) for number, each in enumerate(values)}
     wanted = ", ".join(f":{each}" for each in bound)
-    sql = f"exists (select 1 from json_each(document.metadata, :{name}) as item where item.value in ({wanted}))"
+    test = f"item.value in ({wanted})"
+    if key.lower() in TAGS:
+        # A tag of several levels is found by its upper ones, too; 0 is the character after the slash.
+        below = (f"(item.value >= :{each} || '/' and item.value < :{each} || '0')" for each in bound)
+        test = " or ".join([test, *below])
+    sql = f"exists (select 1 from json_each(document.metadata, :{name}) as item where {test})"
     return sql, {name: _path(key), **bound}
 
 

@@ -153,11 +153,15 @@ class FeatureInput:
     @cached_property
     def held(self) -> list[frozenset[str]]:
         """Return for each hit all terms that it holds; what is of a time need not name it as the question does."""
+        bags = [
+            bag.union(each.said.split()) if each.said else bag
+            for bag, each in zip(self.bags, self.passages, strict=True)
+        ]
         if not self.query.times:
-            return self.bags
+            return bags
         times = {term for each in self.query.times for term in self.resources.analyzer.terms(each.words)}
         of_it = (self.table[MOMENT] > 0).tolist()
-        return [bag | times if dated else bag for bag, dated in zip(self.bags, of_it, strict=True)]
+        return [bag | times if dated else bag for bag, dated in zip(bags, of_it, strict=True)]
 
     @cached_property
     def trust(self) -> Scores:

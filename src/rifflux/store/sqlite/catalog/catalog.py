@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rifflux.store.catalog import Catalog, CodePiece, DocumentChange, Edge, FileState, Placed
+from rifflux.store.catalog import Catalog, ChunkNames, CodePiece, DocumentChange, Edge, FileState, Placed
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
 from rifflux.store.sqlite.connection.engine import View
 from rifflux.store.sqlite.query import where
+from rifflux.text.properties import said_of
 from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Why
 
 __all__ = ["SqliteCatalog"]
@@ -182,11 +183,11 @@ class SqliteCatalog(Catalog):
     def kinds(self, ids: Ids) -> Mapping[int, str]:
         return dict(self._of_chunks(sql.KINDS, ids))
 
-    def names(self, ids: Ids) -> Mapping[int, tuple[str, tuple[str, ...]]]:
-        rows = self._of_chunks(sql.NAMES, ids)
+    def names(self, ids: Ids) -> Mapping[int, ChunkNames]:
         found = {}
-        for id, title, headings in rows:
-            found[id] = title, tuple(json.loads(headings)) if headings != "[]" else ()
+        for id, title, headings, key, kind, metadata in self._of_chunks(sql.NAMES, ids):
+            aliases = said_of(kind, json.loads(metadata)).names if metadata else ()
+            found[id] = ChunkNames(title, tuple(json.loads(headings)) if headings != "[]" else (), aliases, key)
         return found
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:

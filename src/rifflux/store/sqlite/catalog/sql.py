@@ -1,5 +1,7 @@
 """The statements of the catalog, whole and named."""
 
+from rifflux.text.properties import KINDS as SAYING
+
 # Where rows are looked up by id, the plus keeps SQLite from going through all that the owner has.
 _OF_CHUNKS = """
 from chunk join document on document.id = chunk.document
@@ -7,7 +9,11 @@ where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))
 
 KINDS = f"select chunk.uid, document.kind {_OF_CHUNKS}"
 
-NAMES = f"select chunk.uid, document.title, chunk.headings {_OF_CHUNKS}"
+# Metadata may be long, and few have other names in it.
+NAMES = f"""
+select chunk.uid, document.title, chunk.headings, iif(document.key = document.path, document.key, ''), document.kind,
+    iif(document.kind in {tuple(sorted(SAYING))} and instr(document.metadata, '"alias'), document.metadata, '')
+{_OF_CHUNKS}"""
 
 CODE_OF = f"""
 select chunk.uid, document.path, chunk.headings, chunk.text, chunk.position {_OF_CHUNKS} and document.kind = 'code'"""

@@ -10,8 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 
 import tantivy
+
+from rifflux.text.properties import TAGS
 
 __all__ = [
     "FACET",
@@ -68,8 +71,19 @@ def facets(collection: str, kind: str, key: str, path: str, metadata: Mapping[st
     found += [encoded("folder", path[: place + 1]) for place, char in enumerate(path) if char == "/"]
     if "." in path:
         found.append(encoded("suffix", path[path.rindex(".") :]))
-    found += [encoded(own(name), value) for name, held in metadata.items() for value in _items(held)]
+    for name, held in metadata.items():
+        values = [*_items(held)]
+        if name.lower() in TAGS:
+            values += chain.from_iterable(_above(value) for value in values if isinstance(value, str))
+        found += [encoded(own(name), value) for value in values]
     return [each for each in dict.fromkeys(found) if each is not None]
+
+
+def _above(tag: str) -> Iterator[str]:
+    """Yield the upper levels of a tag: `kitchen` of `kitchen/cold`."""
+    for place, character in enumerate(tag):
+        if character == "/":
+            yield tag[:place]
 
 
 def own(name: str) -> str:

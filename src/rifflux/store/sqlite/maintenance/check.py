@@ -56,9 +56,9 @@ _CHUNKS = """
 select chunk.id, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
     (select json_group_array(value) from tag where tag.document = document.id) as subjects
 from chunk join document on document.id = chunk.document
-where chunk.id > :after and chunk.embedded is null and coalesce(chunk.words, chunk.hash) = chunk.hash
+where chunk.id > :after and chunk.embedded is null
     and json_valid(chunk.headings)
-    and json_array_length(subjects) < 2
+    and (chunk.words is not null or json_array_length(subjects) < 2)
 order by chunk.id limit :batch"""
 # Chunks of a document are numbered from 0; the last one's loss cannot be seen. Of a file it may be right to have none.
 _INCOMPLETE = """

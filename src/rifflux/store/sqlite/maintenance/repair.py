@@ -25,7 +25,13 @@ select chunk.id, chunk.owner, document.title, chunk.headings, iif(chunk.span_end
         select value from tag where tag.document = document.id
         union select value from identifier where identifier.document = document.id
             and (scheme in {NAMING} or value = document.key)
-    ))
+    )),
+    document.kind,
+    iif(
+        document.key <> document.path or exists (select 1 from identifier where identifier.document = document.id),
+        '', document.key
+    ),
+    document.metadata, chunk.position
 from chunk join document on document.id = chunk.document where chunk.id in (select value from json_each(?))"""
 _ALL = "select id from chunk"
 _PUT = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
@@ -132,8 +138,10 @@ def _put_terms(connection: apsw.Connection, analysis: Analysis, rows: list[int])
     forget(connection, "words*")
     for start in range(0, len(rows), check.BATCH):
         some = json.dumps(rows[start : start + check.BATCH])
-        for id, owner, title, headings, text, subjects in _fetched(connection.execute(_SOME, (some,))):
-            chunk = StoredChunk(title, tuple(json.loads(headings)), text, tuple(json.loads(subjects)))
+        for id, owner, title, headings, text, subjects, *about in _fetched(connection.execute(_SOME, (some,))):
+            kind, key, metadata, place = about
+            names = tuple(json.loads(headings)), text, tuple(json.loads(subjects))
+            chunk = StoredChunk(title, *names, kind, key, json.loads(metadata), place)
             terms, fields = Terms(owner), analysis.terms(chunk)
             connection.execute(_DROP.format(table=terms.table), (id,))
             connection.execute(_PUT.format(table=terms.table), (id, *map(terms.joined, fields)))
