@@ -272,10 +272,10 @@ def finder(settings: Settings) -> Finder:
 
 
 def local(id: str, index: Index) -> str:
-    """Return a path as the index knows it: one relative to the working directory is meant where it exists.
+    """Return a path as the index knows it: one relative to the working directory is meant where that is indexed.
 
     Lines behind it stay: `notes/cache.md:10-40`.
     """
     lines = "" if Path(id).is_file() or not (found := _LINES.search(id)) else found.group()
-    path = Path(id.removesuffix(lines))
-    return here + lines if path.is_file() and index.admin.holds(here := str(path.resolve())) else id
+    here = "" if "\0" in id else str(Path(id.removesuffix(lines)).resolve())
+    return here + lines if index.admin.holds(here) else id
