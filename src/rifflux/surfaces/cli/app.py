@@ -41,6 +41,15 @@ class Commands(typer.Typer):
 
         return add
 
+    def callback(self, **about: Any) -> Callable[[Function], Function]:
+        """Add a function as what the group does, with its options, before a command of it or without one."""
+
+        def add(function: Function) -> Function:
+            super(Commands, self).callback(**about)(_flat(function))
+            return function
+
+        return add
+
 
 def _flat(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with the options of each group in place of the group."""

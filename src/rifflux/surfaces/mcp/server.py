@@ -32,8 +32,9 @@ from rifflux.surfaces.mcp.search_rifflux import classify_query, search_rifflux
 from rifflux.surfaces.mcp.tool import tool
 from rifflux.surfaces.mcp.transports import Server, serve_http, serve_stdio
 from rifflux.surfaces.mcp.why import why
-from rifflux.surfaces.mcp.workspace import Workspace, implied_roots
+from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.surfaces.shared.network import is_loopback
+from rifflux.surfaces.shared.places import implied_roots
 
 if TYPE_CHECKING:
     from rifflux import Finder
