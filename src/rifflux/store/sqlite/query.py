@@ -16,7 +16,7 @@ from rifflux.store.lexical import VARIANT
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Bound, Clause, Filter, Ids, Query, Ranking, Scores
 
-__all__ = ["Terms", "best", "where", "worths_of"]
+__all__ = ["Terms", "best", "by_table", "where", "worths_of"]
 
 Condition = tuple[str, dict[str, object]]
 
@@ -90,6 +90,14 @@ class Terms:
     def phrase(self, clause: Clause) -> str:
         """Return a clause, quoted."""
         return '"' + " ".join(map(self.stored, clause) if self.owner else clause).replace('"', '""') + '"'
+
+
+def by_table(owners: Iterable[int]) -> list[tuple[str, list[Terms]]]:
+    """Return the terms of some owners by the table that holds them."""
+    found: dict[str, list[Terms]] = {}
+    for terms in map(Terms, owners):
+        found.setdefault(terms.table, []).append(terms)
+    return [*found.items()]
 
 
 def worths_of(query: Query) -> list[float]:

@@ -119,8 +119,7 @@ def _add_chunks(
     terms = Terms(rows.owner)
     for each in chunks:
         chunk, fields = each.chunk, (each.title, each.headings, each.body)
-        # Only statistics of named owners are counted from lengths.
-        length = " ".join(filter(None, fields)).count(" ") + any(fields) if rows.owner else 0
+        length = " ".join(filter(None, fields)).count(" ") + any(fields)
         words = each.hash if each.words is None else each.words
         hashes = (each.hash, words, length, each.embedded)
         row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, *hashes)

@@ -11,7 +11,7 @@ from rifflux.store.sqlite.query import Terms
 from rifflux.store.store import PART
 
 if TYPE_CHECKING:
-    from rifflux.store.sqlite.connection.engine import View
+    from rifflux.store.sqlite.connection.view import View
 
 __all__ = ["erase"]
 
