@@ -152,7 +152,7 @@ class _Table:
         The text is empty where none may be shown, and of a document that is all title.
         """
         passages, named, found = candidate.passages, candidate.named, list[tuple[Hit, str]]()
-        if is_withheld(candidate.hit.collection, document.license):
+        if is_withheld(candidate.hit.namespace, document.license):
             return [(passages[0], "")]
         for hit in sorted(passages, key=lambda each: each.chunk_id not in named) if named else passages:
             start, end = hit.span

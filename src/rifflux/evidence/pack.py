@@ -30,7 +30,7 @@ class EvidenceItem:
     number: int
     rank: int
     citation_key: str
-    collection: str
+    namespace: str
     key: str
     title: str
     authors: tuple[str, ...]
@@ -159,12 +159,12 @@ def digest(text: str) -> str:
 def _item(number: int, key: str, reference: Reference, chosen: Chosen, hit: Hit, text: str) -> EvidenceItem:
     """Return an item; `text` is the passage or its beginning."""
     license, candidate = chosen.document.license, chosen.candidate
-    withheld = is_withheld(hit.collection, license)
+    withheld = is_withheld(hit.namespace, license)
     return EvidenceItem(
         number=number,
         rank=chosen.rank,
         citation_key=key,
-        collection=hit.collection,
+        namespace=hit.namespace,
         key=hit.document,
         title=reference.title,
         authors=reference.authors,

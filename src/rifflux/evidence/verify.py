@@ -22,7 +22,7 @@ def verify(
 
     Each text must have its hash and its span; items must be numbered, and cited by the keys that `citing` gives them.
     With a store, each text must stand at its span in the document, and every fact of the item must be the document's.
-    `shown` returns the document of a collection as it may be shown: without a license record, title and identifiers.
+    `shown` returns the document of a namespace as it may be shown: without a license record, title and identifiers.
     """
     problems = [problem for item in pack.items for problem in _within(item)]
     if [item.number for item in pack.items] != list(range(1, len(pack.items) + 1)):
@@ -69,7 +69,7 @@ def _against(item: EvidenceItem, document: Document | None, citing: Citing, stor
     if document is None:
         yield f"{_name(item)}: the work {item.key!r} is not in the index"
         return
-    withheld = is_withheld(item.collection, document.license)
+    withheld = is_withheld(item.namespace, document.license)
     if withheld and item.text:
         # Nor is it said that a text is the work's.
         if not item.withheld:
@@ -83,7 +83,7 @@ def _against(item: EvidenceItem, document: Document | None, citing: Citing, stor
     if wrong := [name for name, value in known.items() if getattr(item, name) != value]:
         yield f"{_name(item)}: the index tells otherwise of the work's {', '.join(wrong)}"
     chunk = store.catalog.chunk(item.chunk_id)
-    if chunk is None or (chunk.collection, chunk.document) != _place(item):
+    if chunk is None or (chunk.namespace, chunk.document) != _place(item):
         yield f"{_name(item)}: the chunk {item.chunk_id} is not one of the work's"
     elif not withheld and (chunk.heading_path != item.heading_path or not _holds(chunk.span, item.span)):
         yield f"{_name(item)}: it stands elsewhere in the work: not at {item.span[0]}-{item.span[1]} under its headings"
@@ -114,4 +114,4 @@ def _name(item: EvidenceItem) -> str:
 
 
 def _place(item: EvidenceItem) -> _Place:
-    return item.collection, item.key
+    return item.namespace, item.key

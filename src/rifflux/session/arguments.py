@@ -153,7 +153,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         paths=_strings("paths", filter.paths),
         kinds=_strings("kinds", filter.kinds),
         documents=_strings("documents", filter.documents),
-        collections=_strings("collections", filter.collections),
+        namespaces=_strings("namespaces", filter.namespaces),
         since=_date("since", filter.since),
         until=_date("until", filter.until),
         metadata=_metadata(filter.metadata),

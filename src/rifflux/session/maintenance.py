@@ -103,12 +103,12 @@ class Maintenance:
         """Cut documents that lack chunks again; they came from no file, so their text is all there is of them."""
         from rifflux.ingest.chunking import blocks_of
 
-        for owner, collection, key in documents:
+        for owner, namespace, key in documents:
             view = self.view.store.of(owner)
-            document = view.catalog.document(collection, key)
+            document = view.catalog.document(namespace, key)
             if document:
                 prepare = replace(self.view, store=view).preparer
-                view.catalog.put(collection, prepare(collection, document, blocks_of(document), document.key))
+                view.catalog.put(namespace, prepare(namespace, document, blocks_of(document), document.key))
         return [f"{len(documents)} documents lacked chunks: made them of their text"] if documents else []
 
     def _make_vectors(self, progress: Progress | None) -> list[str]:

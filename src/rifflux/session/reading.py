@@ -50,11 +50,11 @@ class Reader:
 
     def stored(self, key: str) -> Document:
         """Return a document with its whole text. Raises `NotFound`."""
-        collection, key = self.place_of(key)
-        document = self.view.store.catalog.document(collection, key)
+        namespace, key = self.place_of(key)
+        document = self.view.store.catalog.document(namespace, key)
         if document is None:
             raise NotFound(f"{key!r} was removed meanwhile: search again")
-        return self.view.profile.visible.document(collection, document)
+        return self.view.profile.visible.document(namespace, document)
 
     def chunks(self, key: str) -> list[Hit]:
         """Return the chunks of a document in reading order, with lines behind its name those on them.
@@ -72,7 +72,7 @@ class Reader:
         return [hit for hit in found if hit.lines and hit.lines[0] <= last and hit.lines[1] >= first]
 
     def place_of(self, key: str) -> tuple[str, str]:
-        """Return the collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
+        """Return the namespace and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
         from rifflux.session.places import lookalikes, namesakes
 
         found = self.named(key) or namesakes(self.view.store, key)
@@ -81,12 +81,12 @@ class Reader:
             cure = f"did you mean {near}?" if near else "take an id or path from the results of a search"
             raise NotFound(f"no chunk or document {key!r}: {cure}")
         if len(found) > 1:
-            places = ", ".join(f"{collection}/{name}" for collection, name in found[:5])
+            places = ", ".join(f"{namespace}/{name}" for namespace, name in found[:5])
             raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
         return found[0]
 
     def named(self, key: str) -> list[tuple[str, str]]:
-        """Return the collections and keys of what has this key, path or identifier."""
+        """Return the namespaces and keys of what has this key, path or identifier."""
         return self.view.store.catalog.find_documents(key) or identified(self.view.store, key)
 
 
@@ -163,9 +163,9 @@ class Feedback:
             raise InvalidArgument("the query is empty: say what was asked")
         reader = Reader(self.view)
         hit = reader.chunk(document)
-        collection, key = (hit.collection, hit.document) if hit else reader.place_of(document)
+        namespace, key = (hit.namespace, hit.document) if hit else reader.place_of(document)
         who = user or (scope.user_id if scope else "")
-        event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, who, self.view.session.now())
+        event = Event(kind, query, namespace, key, hit.chunk_id if hit else "", grade, who, self.view.session.now())
         self.view.store.registry.record(event)
         return event
 
@@ -174,7 +174,7 @@ class Feedback:
 
 
 def identified(store: Store, name: str) -> list[tuple[str, str]]:
-    """Return the (collection, key) of the documents with an identifier, as typed or else in its canonical spelling.
+    """Return the (namespace, key) of the documents with an identifier, as typed or else in its canonical spelling.
 
     The keys of titles, which find duplicates, name nothing: they would tell whether a guessed author is right.
     """

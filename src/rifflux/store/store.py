@@ -53,7 +53,7 @@ class Store(Protocol):
     def united(self, owners: Iterable[str]) -> Store:
         """Return the view of several owners together, to read only: as if one index held what they have, and no more.
 
-        Its hits and collections say whose they are (`Hit.owner`, `of_owner`). Statistics, ranks and samples are those
+        Its hits and namespaces say whose they are (`Hit.owner`, `of_owner`). Statistics, ranks and samples are those
         of all of them; settings it has none. Whatever would write raises OutOfScope. One owner gives that one's view.
         Raises OutOfScope from a named owner's to another's.
         """

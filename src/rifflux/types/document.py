@@ -32,7 +32,7 @@ Lines = tuple[int, int]
 class Link:
     """A reference from a document to another, such as a citation.
 
-    `key` is an identifier of the target as `scheme:value`, or the key of a document in the same collection. It may
+    `key` is an identifier of the target as `scheme:value`, or the key of a document in the same namespace. It may
     name nothing that is stored: a work cites more than an index holds.
     """
 

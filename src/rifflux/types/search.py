@@ -50,15 +50,15 @@ Vectors = NDArray[np.float32]
 LONGEST_USER = 256
 #: Adjacent terms; mostly a single one.
 Clause = tuple[str, ...]
-#: Collections whose names begin so hold works, which without a license record are shown by title and identifiers only.
+#: Namespaces whose names begin so hold works, which without a license record are shown by title and identifiers only.
 LICENSED = "works/"
 #: Stands for the text that is not shown.
 WITHHELD = "[no license is recorded for this work: only its title and its identifiers are told]"
 
 
-def is_withheld(collection: str, license: str | None) -> bool:
+def is_withheld(namespace: str, license: str | None) -> bool:
     """Return whether only title and identifiers of a document may be shown, for want of a license record."""
-    return license is None and collection.startswith(LICENSED)
+    return license is None and namespace.startswith(LICENSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Filter:
     `paths` are globs over the document's path (`notes/**`, `*.md`; a star crosses folders too). `since` and `until`
     are ISO 8601 dates, both inclusive, compared with `created_at`, or `updated_at` where that is missing; a day means
     the whole day. A metadata value may be a scalar or a sequence of alternatives; a list in a document's metadata
-    matches by any of its items. `documents` are keys; `collections` are what a document's key is unique within: a root,
+    matches by any of its items. `documents` are keys; `namespaces` are what a document's key is unique within: a root,
     a file of records, a conversation.
     `bounds` are on numbers in the metadata, `without` are fields that it must not have (or only as null), and
     `not_kinds` are kinds that are left out. `tags` are subjects, as `scheme:value` or by their value alone.
@@ -104,7 +104,7 @@ class Filter:
     until: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
-    collections: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
     bounds: tuple[Bound, ...] = ()
     without: tuple[str, ...] = ()
     not_kinds: tuple[str, ...] = ()
@@ -279,7 +279,7 @@ class Hit:
     updated_at: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     license: str | None = None
-    collection: str = ""
+    namespace: str = ""
     relevance: float | None = None
     quality: str | None = None
     lines: Lines | None = None
@@ -288,13 +288,13 @@ class Hit:
 
     @property
     def place(self) -> tuple[str, str]:
-        """Return the collection and the key of its document."""
-        return of_owner(self.collection, self.owner), self.document
+        """Return the namespace and the key of its document."""
+        return of_owner(self.namespace, self.owner), self.document
 
     @property
     def withheld(self) -> bool:
         """Return whether only title and identifiers may be shown, for want of a license record."""
-        return is_withheld(self.collection, self.license)
+        return is_withheld(self.namespace, self.license)
 
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
@@ -315,14 +315,14 @@ class Hit:
 
 def closed_hit(hit: Hit) -> Hit:
     """Return a hit as it may be shown: if withheld, its title, and where and why it was found."""
-    if not is_withheld(hit.collection, hit.license):
+    if not is_withheld(hit.namespace, hit.license):
         return hit
     return replace(hit, content=WITHHELD, heading_path="", kind="", created_at=None, updated_at=None, metadata={})
 
 
-def closed_document(collection: str, document: Document) -> Document:
+def closed_document(namespace: str, document: Document) -> Document:
     """Return a document as it may be shown: if withheld, its title and identifiers."""
-    if not is_withheld(collection, document.license):
+    if not is_withheld(namespace, document.license):
         return document
     return Document(document.key, WITHHELD, document.title, identifiers=document.identifiers)
 

@@ -43,9 +43,9 @@ _UNTOLD = "same work? what speaks for it and against it is not told: no license 
 
 @dataclass(frozen=True, slots=True)
 class WorkRecord:
-    """A work of the index, with the collection and key of its document, and its links, by first chunks."""
+    """A work of the index, with the namespace and key of its document, and its links, by first chunks."""
 
-    collection: str
+    namespace: str
     key: str
     work: Work
     cites: tuple[Hit, ...] = ()
@@ -187,21 +187,21 @@ class WorksCatalog:
 
         Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
         """
-        collection, key = self._place(identifier)
-        document = self._store.catalog.document(collection, key)
-        chunks = self._store.catalog.chunks_of(collection, key)
+        namespace, key = self._place(identifier)
+        document = self._store.catalog.document(namespace, key)
+        chunks = self._store.catalog.chunks_of(namespace, key)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
-        work = work_of(closed_document(collection, document))
-        if is_withheld(collection, document.license):
-            return WorkRecord(collection, key, work)
+        work = work_of(closed_document(namespace, document))
+        if is_withheld(namespace, document.license):
+            return WorkRecord(namespace, key, work)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = (
             [edge.chunk for edge in self._store.catalog.linked(ids, incoming=way)] for way in (False, True)
         )
         # A citation by a work without a license is a fact of that work, and not to be shown.
         citing = tuple(hit for hit in self._hits(cited_by) if not hit.withheld)
-        return WorkRecord(collection, key, work, self._hits(cites), citing)
+        return WorkRecord(namespace, key, work, self._hits(cites), citing)
 
     def all(self, *, source: str | None = None, without_license: bool = False) -> list[WorkSummary]:
         """Return the works by key: all, those of a source, those without a license record.
@@ -240,7 +240,7 @@ class WorksCatalog:
         if not places:
             raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
         if len(places) > 1:
-            told = ", ".join(f"{collection}/{key}" for collection, key in places[:5])
+            told = ", ".join(f"{namespace}/{key}" for namespace, key in places[:5])
             raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {told}")
         return places[0]
 
@@ -287,8 +287,8 @@ class WorksCatalog:
             doubts.save()
 
 
-def _summary(collection: str, outline: Document) -> WorkSummary:
-    work = work_of(closed_document(collection, outline))
+def _summary(namespace: str, outline: Document) -> WorkSummary:
+    work = work_of(closed_document(namespace, outline))
     return WorkSummary(work.title, tuple(map(str, work.identifiers)), work.sources, work.license)
 
 

@@ -31,7 +31,7 @@ SHEAVES: dict[str, Any] = {
 def _snapshot(index: Index) -> list[Any]:
     """Everything that an index tells of its works."""
     keys = sorted(
-        {(hit.collection, hit.document) for hit in index.search("sheaves OR works", top_k=100, mode="lexical")}
+        {(hit.namespace, hit.document) for hit in index.search("sheaves OR works", top_k=100, mode="lexical")}
     )
     return [index.admin.store.catalog.document(*key) for key in keys]
 

@@ -70,7 +70,7 @@ def deep(plan: Plan, chunks: int) -> Plan:
 class Inquiry:
     """Runs a search, planned `deep`, and looks where some chunks of one document, `asked`, ended up.
 
-    `name` is the collection and the key of the document, `chunks` is how many it has in all. `typed`
+    `name` is the namespace and the key of the document, `chunks` is how many it has in all. `typed`
     are the words of the question by their terms.
     """
 
@@ -210,7 +210,7 @@ class Inquiry:
     def _verdict(
         self, row: Candidates | None, rank: int | None, stage: str, reason: str, mine: Sequence[Obstacle] = ()
     ) -> Verdict:
-        collection, document = self.name
+        namespace, document = self.name
         terms = self._terms(row.ids) if row else ()
         found: Sequence[Change] = ()
         if row and not (rank and rank <= self.top_k):
@@ -218,7 +218,7 @@ class Inquiry:
         return Verdict(
             query=self.plan.query.text,
             document=document,
-            collection=collection,
+            namespace=namespace,
             hit=self._hit(row) if row else None,
             chunks=self.chunks,
             top_k=self.top_k,

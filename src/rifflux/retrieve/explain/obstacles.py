@@ -16,9 +16,9 @@ from rifflux.types import Clause, Filter, Hit, Ids, Query
 __all__ = ["Obstacle", "obstacles"]
 
 #: The parts of a filter besides metadata, whose fields are parts of their own.
-_PARTS = ("paths", "kinds", "not_kinds", "documents", "collections", "since", "until", "tags", "bounds", "without")
+_PARTS = ("paths", "kinds", "not_kinds", "documents", "namespaces", "since", "until", "tags", "bounds", "without")
 #: The parts that ask for what a work is called, which is told of every work.
-_NAMES = ("paths", "documents", "collections")
+_NAMES = ("paths", "documents", "namespaces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
         return "kind", f"its kind is {hit.kind}, which is left out"
     if part.documents:
         return "document", f"its key is {hit.document}, asked for {_any(part.documents)}"
-    if part.collections:
-        return "collection", f"its collection is {hit.collection}, asked for {_any(part.collections)}"
+    if part.namespaces:
+        return "namespace", f"its namespace is {hit.namespace}, asked for {_any(part.namespaces)}"
     if part.tags:
         return "subjects", f"it has none of the subjects {_any(part.tags)}"
     if part.bounds:

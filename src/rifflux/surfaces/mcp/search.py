@@ -141,7 +141,7 @@ def _reply(opened: OpenIndex, results: Results, offset: int, max_tokens: int) ->
 
 
 def _root(hit: Hit) -> str | None:
-    return hit.collection if PurePath(hit.collection).is_absolute() else None
+    return hit.namespace if PurePath(hit.namespace).is_absolute() else None
 
 
 def _block(place: int, hit: Hit) -> tuple[str, str]:

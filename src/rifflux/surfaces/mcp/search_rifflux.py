@@ -157,8 +157,8 @@ def _search_reply(opened: OpenIndex, results: Results, max_tokens: int) -> CallT
 
 def _location(hit: Hit) -> Location:
     lines = [*hit.lines] if hit.lines else None
-    root = hit.collection if PurePath(hit.collection).is_absolute() else None
-    return Location(document=hit.document, collection=hit.collection, root=root, lines=lines, page=hit.page)
+    root = hit.namespace if PurePath(hit.namespace).is_absolute() else None
+    return Location(document=hit.document, collection=hit.namespace, root=root, lines=lines, page=hit.page)
 
 
 def _result_block(place: int, result: SearchResult, hit: Hit) -> tuple[str, str]:

@@ -45,7 +45,13 @@ API_VERSION = 2
 
 
 #: What a field is called in JSON, where that is otherwise.
-NAMES: Mapping[str, str] = {"chunk": "chunk_id", "key": "document", "time": "created_at", "updated": "updated_at"}
+NAMES: Mapping[str, str] = {
+    "chunk": "chunk_id",
+    "key": "document",
+    "namespace": "collection",
+    "time": "created_at",
+    "updated": "updated_at",
+}
 
 _PLAIN = frozenset((str, bool, type(None)))
 _NAMING = (("scheme", "scheme"), ("value", "value"))
@@ -127,17 +133,17 @@ def work_json(found: WorkRecord) -> JsonObject:
     work, told = found.work, noun_json(found.work)
     return {
         "document": found.key,
-        "collection": found.collection,
+        "collection": found.namespace,
         "subjects": told.pop("tags"),
         **told,
-        "withheld": is_withheld(found.collection, work.license),
+        "withheld": is_withheld(found.namespace, work.license),
         "cites": _linked_json(found.cites),
         "cited_by": _linked_json(found.cited_by),
     }
 
 
 def _linked_json(hits: Iterable[Hit]) -> list[JsonObject]:
-    return [{"document": hit.document, "collection": hit.collection, "title": hit.title} for hit in hits]
+    return [{"document": hit.document, "collection": hit.namespace, "title": hit.title} for hit in hits]
 
 
 def found_messages_json(found: MessageResults, *, grouped: bool, explain: bool) -> JsonObject:

@@ -119,7 +119,7 @@ def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     facts = hit.metadata
     return {
         "document": hit.document,
-        "collection": hit.collection,
+        "collection": hit.namespace,
         "chunk_id": hit.chunk_id,
         "title": hit.title,
         "identifiers": list(names.get(hit.chunk_id, ())),

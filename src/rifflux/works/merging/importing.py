@@ -106,7 +106,7 @@ class Bring:
 
     def put(self, place: Place, records: Mapping[str, Work], replaced: Iterable[Place]) -> None:
         """Store at `place` what all records tell of one work, instead of the documents at `replaced`."""
-        collection, key = place
+        namespace, key = place
         former = list(replaced)
         document, counts = document_of(merged(records), key, records.values()), self.tally.counts
         counts["unlicensed"] += document.license is None
@@ -116,9 +116,9 @@ class Bring:
         if former == [place] and document == self.store.catalog.document(*place):
             counts["unchanged"] += 1
         else:
-            path = f"{collection.removeprefix(LICENSED)}/{key}"
-            change = self.prepare(collection, document, blocks_of_parts(document), path)
-            self.store.catalog.put(collection, change)
+            path = f"{namespace.removeprefix(LICENSED)}/{key}"
+            change = self.prepare(namespace, document, blocks_of_parts(document), path)
+            self.store.catalog.put(namespace, change)
             counts["chunks"] += len(change.chunks)
             counts["updated" if former else "added"] += 1
             counts["merged"] += bool(former) and len(records) > 1

@@ -132,7 +132,7 @@ class TestFaults:
         rifflux.repair(db)
         with rifflux.open(db) as index:
             (hit,) = index.search(word(2), mode="lexical")
-            assert (hit.collection, hit.content) == ("recovered", f"The heron {word(2)} stands.")
+            assert (hit.namespace, hit.content) == ("recovered", f"The heron {word(2)} stands.")
             assert index.document(hit.document).text == hit.content
             index.add(Document("d2", f"The heron {word(2)} stands."))
             assert index.admin.check() == []
@@ -149,7 +149,7 @@ class TestFaults:
             ann = index.scoped(rifflux.Scope("ann"))
             assert ann.search("kingfisher", mode="lexical")[0].content == "A secret kingfisher."
             (hit,) = index.search("zyzzyva", mode="lexical")
-            assert (hit.collection, hit.content) == ("works/recovered", WITHHELD)
+            assert (hit.namespace, hit.content) == ("works/recovered", WITHHELD)
             assert index.admin.check() == []
 
     def test_named_owners_keep_what_is_theirs(self, db: Path) -> None:

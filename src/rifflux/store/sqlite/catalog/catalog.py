@@ -32,7 +32,7 @@ Value = TypeVar("Value")
 class SqliteCatalog(Catalog):
     """Documents, files and links of a view. Every change is one transaction, or part of the one around it.
 
-    Of several owners, collections that are returned name their owner (`of_owner`). One that is given may do without,
+    Of several owners, namespaces that are returned name their owner (`of_owner`). One that is given may do without,
     and then means that of each owner; a document is that of the first who has one.
     """
 
@@ -119,18 +119,18 @@ class SqliteCatalog(Catalog):
         return [hit for hit in hits if hit.owner == hits[0].owner] if self.view.several else hits
 
     def _home(self, collection: str) -> tuple[View, str]:
-        """Return the view of the owner that a collection names, if one of several, and its name there."""
+        """Return the view of the owner that a namespace names, if one of several, and its name there."""
         name, owner = parted(collection)
-        # A name of somebody else stays whole, and is no collection's.
+        # A name of somebody else stays whole, and is no namespace.
         return (View(self.view.engine, owner), name) if owner in self.view.several else (self.view, collection)
 
     def _in(self, collection: str, statement: str, bound: Mapping[str, object] | None = None) -> list[Any]:
-        """Return the rows that a statement finds in a collection."""
+        """Return the rows that a statement finds in a namespace."""
         view, name = self._home(collection)
         return view.rows(statement, {**(bound or {}), "collection": name})
 
     def _named(self, names: Mapping[int, str], collection: str, owner: int) -> str:
-        """Return a collection with its owner, of several owners."""
+        """Return a namespace with its owner, of several owners."""
         return of_owner(collection, names[owner]) if names else collection
 
     def document(self, collection: str, key: str) -> Document | None:
@@ -181,7 +181,7 @@ class SqliteCatalog(Catalog):
         found = [(self._named(names, collection, owner), key) for collection, key, owner in rows]
         return sorted(found) if names else found
 
-    def collections(self) -> Mapping[str, int]:
+    def namespaces(self) -> Mapping[str, int]:
         return dict(self.view.rows(sql.COLLECTIONS))
 
     def in_order(

@@ -18,7 +18,7 @@ __all__ = ["SqliteRegistry"]
 
 PUT_EVENT = """
 insert into event (owner, time, kind, query, collection, key, chunk, grade, user)
-values (:owner, :time, :kind, :query, :collection, :key, :chunk, :grade, :user)"""
+values (:owner, :time, :kind, :query, :namespace, :key, :chunk, :grade, :user)"""
 
 EVENTS = """
 select kind, query, collection, key, chunk, grade, user, time
