@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux.store.registry import Erased
 from rifflux.store.sqlite.connection.derived import forget
+from rifflux.store.sqlite.lexical.postings import NAME as POSTINGS
 from rifflux.store.sqlite.query import Terms
 from rifflux.store.store import PART
 
@@ -61,6 +62,7 @@ def erase(view: View, user: str) -> Erased:
             view.engine.touched.add(owner)
             forget(connection, Terms(owner).index)
             connection.execute(_LOG, (Terms(owner).index,))
+        forget(connection, POSTINGS)
         deleted(_NAMES)
     if erased.documents:
         _merge(view)
