@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import Document, Lines, Span
-from rifflux.types.place import of_owner
+from rifflux.types.document import Document, Lines, Span, of_owner
 
 __all__ = [
     "LICENSED",
