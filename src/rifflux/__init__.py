@@ -51,6 +51,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.memories import Saved as Saved
     from rifflux.models import Embedder as Embedder
     from rifflux.models import load_embedder as load_embedder
+    from rifflux.models.custom import CustomEmbedder as CustomEmbedder
+    from rifflux.models.custom import SimpleEmbedder as SimpleEmbedder
     from rifflux.models.embedder import KnownModel as KnownModel
     from rifflux.models.embedder import known_models as known_models
     from rifflux.models.fetched import fetch_model as fetch_model
@@ -94,6 +96,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.types import Understanding as Understanding
     from rifflux.types import Why as Why
     from rifflux.types import is_withheld as is_withheld
+    from rifflux.types.nouns import json_names as json_names
+    from rifflux.types.nouns import noun_json as noun_json
     from rifflux.works import Work as Work
     from rifflux.works.catalog import WorkRecord as WorkRecord
     from rifflux.works.catalog import WorksCatalog as WorksCatalog
@@ -120,6 +124,7 @@ _PUBLIC = {
     "ingest.walk.find": "Finder Found Skipped",
     "memories": "Memories Memory Saved",
     "models": "Embedder load_embedder",
+    "models.custom": "CustomEmbedder SimpleEmbedder",
     "models.embedder": "KnownModel known_models",
     "models.fetched": "fetch_model",
     "models.guarded": "Guard",
@@ -137,6 +142,7 @@ _PUBLIC = {
         "WITHHELD Document Failure Filter Hit Identifier IndexReport Link Progress Results Scope Tag Trace "
         "Understanding Why is_withheld"
     ),
+    "types.nouns": "json_names noun_json",
     "works": "Work",
     "works.catalog": "WorkRecord WorksCatalog WorkSummary",
     "works.export": "verify",

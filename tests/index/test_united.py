@@ -52,12 +52,12 @@ def index_of(written: Sequence[Written]) -> Iterator[IndexView]:
         yield view
 
 
-def told(view: IndexView, owners: Sequence[str], ids: Sequence[str]) -> dict[str, Any]:
+def told(view: IndexView, owners: Sequence[str], ids: Sequence[str]) -> dict[Any, Any]:
     """Return all that a view of several owners answers, but for how long it took."""
     store = view.store.united(owners)
     united = replace(view, store=store)
     searcher, reader = Searcher(united), Reader(united)
-    found: dict[str, Any] = {"counts": store.counts(), "documents": store.catalog.find_documents("a")}
+    found: dict[Any, Any] = {"counts": store.counts(), "documents": store.catalog.find_documents("a")}
     for start in "cktrlp":
         found["vocabulary", start] = dict(store.lexical.vocabulary(start, 1, 12))
     for question in QUESTIONS:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rifflux.ingest.walk.find import Finder
     from rifflux.memories import Memories
     from rifflux.models import Embedder
+    from rifflux.models.custom import Model
     from rifflux.models.guarded import Guard
     from rifflux.retrieve.steps.rerank import RerankSettings
     from rifflux.works.catalog import WorksCatalog
@@ -216,7 +217,7 @@ def open_index(
     *,
     create: bool = True,
     profile: str | Profile = "files",
-    model: str | Embedder | None = None,
+    model: Model | None = None,
     threads: int | None = None,
     rerankers: RerankSettings | None = None,
     synonyms: str | Path | None = None,
@@ -229,8 +230,10 @@ def open_index(
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
-    `model` names the embedder (see `rifflux.models.load_embedder`), or is one; without it, the one whose vectors
-    the index holds, else the bundled one. `threads` limits the processor threads that embedding takes.
+    The folder of a new index is made, not those above it.
+    `model` names the embedder (see `rifflux.load_embedder`), or is one: an object with `name`, `dimension` and
+    `embed(texts)` is enough (see `rifflux.CustomEmbedder`); without it, the one whose vectors the index holds, else
+    the bundled one. `threads` limits the processor threads that embedding takes.
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
     `rifflux.works.retrieval.intent`).
@@ -238,7 +241,7 @@ def open_index(
     tuned to; `rerank_top` is how many hits a reranker takes (0: as many as is its own way).
     `boosts` are other factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`).
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
-    Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
+    Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)
     if intents:
@@ -247,15 +250,25 @@ def open_index(
         adjusted_intents(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
     ranked = _ranked(fusion, reranker, rerank_top, boosts)
+    chosen_model = _model(model)
     store = open_store(path, create=create, neighbours=neighbors)
     try:
         chosen = replace(_settled(store, chosen, explicit=isinstance(profile, Profile)), **ranked)
-        load = CurrentEmbedder(store, model, threads)
+        load = CurrentEmbedder(store, chosen_model, threads)
         session = Session(store, str(path), load, rerankers, known_synonyms(synonyms, chosen.analyzer))
         return Index(IndexView(session, store, chosen))
     except BaseException:
         store.close()
         raise
+
+
+def _model(model: Model | None) -> str | Embedder | None:
+    """Return the model that was chosen, checked; None for no choice."""
+    if model is None:
+        return None
+    from rifflux.models.embedder import checked_model
+
+    return checked_model(model)
 
 
 def _ranked(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
-from rifflux.session.arguments import checked_whole
+from rifflux.session.arguments import checked_query, checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
 from rifflux.types import Document, Hit, Lines, Span
@@ -159,8 +159,7 @@ class Feedback:
         scope = self.view.scope
         if scope and user not in ("", scope.user_id):
             raise OutOfScope(f"what {scope.user_id!r} does is recorded as that user's: leave out the user")
-        if not isinstance(query, str) or not query.strip():
-            raise InvalidArgument("the query is empty: say what was asked")
+        checked_query(query)
         reader = Reader(self.view)
         hit = reader.chunk(document)
         namespace, key = (hit.namespace, hit.document) if hit else reader.place_of(document)

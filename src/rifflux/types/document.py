@@ -20,12 +20,16 @@ __all__ = [
     "Progress",
     "Span",
     "Tag",
+    "of_owner",
+    "parted",
 ]
 
 #: Where a passage stands in its document's text: first character, and one past the last.
 Span = tuple[int, int]
 #: The first and the last line of a passage in its file, counted from 1.
 Lines = tuple[int, int]
+#: Stands between a namespace and its owner where several owners are read as one; no name of either holds it.
+_OWNED = "\x1e"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +180,14 @@ class Progress(Protocol):
 
     def __call__(self, stage: str, done: int, total: int | None, /) -> None:
         """Note how far it is."""
+
+
+def of_owner(namespace: str, owner: str | None) -> str:
+    """Return a namespace as a view of several owners names it; without an owner, as everybody's own view does."""
+    return namespace if owner is None else f"{namespace}{_OWNED}{owner}"
+
+
+def parted(namespace: str) -> tuple[str, str | None]:
+    """Return a namespace and its owner, as far as the name says whose it is."""
+    name, owned, owner = namespace.partition(_OWNED)
+    return name, owner if owned else None

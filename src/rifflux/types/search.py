@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from operator import attrgetter
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import Document, Lines, Span
-from rifflux.types.place import of_owner
+from rifflux.types.document import Document, Lines, Span, of_owner
 
 __all__ = [
     "LICENSED",
@@ -25,10 +24,8 @@ __all__ = [
     "Hit",
     "Ids",
     "Moment",
-    "Page",
     "Query",
     "Ranking",
-    "Results",
     "Scope",
     "Scores",
     "TermStatistics",
@@ -41,7 +38,6 @@ __all__ = [
     "is_withheld",
 ]
 
-Found = TypeVar("Found")
 Ids = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -52,6 +48,8 @@ LONGEST_USER = 256
 Clause = tuple[str, ...]
 #: Namespaces whose names begin so hold works, which without a license record are shown by title and identifiers only.
 LICENSED = "works/"
+#: Characters of a hit that is printed.
+LINE = 120
 #: Stands for the text that is not shown.
 WITHHELD = "[no license is recorded for this work: only its title and its identifiers are told]"
 
@@ -312,6 +310,21 @@ class Hit:
         """Return the last word of `stage` on this hit, or None."""
         return next((why for why in reversed(self.why) if why.stage == stage), None)
 
+    def __str__(self) -> str:
+        """Return the hit in a line: its place, its headings, its relevance and how it begins."""
+        place = self.path or self.document
+        if self.lines or self.page is not None:
+            place += f":{self.lines[0]}" if self.lines else f" p. {self.page}"
+        rated = f"{self.score:.4f}" if self.relevance is None else f"{self.quality} {self.relevance:.2f}"
+        begins = " ".join(self.content[:LINE].split())
+        return _line(f"{place}  {self.heading_path or self.title}  {rated}  {begins}")
+
+
+def _line(text: str) -> str:
+    """Return text on one line and cut to its width, without what controls a terminal."""
+    shown = "".join(each if each.isprintable() else " " for each in text)
+    return shown if len(shown) <= LINE else f"{shown[: LINE - 1]}…"
+
 
 def closed_hit(hit: Hit) -> Hit:
     """Return a hit as it may be shown: if withheld, its title, and where and why it was found."""
@@ -374,27 +387,3 @@ class Trace:
     notes: tuple[str, ...] = ()
     understanding: Understanding | None = None
     freshness: Freshness | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Sequence[Found]):
-    """What a search found, best first, with the trace of how."""
-
-    query: str
-    hits: tuple[Found, ...]
-    trace: Trace
-
-    @overload
-    def __getitem__(self, index: int) -> Found: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Found]: ...
-    def __getitem__(self, index: int | slice) -> Found | Sequence[Found]:
-        return self.hits[index]
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-
-@dataclass(frozen=True, slots=True)
-class Results(Page[Hit]):
-    """The hits of a search, best first, with the trace of how they were found."""

@@ -257,13 +257,15 @@ def configured_fusion(settings: Settings) -> Fuse | None:
 
     What they say of rrf waits until rrf is chosen; a flag chooses it.
     """
-    from rifflux import ReciprocalRank, fusion_of
-
     knobs: JsonObject = {name: getattr(settings, f"rrf_{name}") for name in ("k", "weights")}
     knobs = {name: value for name, value in knobs.items() if f"rrf_{name}" in settings.origins}
     by_flag = any(settings.origins.get(f"rrf_{name}") == "flag" for name in knobs)
+    if not settings.fusion and not by_flag:
+        return None
+    from rifflux import ReciprocalRank, fusion_of
+
     if not settings.fusion:
-        return fusion_of("rrf", **knobs) if by_flag else None
+        return fusion_of("rrf", **knobs)
     found = fusion_of(settings.fusion)
     return fusion_of(found, **knobs) if by_flag or isinstance(found, ReciprocalRank) else found
 

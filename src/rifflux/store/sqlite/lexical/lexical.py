@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import repeat
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import apsw
 import numpy as np
@@ -20,15 +21,15 @@ from rifflux.store.lexical import FieldWeights, Lexical
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring
 from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.connection.view import View
-from rifflux.store.sqlite.filtering import among, passing
-from rifflux.store.sqlite.lexical.postings import WEIGHTS
-from rifflux.store.sqlite.lexical.postings_index import PostingsIndex, Seen
-from rifflux.store.sqlite.lexical.united import Found, PostingScorer
+from rifflux.store.sqlite.lexical.postings_index import WEIGHTS, PostingsIndex
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.lexical.word_index_terms import Counted
-from rifflux.store.sqlite.query import Terms, best, by_table, where, worths_of
+from rifflux.store.sqlite.query import Terms, among, best, by_table, passing, where, worths_of
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
+
+if TYPE_CHECKING:
+    from rifflux.store.sqlite.lexical.united import Found, PostingScorer, Seen
 
 __all__ = ["SqliteLexical"]
 
@@ -45,9 +46,6 @@ join chunk indexed by chunk_owner on chunk.owner = :owner and chunk.id = found.r
 order by found.score, chunk.uid"""
 
 MATCHING = "select count(*) from {table} where {table} match :terms"
-
-MATCHING_AMONG = """
-select count(*) from {table} where {table} match :terms and +rowid in (select value from json_each(:among))"""
 
 WEIGHED = """
 select rowid, weighed_count({table}, :title, :headings, :body) from {table} where {table} match :terms"""
@@ -109,14 +107,14 @@ class SqliteLexical(Lexical):
         Where the word index answers, scores are nearly those; a query that is `exact` gets SQLite's own.
         """
         if scorer := self._scorer(query, weights):
-            return self._by_postings(scorer, query, limit, weights)
+            return self._by_postings(scorer, query, limit)
         found = self._by_words(query, query.sufficient(limit), weights)
         return self._by_tables(query, limit, weights) if found is None else found
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
         """Score some chunks by BM25, by the tables; those of several owners by their postings, which say the same."""
         if scorer := self._scorer(query, weights):
-            return self._scored(scorer, query, ids, weights)
+            return self._scored(scorer, ids)
         rows = map(itemgetter(0), self.view.rows(ROWS_OF, {"ids": json.dumps(ids.tolist())}))
         found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [*rows])
         scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
@@ -133,52 +131,33 @@ class SqliteLexical(Lexical):
         """Return what scores a query by the postings of several owners; None where the tables have to."""
         if weights != WEIGHTS or not (seen := self._seen()):
             return None
+        from rifflux.store.sqlite.lexical.united import PostingScorer
+
         chunks, length = self.view.summed(STATISTICS)
-        ask, count = partial(self._asked, seen), partial(self._counted_among, seen.fresh)
-        return PostingScorer(seen, query, chunks, length / max(chunks, 1) or 1.0, ask, count)
+        return PostingScorer(seen, query, chunks, length / max(chunks, 1) or 1.0, partial(self._asked, seen))
 
     def _asked(self, seen: Seen, clause: Clause, prefix: bool) -> Found:
-        """Return the rows that hold a phrase, or a word that begins so, and how much; and how many chunks do in all."""
+        """Return the rows that hold a phrase, or a word that begins so, and how much."""
         found, bound = [(0, 0.0)][:0], asdict(WEIGHTS)
         for table, every in by_table(self.view.numbers):
             matched = " OR ".join(terms.phrase(clause) + " *" * prefix for terms in every)
             found += self.view.rows(WEIGHED.format(table=table), {**bound, "terms": matched})
-        chunks = np.array([chunk for chunk, _ in found], np.int64)
-        rows, counts = seen.rows_of(chunks, np.array([count for _, count in found], np.float64))
-        return rows, counts, len(found)
+        rows = seen.rows_of_chunks(np.array([chunk for chunk, _ in found], np.int64))
+        return rows[rows >= 0], np.array([count for _, count in found], np.float64)[rows >= 0]
 
-    def _counted_among(self, chunks: Sequence[int], clause: Clause) -> int:
-        """Count those of some chunks that hold a clause."""
-        found = 0
-        for table, every in by_table(self.view.numbers):
-            bound = {"terms": " OR ".join(terms.phrase(clause) for terms in every), "among": json.dumps(chunks)}
-            found += self.view.rows(MATCHING_AMONG.format(table=table), bound)[0][0]
-        return found
-
-    def _by_postings(self, scorer: PostingScorer, query: Query, limit: int, weights: FieldWeights) -> Ranking:
-        """Rank by the postings, and by the tables what changed since."""
-        rows, scores = scorer.scores()
+    def _by_postings(self, scorer: PostingScorer, query: Query, limit: int) -> Ranking:
+        """Rank by the postings."""
+        seen, (rows, scores) = scorer.seen, scorer.scores()
         if query.filter:
-            documents = scorer.seen.postings.documents[rows]
-            allowed = among(passing(self.view, self.allowed, query.filter), documents)
+            allowed = among(passing(self.view, self.allowed, query.filter), seen.documents[rows])
             rows, scores = rows[allowed], scores[allowed]
-        ids, fresh = scorer.seen.postings.ids[rows], scorer.seen.fresh
-        if fresh:
-            changed = self._by_bm25(query, limit, weights, fresh, scorer.scoring)
-            ids, scores = np.concatenate([ids, changed.ids]), np.concatenate([scores, changed.scores])
-        return best(ids, scores, limit)
+        return best(seen.ids[rows], scores, limit)
 
-    def _scored(self, scorer: PostingScorer, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
-        """Score some chunks by the postings, and by the tables those that changed since."""
-        seen, query = scorer.seen, replace(query, filter=Filter())
-        every, found = np.zeros(len(seen.mask) + 1), scorer.scores()
-        every[found[0]] = found[1]
-        scores: Scores = every[seen.postings.rows_of_ids(ids)]
-        if seen.fresh:
-            changed = self._by_bm25(query, len(seen.fresh), weights, seen.fresh, scorer.scoring)
-            known = dict(zip(changed.ids.tolist(), changed.scores.tolist(), strict=True))
-            scores = np.array([*map(known.get, ids.tolist(), scores.tolist())], np.float64)
-        return scores
+    def _scored(self, scorer: PostingScorer, ids: Ids) -> Scores:
+        """Score some chunks by the postings."""
+        every, (rows, scores) = np.zeros(len(scorer.seen.mask) + 1), scorer.scores()
+        every[rows] = scores
+        return every[scorer.seen.rows_of_ids(ids)]
 
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
         """Rank by the word index, and by the tables what it does not cover yet; None if it cannot answer."""
@@ -215,15 +194,13 @@ class SqliteLexical(Lexical):
         limit: int | None,
         weights: FieldWeights,
         rows: Sequence[int] | None,
-        scoring: Bm25Scoring | None = None,
     ) -> Ranking:
         """Rank by the tables alone; without a limit, all that matches."""
         every = [*map(Terms, self.view.numbers)]
         if not any(terms.expression(query) for terms in every):
             return Ranking.empty()
         # SQLite's own bm25() has the statistics of the table, which are those of owner 0.
-        if scoring is None and self.view.owner:
-            scoring = self._scoring(every, query, weights)
+        scoring = self._scoring(every, query, weights) if self.view.owner else None
         found = [self._by_terms(terms, query, limit, scoring or weights, rows) for terms in every]
         if len(found) == 1:
             return found[0]
@@ -274,10 +251,7 @@ class SqliteLexical(Lexical):
         seen = self._seen()
         if seen is None or not seen.holds(clause):
             return self._holding(clause, ids)
-        rows = seen.postings.rows_of_ids(ids)
-        holding = ids[np.isin(rows, seen.posting(clause[0])[0])]
-        changed = ids[(rows < 0) | ~seen.mask[rows]] if seen.fresh else ids[:0]
-        return np.concatenate([holding, self._holding(clause, changed)]) if len(changed) else holding
+        return ids[np.isin(seen.rows_of_ids(ids), seen.posting(clause[0])[0])]
 
     def _holding(self, clause: Clause, ids: Ids) -> Ids:
         statement, found = HOLDING_FEW if len(ids) <= FEW else HOLDING, list[int]()
@@ -310,10 +284,7 @@ class SqliteLexical(Lexical):
             return words.frequencies(connection, terms) if words else None
         if (seen := self._seen()) is None or not all(seen.holds((term,)) for term in terms):
             return None
-        fresh = seen.fresh
-        return {
-            term: len(seen.posting(term)[0]) + (self._counted_among(fresh, (term,)) if fresh else 0) for term in terms
-        }
+        return {term: len(seen.posting(term)[0]) for term in terms}
 
     def _counted(self, terms: Sequence[str]) -> Mapping[str, int]:
         """Count the chunks in which each term occurs, by the tables."""
@@ -324,7 +295,7 @@ class SqliteLexical(Lexical):
         return found
 
     def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        if (seen := self._seen()) and not seen.fresh:
+        if seen := self._seen():
             return Counted(seen.beginning(start, shortest, longest), self.document_frequencies)
         found, uncounted = Counter[str](), set[str]()
         bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}

@@ -23,15 +23,14 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import FieldWeights
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, Stamp, Unfit
+from rifflux.store.sqlite.lexical.postings_index import WEIGHTS
+from rifflux.store.sqlite.query import POSTINGS
 from rifflux.types import Ids
 
-__all__ = ["FORMAT", "NAME", "WEIGHTS", "Postings", "write"]
+__all__ = ["FORMAT", "Postings", "write"]
 
-NAME, FORMAT = "postings", 1
-#: What a place in each field counts, in whole numbers.
-WEIGHTS = FieldWeights()
+FORMAT = 1
 #: Terms that are read at a time.
 BATCH = 4096
 
@@ -69,7 +68,7 @@ class Postings:
         try:
             with path.open("rb") as file:
                 stamp = Stamp.decoded(file.read(STAMP_BYTES))
-                stamp.check(expected, NAME, FORMAT)
+                stamp.check(expected, POSTINGS, FORMAT)
                 if os.fstat(file.fileno()).st_size != stamp.size:
                     raise Unfit("it was cut short")
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

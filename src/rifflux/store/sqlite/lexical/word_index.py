@@ -20,7 +20,7 @@ from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary
 from rifflux.store.sqlite.lexical.word_snapshot import WordSnapshot, intact, sound
 from rifflux.store.sqlite.query import Terms
 
-__all__ = ["LEAST_CHUNKS", "MOST_FRESH", "Known", "Log", "WordIndex", "WordIndexes", "logged"]
+__all__ = ["FORGET_FRESH", "LEAST_CHUNKS", "MOST_FRESH", "Known", "Log", "WordIndex", "WordIndexes", "logged"]
 
 Answer = TypeVar("Answer")
 
@@ -39,6 +39,10 @@ select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), co
     )
 )
 from derived where name = :name"""
+
+#: Forgets the words of chunks that every derived file covers.
+FORGET_FRESH = """
+delete from fresh_terms where chunk not in (select chunk from touched where what glob 'words*' or what = 'postings')"""
 
 _HIGHEST = "select coalesce(max(id), 0) from chunk where owner = :owner"
 _COUNT = "select count(*) from chunk where owner = :owner"

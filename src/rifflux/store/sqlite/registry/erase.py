@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux.store.registry import Erased
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.lexical.postings import NAME as POSTINGS
-from rifflux.store.sqlite.query import Terms
+from rifflux.store.sqlite.query import POSTINGS, Terms
 from rifflux.store.store import PART
 
 if TYPE_CHECKING:

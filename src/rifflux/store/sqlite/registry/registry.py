@@ -12,7 +12,6 @@ from rifflux.store.registry import Erased, Event, QuestionDigest, Reaction, Regi
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.locks import held
 from rifflux.store.sqlite.connection.view import View
-from rifflux.store.sqlite.registry.erase import erase
 
 __all__ = ["SqliteRegistry"]
 
@@ -140,6 +139,8 @@ class SqliteRegistry(Registry):
             return connection.changes() > 0
 
     def erase(self, user: str) -> Erased:
+        from rifflux.store.sqlite.registry.erase import erase
+
         return erase(self._whole, user)
 
     def spend(self, spendings: Sequence[Spending]) -> None:

@@ -17,8 +17,7 @@ from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
 from rifflux.store.sqlite.connection.derived import unmoved
 from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.connection.view import View
-from rifflux.store.sqlite.filtering import among, numbers_of, passing
-from rifflux.store.sqlite.query import Terms, best, by_table
+from rifflux.store.sqlite.query import Terms, among, best, by_table, numbers_of, passing
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
 from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
