@@ -187,7 +187,7 @@ class Index:
         view = self._view
         # Its words were analyzed so, whatever suits works best.
         language, mathematics = view.profile.language, view.profile.mathematics
-        profile = RETRIEVAL
+        profile = replace(RETRIEVAL, visible=view.profile.visible)
         if (language, mathematics) != (profile.language, profile.mathematics):
             profile = replace(profile, language=language, mathematics=mathematics)
         searcher = Searcher(replace(view, profile=profile))
@@ -227,6 +227,7 @@ def open_index(
     reranker: str | None = None,
     rerank_top: int = 0,
     boosts: Mapping[str, float] | None = None,
+    licenses: Mapping[str, str] | None = None,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -240,6 +241,8 @@ def open_index(
     `fusion` and `reranker` are those of a search that names none, instead of the profile's and of what the index was
     tuned to; `rerank_top` is how many hits a reranker takes (0: as many as is its own way).
     `boosts` are other factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`).
+    `licenses` says of licenses by name what they let be shown, `text`, `abstract` or `nothing`, besides those that are
+    known; a name may end in `*`. What the policy of that name says comes first.
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
@@ -249,6 +252,11 @@ def open_index(
 
         adjusted_intents(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
+    if licenses:
+        from rifflux.session.visibility import Visibility
+        from rifflux.text.licenses import checked_rules
+
+        chosen = replace(chosen, visible=Visibility(checked_rules(licenses)))
     ranked = _ranked(fusion, reranker, rerank_top, boosts)
     chosen_model = _model(model)
     store = open_store(path, create=create, neighbours=neighbors)

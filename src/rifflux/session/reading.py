@@ -30,7 +30,7 @@ class Reader:
     def get(self, id: str) -> Hit | Document:
         """Return a chunk by its id, or a document by what `document` takes. Raises `NotFound`."""
         hit = self.chunk(id)
-        return located(self.view.store, [self.view.profile.visible.hit(hit)])[0] if hit else self.document(id)
+        return located(self.view.store, [self.view.visible.hit(hit)])[0] if hit else self.document(id)
 
     def chunk(self, id: str) -> Hit | None:
         """Return a chunk by its id; of a user's messages and memories too, which a search of everything finds."""
@@ -54,7 +54,7 @@ class Reader:
         document = self.view.store.catalog.document(namespace, key)
         if document is None:
             raise NotFound(f"{key!r} was removed meanwhile: search again")
-        return self.view.profile.visible.document(namespace, document)
+        return self.view.visible.document(namespace, document)
 
     def chunks(self, key: str) -> list[Hit]:
         """Return the chunks of a document in reading order, with lines behind its name those on them.
@@ -64,8 +64,8 @@ class Reader:
         from rifflux.session.places import in_lines
 
         store, part = self.view.store, None if self.named(key) else in_lines(key)
-        hits = map(self.view.profile.visible.hit, store.catalog.chunks_of(*self.place_of(part[0] if part else key)))
-        found = located(store, [*hits])
+        hits = store.catalog.chunks_of(*self.place_of(part[0] if part else key))
+        found = located(store, self.view.visible.hits(hits))
         if part is None:
             return [*found]
         first, last = part[1]

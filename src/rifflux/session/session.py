@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rifflux.models.workers import Workers
     from rifflux.retrieve.scale import VectorScale
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
+    from rifflux.session.visibility import Visibility
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -286,6 +287,11 @@ class IndexView:
     def part(self, name: str, profile: Profile) -> IndexView:
         """Return the view of a part that is kept under a name, with statistics of its own."""
         return replace(self, store=self.store.part(name), profile=replace(profile, language=self.profile.language))
+
+    @property
+    def visible(self) -> Visibility:
+        """Return the rule of what this owner is shown, by the policies of the moment."""
+        return self.profile.visible.of(self.store)
 
     @cached_property
     def user(self) -> str:

@@ -23,8 +23,6 @@ _NAMES = {
     "updated": "updated_at",
 }
 
-#: Fields that JSON leaves out: whose a hit is, its collection says.
-_INSIDE = frozenset(("owner",))
 _PLAIN = frozenset((str, bool, type(None)))
 _NAMING = {"scheme": "scheme", "value": "value"}
 
@@ -40,8 +38,9 @@ def noun_json(noun: Any, **more: object) -> dict[str, Any]:
 
 @cache
 def json_names(kind: Any) -> Mapping[str, str]:
-    """Return the fields of a dataclass with their names in JSON."""
-    return {each.name: _NAMES.get(each.name, each.name) for each in fields(kind) if each.name not in _INSIDE}
+    """Return the fields of a dataclass with their names in JSON, without those that are marked as untold."""
+    told = (each.name for each in fields(kind) if not each.metadata.get("untold"))
+    return {name: _NAMES.get(name, name) for name in told}
 
 
 def _value(name: str, value: Any) -> Any:

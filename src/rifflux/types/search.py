@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from operator import attrgetter
 from typing import Any
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import Document, Lines, Span, of_owner
+from rifflux.types.document import UNTOLD, Lines, Span, of_owner
 
 __all__ = [
     "LICENSED",
+    "REST_WITHHELD",
     "WITHHELD",
     "Bound",
     "Clause",
@@ -33,9 +34,6 @@ __all__ = [
     "Understanding",
     "Vectors",
     "Why",
-    "closed_document",
-    "closed_hit",
-    "is_withheld",
 ]
 
 Ids = NDArray[np.int64]
@@ -46,17 +44,13 @@ Vectors = NDArray[np.float32]
 LONGEST_USER = 256
 #: Adjacent terms; mostly a single one.
 Clause = tuple[str, ...]
-#: Namespaces whose names begin so hold works, which without a license record are shown by title and identifiers only.
+#: Namespaces whose names begin so hold works, of which only what a license permits is shown.
 LICENSED = "works/"
 #: Characters of a hit that is printed.
 LINE = 120
-#: Stands for the text that is not shown.
-WITHHELD = "[no license is recorded for this work: only its title and its identifiers are told]"
-
-
-def is_withheld(namespace: str, license: str | None) -> bool:
-    """Return whether only title and identifiers of a document may be shown, for want of a license record."""
-    return license is None and namespace.startswith(LICENSED)
+#: Stands for the text that is not shown, and for what follows an abstract.
+WITHHELD = "[the text of this work is not shown: no license is recorded that permits it]"
+REST_WITHHELD = "[only the abstract is shown: no license is recorded that permits more]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +252,8 @@ class Hit:
 
     `score` compares the hits of one search; `relevance`, in [0, 1], means the same in every search, and `quality` is
     its level: `high`, `medium` or `low`. Both are None where nothing was calibrated. `lines` are the first and the last
-    line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known. `owner`
-    is whose it is, where several owners are read as one.
+    line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known.
+    `withheld` says that its text is not shown, for want of a license; `owner` is whose it is, of several read as one.
     """
 
     chunk_id: str
@@ -282,17 +276,13 @@ class Hit:
     quality: str | None = None
     lines: Lines | None = None
     page: int | None = None
-    owner: str | None = None
+    withheld: bool = field(default=False, metadata=UNTOLD)
+    owner: str | None = field(default=None, metadata=UNTOLD)
 
     @property
     def place(self) -> tuple[str, str]:
         """Return the namespace and the key of its document."""
         return of_owner(self.namespace, self.owner), self.document
-
-    @property
-    def withheld(self) -> bool:
-        """Return whether only title and identifiers may be shown, for want of a license record."""
-        return is_withheld(self.namespace, self.license)
 
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
@@ -324,20 +314,6 @@ def _line(text: str) -> str:
     """Return text on one line and cut to its width, without what controls a terminal."""
     shown = "".join(each if each.isprintable() else " " for each in text)
     return shown if len(shown) <= LINE else f"{shown[: LINE - 1]}…"
-
-
-def closed_hit(hit: Hit) -> Hit:
-    """Return a hit as it may be shown: if withheld, its title, and where and why it was found."""
-    if not is_withheld(hit.namespace, hit.license):
-        return hit
-    return replace(hit, content=WITHHELD, heading_path="", kind="", created_at=None, updated_at=None, metadata={})
-
-
-def closed_document(namespace: str, document: Document) -> Document:
-    """Return a document as it may be shown: if withheld, its title and identifiers."""
-    if not is_withheld(namespace, document.license):
-        return document
-    return Document(document.key, WITHHELD, document.title, identifiers=document.identifiers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,10 @@ class Settings:
     intents: Mapping[str, Any] = field(
         default_factory=dict, metadata={"help": "by intent: weights of works, limits of packs; JSON in a variable"}
     )
+    licenses: Mapping[str, Any] = field(
+        default_factory=dict,
+        metadata={"help": 'what more licenses let be shown, as in {"other-oa" = "text"}; JSON in a variable'},
+    )
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def index_path(self, *, create: bool = False) -> Path:
@@ -204,6 +208,10 @@ def _checked(name: str, value: Any, source: str) -> Any:
         from rifflux import adjusted_intents
 
         adjusted_intents(value, f"{source}: {name}")
+    if name == "licenses" and value:
+        from rifflux import checked_rules
+
+        checked_rules(value, f"{source}: {name}")
     return value
 
 
@@ -220,6 +228,7 @@ class Opening(TypedDict, total=False):
     reranker: str | None
     rerank_top: int
     boosts: Mapping[str, float] | None
+    licenses: Mapping[str, str] | None
 
 
 def opening(settings: Settings) -> Opening:
@@ -235,6 +244,7 @@ def opening(settings: Settings) -> Opening:
         "reranker": settings.reranker or None,
         "rerank_top": settings.rerank_top,
         "boosts": settings.boosts,
+        "licenses": settings.licenses,
     }
 
 

@@ -88,15 +88,13 @@ def named_by(document: Document) -> list[str]:
 
 def work_json(found: WorkRecord) -> JsonObject:
     """Return a work, what it cites and what cites it."""
-    from rifflux import is_withheld
-
-    work, told = found.work, noun_json(found.work)
+    told = noun_json(found.work)
     return {
         "document": found.key,
         "collection": found.namespace,
         "subjects": told.pop("tags"),
         **told,
-        "withheld": is_withheld(found.namespace, work.license),
+        "withheld": found.withheld,
         "cites": _linked_json(found.cites),
         "cited_by": _linked_json(found.cited_by),
     }
