@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from operator import attrgetter
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -282,6 +283,11 @@ class Hit:
     def place(self) -> tuple[str, str]:
         """Return the namespace and the key of its document."""
         return self.namespace, self.document
+
+    @property
+    def root(self) -> str | None:
+        """Return the folder that `path` is relative to; None where the document is no file."""
+        return self.namespace if PurePath(self.namespace).is_absolute() else None
 
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
