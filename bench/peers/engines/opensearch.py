@@ -25,7 +25,7 @@ PIPELINE = {
 
 class Engine:
     #: Searches until Java has compiled what they run.
-    warming = 300
+    warming = 100
     node = None
 
     def build(self, texts, vectors, folder):
