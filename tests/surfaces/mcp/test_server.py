@@ -46,6 +46,7 @@ class TestWhatIsPublished:
             "search",
             "everything",
             "reindex",
+            "reindex_job",
             "get_chunk",
             "get_document",
             "why",
@@ -79,10 +80,15 @@ class TestWhatIsPublished:
             assert tool.description
             assert all(each["description"] for each in tool.input_schema["properties"].values())
 
+    def test_they_take_little_of_a_models_window(self, agent: Agent) -> None:
+        tools = agent.tools().values()
+        assert sum(len(f"{tool.name}{tool.description}{json.dumps(tool.input_schema)}") for tool in tools) < 18_000
+        assert sum(len(json.dumps(tool.output_schema)) for tool in tools) < 30_000
+
     def test_annotations(self, agent: Agent) -> None:
         tools = agent.tools()
         writing = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}
-        assert writing == {"reindex", "remember", "forget"}
+        assert writing == {"reindex", "reindex_job", "remember", "forget"}
         assert tools["forget"].annotations.destructive_hint is True
         assert tools["reindex"].annotations.destructive_hint is False
         assert not any(tool.annotations.open_world_hint for tool in tools.values())
