@@ -28,7 +28,15 @@ from rifflux.store import Event, FieldWeights, FileState, Store, open_store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import locks
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
-from rifflux.testing import AccountsContract, GenerationContract, OwnerContract, StoreContract, change, words
+from rifflux.testing import (
+    AccountsContract,
+    GenerationContract,
+    OwnerContract,
+    StoreContract,
+    UnitedContract,
+    change,
+    words,
+)
 from rifflux.testing.making import embedded
 from rifflux.types import Filter
 from tests.support.first_version import first_version
@@ -78,7 +86,7 @@ def crowd(store: Store, first_id: int) -> None:
         store.catalog.put_file("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None)
 
 
-class TestSqliteOwners(OwnerContract):
+class TestSqliteOwners(OwnerContract, UnitedContract):
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore.open(str(tmp_path / "index.db"))
@@ -352,3 +360,15 @@ def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(pat
         assert store.counts()["documents"] == 2
     other.registry.set("name", "other")
     assert store.registry.setting("name") == "other"
+
+
+def test_the_lengths_of_everybodys_chunks_are_counted_when_an_older_index_is_opened(path: Path) -> None:
+    with closing(SqliteStore.open(str(path))) as store:
+        store.of("ann").catalog.put("c", change("b", "some more words", title="a title", first_id=77))
+    with closing(apsw.Connection(str(path))) as connection:
+        known = connection.execute("select id, length from chunk order by id").fetchall()
+        connection.execute("update chunk set length = 0 where owner = 0")
+        connection.pragma("user_version", 14)
+    with closing(SqliteStore.open(str(path))) as store:
+        assert store.view.rows("select id, length from chunk order by id") == known
+    assert all(length for _, length in known)

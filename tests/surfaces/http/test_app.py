@@ -448,7 +448,7 @@ class TestWorks:
             assert (work["abstract"], work["license"], work["withheld"]) == ("Of things.", "CC0-1.0", False)
             assert work["cites"] == [{"collection": "works/mine", "document": "b", "title": "Closed cohomology"}]
             closed = ann.get("/works/mine:b").json()
-            assert (closed["title"], closed["withheld"], closed["year"]) == ("Closed cohomology", True, None)
+            assert (closed["title"], closed["withheld"], closed["year"]) == ("Closed cohomology", True, 2001)
             asked = {"works": ["mine:b", "doi:10.1000/a"], "format": "csl"}
             assert [item["DOI"] for item in ann.post("/works/export", json=asked).json()["bibliography"][1:]] == [
                 "10.1000/a"
