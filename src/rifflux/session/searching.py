@@ -362,7 +362,7 @@ class Searcher:
         checked_search(query, top_k, None)
         way = self.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
         hit = self.store.catalog.chunk(document)
-        name = (hit.namespace, hit.document) if hit else Reader(self.view).place_of(document)
+        name = hit.place if hit else Reader(self.view).place_of(document)
         chunks = self.store.catalog.chunks_of(*name)
         clock = Stopwatch()
         plan = self.ready(self.timed(query, filter, clock), top_k, clock, way)

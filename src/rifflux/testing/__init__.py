@@ -18,6 +18,7 @@ from rifflux.testing.owners import OwnerContract, everything
 from rifflux.testing.registry import AccountsContract, RegistryContract, SharingContract
 from rifflux.testing.semantic import SemanticContract
 from rifflux.testing.store import StoreContract
+from rifflux.testing.united import UnitedContract
 
 __all__ = [
     "MODEL",
@@ -31,6 +32,7 @@ __all__ = [
     "SemanticContract",
     "SharingContract",
     "StoreContract",
+    "UnitedContract",
     "change",
     "everything",
     "words",

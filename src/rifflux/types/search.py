@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.types.document import Document, Lines, Span
+from rifflux.types.place import of_owner
 
 __all__ = [
     "LICENSED",
@@ -259,7 +260,8 @@ class Hit:
 
     `score` compares the hits of one search; `relevance`, in [0, 1], means the same in every search, and `quality` is
     its level: `high`, `medium` or `low`. Both are None where nothing was calibrated. `lines` are the first and the last
-    line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known.
+    line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known. `owner`
+    is whose it is, where several owners are read as one.
     """
 
     chunk_id: str
@@ -282,11 +284,12 @@ class Hit:
     quality: str | None = None
     lines: Lines | None = None
     page: int | None = None
+    owner: str | None = None
 
     @property
     def place(self) -> tuple[str, str]:
         """Return the namespace and the key of its document."""
-        return self.namespace, self.document
+        return of_owner(self.namespace, self.owner), self.document
 
     @property
     def withheld(self) -> bool:
@@ -296,10 +299,7 @@ class Hit:
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
     ) -> Hit:
-        """Return the hit with another score and explanation, and with a relevance if one is given.
-
-        It takes a third of the time of `dataclasses.replace`.
-        """
+        """Return the hit with another score and explanation; in a third of the time of `dataclasses.replace`."""
         changes: dict[str, Any] = {"score": score, "why": why}
         if relevance is not None:
             changes |= {"relevance": relevance, "quality": quality}

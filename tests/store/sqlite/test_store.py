@@ -6,7 +6,6 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -34,6 +33,7 @@ from rifflux.testing import (
     OwnerContract,
     SharingContract,
     StoreContract,
+    UnitedContract,
     change,
     words,
 )
@@ -86,7 +86,7 @@ def crowd(store: Store, first_id: int) -> None:
         store.catalog.put_file("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None)
 
 
-class TestSqliteOwners(OwnerContract):
+class TestSqliteOwners(OwnerContract, UnitedContract):
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore.open(str(tmp_path / "index.db"))

@@ -16,7 +16,7 @@ from rifflux.store.lexical import VARIANT
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Bound, Clause, Filter, Ids, Query, Ranking, Scores
 
-__all__ = ["Terms", "best", "where", "worths_of"]
+__all__ = ["Terms", "best", "by_table", "where", "worths_of"]
 
 Condition = tuple[str, dict[str, object]]
 
@@ -92,6 +92,14 @@ class Terms:
         return '"' + " ".join(map(self.stored, clause) if self.owner else clause).replace('"', '""') + '"'
 
 
+def by_table(owners: Iterable[int]) -> list[tuple[str, list[Terms]]]:
+    """Return the terms of some owners by the table that holds them."""
+    found: dict[str, list[Terms]] = {}
+    for terms in map(Terms, owners):
+        found.setdefault(terms.table, []).append(terms)
+    return [*found.items()]
+
+
 def worths_of(query: Query) -> list[float]:
     """Return what each clause that is asked for counts, and each variant after them, as far as they are searched."""
     asked = [query.worths.get(clause, 1.0) for clause in query.clauses]
@@ -113,7 +121,7 @@ def _conditions(filter: Filter) -> Iterator[Condition]:
     if filter.kinds:
         yield _any_of("document.kind =", "kind", filter.kinds)
     if filter.namespaces:
-        yield _any_of("document.collection =", "collection", filter.namespaces)
+        yield _any_of("document.namespace =", "namespace", filter.namespaces)
     if filter.documents:
         yield _any_of("document.key =", "document", filter.documents)
     if filter.since:

@@ -53,6 +53,8 @@ NAMES: Mapping[str, str] = {
     "updated": "updated_at",
 }
 
+#: Fields that JSON leaves out: whose a hit is, its collection says.
+_INSIDE = frozenset(("owner",))
 _PLAIN = frozenset((str, bool, type(None)))
 _NAMING = (("scheme", "scheme"), ("value", "value"))
 
@@ -68,7 +70,7 @@ def noun_json(noun: Any, **more: object) -> JsonObject:
 @cache
 def _keys(kind: Any) -> tuple[tuple[str, str], ...]:
     """Return the fields of a dataclass with their names in JSON."""
-    return tuple((each.name, NAMES.get(each.name, each.name)) for each in fields(kind))
+    return tuple((each.name, NAMES.get(each.name, each.name)) for each in fields(kind) if each.name not in _INSIDE)
 
 
 def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:

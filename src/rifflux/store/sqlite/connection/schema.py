@@ -7,7 +7,7 @@ from string import ascii_letters, digits, printable
 
 import apsw
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "TABLES", "upgrade"]
+__all__ = ["APPLICATION_ID", "FORMER", "SCHEMA_VERSION", "TABLES", "upgrade"]
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
@@ -15,7 +15,9 @@ SCHEMA_VERSION = 15
 #: Tables whose columns changed, each with the first version that has them as they are.
 _CHANGED = {"file": 6, "vector": 6, "event": 15, "chunk": 9, "document": 15}
 #: What columns were called before. A column that is gone takes its values with it.
-_FORMER = {"namespace": "collection"}
+FORMER = {"namespace": "collection"}
+#: The first version that keeps the length of chunks of owner 0.
+_HAS_LENGTHS = 15
 
 # Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
 # occur in terms, so they may stay separators and need no escaping here.
@@ -94,7 +96,7 @@ create table if not exists document_text (
 
 -- uid is the public chunk id; id stays small and grows, which is what the terms table is fast with. The owner of the
 -- document stands here once more: counting and reading all of somebody's must not look at anybody else's rows. length
--- is the number of terms in all fields; 0 for chunks of owner 0 that were made before it was kept.
+-- is the number of terms in all fields.
 -- What is embedded of a message is not what its words are: a change of one must not cost the other. embedded is null
 -- where it is made of title, headings and text, words is a hash of the terms, null where hash stands for them too.
 create table if not exists chunk (
@@ -355,6 +357,14 @@ when exists (select 1 from derived where name = 'vectors')
 begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
 """
 
+_LENGTHS = """
+create virtual table temp.counted_term using fts5vocab(main, chunk_terms, instance);
+update chunk set length = counted.terms
+from (select doc, count(*) as terms from temp.counted_term group by doc) as counted
+where chunk.id = counted.doc;
+drop table temp.counted_term;
+"""
+
 _SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _SHARING, _LOG)
 #: The names of all tables that an index has.
 TABLES = frozenset(re.findall(r"^create (?:virtual )?table if not exists (\w+)", "".join(_SCRIPTS), re.MULTILINE))
@@ -377,12 +387,14 @@ def upgrade(connection: apsw.Connection, version: int) -> None:
     for table in waiting:
         _bring_back(connection, table)
     connection.execute(_TRIGGERS)
+    if version < _HAS_LENGTHS:
+        connection.execute(_LENGTHS)
 
 
 def _bring_back(connection: apsw.Connection, table: str) -> None:
     """Move the rows that wait into the table that was made again; new columns have their defaults."""
     held = _columns(connection, f"old_{table}")
-    origins = {name: name if name in held else _FORMER.get(name) for name in _columns(connection, table)}
+    origins = {name: name if name in held else FORMER.get(name) for name in _columns(connection, table)}
     kept = {name: origin for name, origin in origins.items() if origin in held}
     connection.execute(f"insert into {table} ({', '.join(kept)}) select {', '.join(kept.values())} from old_{table}")
     connection.execute(f"drop table old_{table}")

@@ -1,8 +1,12 @@
-"""The lexical role in SQLite: chunks named by the word index next to the file, or by FTS5, and scored by BM25."""
+"""The lexical role in SQLite: chunks named by the word index next to the file, or by FTS5, and scored by BM25.
+
+Several owners' terms are found one owner at a time, and all scored by the statistics of what they have together.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import repeat
@@ -13,10 +17,11 @@ import numpy as np
 
 from rifflux.store.lexical import FieldWeights, Lexical
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring
-from rifflux.store.sqlite.connection.engine import GenerationCache, View
+from rifflux.store.sqlite.connection.engine import GenerationCache
+from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.lexical.word_index_terms import Counted
-from rifflux.store.sqlite.query import Terms, best, where, worths_of
+from rifflux.store.sqlite.query import Terms, best, by_table, where, worths_of
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
 
@@ -56,8 +61,10 @@ ROWS_OF = """
 select chunk.id from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner"""
 
 DOCUMENT_FREQUENCIES = """
-select wanted.value, counted.doc
-from json_each(:terms) as wanted cross join {table}_count as counted on counted.term = :prefix || wanted.value"""
+select wanted.value, sum(counted.doc)
+from json_each(:terms) as wanted cross join json_each(:prefixes) as prefix
+    cross join {table}_count as counted on counted.term = prefix.value || wanted.value
+group by wanted.value"""
 
 VOCABULARY = """
 select substr(term, length(:prefix) + 1), doc from {table}_count
@@ -65,7 +72,7 @@ where term >= :prefix || :start and term < :prefix || :end
 and length(term) - length(:prefix) between :shortest and :longest"""
 
 _SCORE = "bm25(chunk_terms, :title, :headings, :body)"
-_OWN_SCORE = "owner_bm25(owned_terms, :scoring)"
+_OWN_SCORE = "owner_bm25({table}, :scoring)"
 # FTS5 breaks ties at the cut by row number; reading a few more lets the chunk id decide.
 _TIE_MARGIN = 32
 #: Terms of an owner whose frequency is kept in memory.
@@ -99,9 +106,9 @@ class SqliteLexical(Lexical):
 
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
         """Rank by the word index, and by the tables what it does not cover yet; None if it cannot answer."""
-        if query.exact:
+        if query.exact or self.view.several:
             return None
-        with self.view.reading() as (connection, owner):
+        with self.view.reading() as (connection, (owner,)):
             words = self.indexes.of(owner)
             log = words.log(connection) if words else None
         if words is None or log is None or weights != words.weights:
@@ -130,69 +137,101 @@ class SqliteLexical(Lexical):
 
     def _by_bm25(self, query: Query, limit: int | None, weights: FieldWeights, among: Sequence[int] | None) -> Ranking:
         """Rank by the tables alone; without a limit, all that matches."""
-        terms = Terms(self.view.number)
-        matched = terms.expression(query)
-        if not matched:
+        every = [*map(Terms, self.view.numbers)]
+        if not any(terms.expression(query) for terms in every):
             return Ranking.empty()
+        # SQLite's own bm25() has the statistics of the table, which are those of owner 0.
+        scoring = self._scoring(every, query, weights) if self.view.owner else None
+        found = [self._by_terms(terms, query, limit, scoring or weights, among) for terms in every]
+        if len(found) == 1:
+            return found[0]
+        ids = np.concatenate([each.ids for each in found])
+        return best(ids, np.concatenate([each.scores for each in found]), len(ids) if limit is None else limit)
+
+    def _by_terms(
+        self,
+        terms: Terms,
+        query: Query,
+        limit: int | None,
+        scoring: Bm25Scoring | FieldWeights,
+        among: Sequence[int] | None,
+    ) -> Ranking:
+        """Rank what one owner's terms match."""
         condition, bound = where(query.filter)
         # The plus keeps SQLite from asking the word index once for every allowed row.
         narrowed = f"and +rowid in ({ALLOWED.format(condition=condition)})" if condition else ""
         if among is not None:
             narrowed += " and +rowid in (select value from json_each(:among))"
             bound["among"] = json.dumps(list(among))
-        if terms.owner:
-            score, bound["scoring"] = _OWN_SCORE, apsw.pyobject(self._scoring(terms, query, weights))
+        if isinstance(scoring, Bm25Scoring):
+            score, bound["scoring"] = _OWN_SCORE.format(table=terms.table), apsw.pyobject(scoring)
         else:
-            score, bound = _SCORE, bound | asdict(weights)
+            score, bound = _SCORE, bound | asdict(scoring)
         statement = MATCH.format(table=terms.table, score=score, narrowed=narrowed)
-        bound |= {"terms": matched, "limit": -1 if limit is None else limit + _TIE_MARGIN}
-        rows = self.view.rows(statement, bound)[:limit]
+        bound |= {"terms": terms.expression(query), "limit": -1 if limit is None else limit + _TIE_MARGIN}
+        rows = self.view.rows_of(terms.owner, statement, bound)[:limit]
         ids, scores = zip(*rows, strict=True) if rows else ((), ())
         return Ranking(np.array(ids, np.int64), -np.array(scores, np.float64))
 
-    def _scoring(self, terms: Terms, query: Query, weights: FieldWeights) -> Bm25Scoring:
-        """Return how to score by the statistics of this owner alone."""
-        statement = MATCHING.format(table=terms.table)
+    def _scoring(self, every: Sequence[Terms], query: Query, weights: FieldWeights) -> Bm25Scoring:
+        """Return how to score by the statistics of this view alone."""
         with self.view.reading() as (connection, _):
-            chunks, length = self.view.kept(STATISTICS)
-            held = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
-        idf = [worth * okapi_idf(chunks, each) for each, worth in zip(held, terms.worths(query), strict=True)]
+            chunks, length = self.view.summed(STATISTICS)
+            held = [
+                sum(
+                    connection.execute(MATCHING.format(table=terms.table), (phrase,)).get
+                    for terms, phrase in zip(every, alike, strict=True)
+                )
+                for alike in zip(*(terms.phrases(query) for terms in every), strict=True)
+            ]
+        worths = every[0].worths(query)
+        idf = [worth * okapi_idf(chunks, each) for each, worth in zip(held, worths, strict=True)]
         return Bm25Scoring(idf, length / max(chunks, 1) or 1.0, (weights.title, weights.headings, weights.body))
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
-        terms = Terms(self.view.number)
-        statement = (HOLDING_FEW if len(ids) <= FEW else HOLDING).format(table=terms.table)
-        rows = self.view.rows(statement, {"ids": json.dumps(ids.tolist()), "terms": terms.phrase(clause)})
-        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        statement, found = HOLDING_FEW if len(ids) <= FEW else HOLDING, list[int]()
+        for table, every in by_table(self.view.numbers):
+            phrases = " OR ".join(terms.phrase(clause) for terms in every)
+            rows = self.view.rows(statement.format(table=table), {"ids": json.dumps(ids.tolist()), "terms": phrases})
+            found += [row[0] for row in rows]
+        return np.array(found, np.int64)
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
-        with self.view.reading() as (connection, owner):
+        with self.view.reading() as (connection, owners):
             # Counting goes through all chunks that hold a term.
-            known = self.frequencies.get(owner, self.view.generation(connection), dict)
+            known = self.frequencies.get(owners, self.view.generation(connection), dict)
             if unknown := sorted(set(terms) - known.keys()):
-                words = self.indexes.of(owner)
+                words = None if self.view.several else self.indexes.of(owners[0])
                 found = words.frequencies(connection, unknown) if words else None
                 if found is None:
-                    found = self._counted(DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})
+                    found = self._counted(unknown)
                 known.update({**dict.fromkeys(unknown, 0), **found})
             counts = dict(filter(itemgetter(1), zip(terms, map(known.__getitem__, terms), strict=True)))
             if len(known) > MOST_TERMS:
                 known.clear()
             return counts
 
-    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        with self.view.reading() as (connection, owner):
-            words = self.indexes.of(owner)
-            terms = words.terms(connection, start, shortest, longest) if words else None
-        if terms is not None:
-            return Counted(terms, self.document_frequencies)
-        bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
-        return self._counted(VOCABULARY, bound)
+    def _counted(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """Count the chunks in which each term occurs, by the tables."""
+        found: Counter[str] = Counter()
+        for table, every in by_table(self.view.numbers):
+            bound = {"terms": json.dumps(terms), "prefixes": json.dumps([each.prefix for each in every])}
+            found.update(dict(self.view.rows(DOCUMENT_FREQUENCIES.format(table=table), bound)))
+        return found
 
-    def _counted(self, statement: str, bound: Mapping[str, object]) -> Mapping[str, int]:
-        """Return terms with the number of chunks that hold each."""
-        terms = Terms(self.view.number)
-        return dict(self.view.rows(statement.format(table=terms.table), {**bound, "prefix": terms.prefix}))
+    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
+        found, uncounted = Counter[str](), set[str]()
+        bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
+        for terms in map(Terms, self.view.numbers):
+            with self.view.reading() as (connection, _):
+                words = self.indexes.of(terms.owner)
+                listed = words.terms(connection, start, shortest, longest) if words else None
+            if listed is not None:
+                uncounted |= listed
+            else:
+                rows = self.view.rows(VOCABULARY.format(table=terms.table), {**bound, "prefix": terms.prefix})
+                found.update(dict(rows))
+        return Counted(frozenset(uncounted | found.keys()), self.document_frequencies) if uncounted else dict(found)
 
 
 def _worth(query: Query, least: float) -> Query:

@@ -13,7 +13,7 @@ from rifflux.store.store import PART
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rifflux.store.sqlite.connection.engine import View
+    from rifflux.store.sqlite.connection.view import View
 
 __all__ = ["drop_collection", "erase"]
 

@@ -20,8 +20,8 @@ from rifflux.store.registry import (
     Token,
 )
 from rifflux.store.sqlite.connection.connect import MEMORY
-from rifflux.store.sqlite.connection.engine import View
 from rifflux.store.sqlite.connection.locks import held
+from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.registry.erase import erase
 from rifflux.store.sqlite.registry.sharing import SqliteSharing
 

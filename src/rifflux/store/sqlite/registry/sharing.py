@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from rifflux.store.registry import EVERYONE, CollectionRecord, Erased, Grant, Sharing
-from rifflux.store.sqlite.connection.engine import View
+from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.registry.erase import drop_collection
 
 __all__ = ["SqliteSharing"]
