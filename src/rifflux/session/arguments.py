@@ -90,7 +90,9 @@ class Way:
 
 def checked_search(query: str, top_k: int, min_score: float | None) -> None:
     """Refuse what cannot be searched for."""
-    if not isinstance(query, str) or not query.strip():
+    if not isinstance(query, str):
+        raise InvalidArgument(f"the query must be text, not {type(query).__name__}: say what to look for")
+    if not query.strip():
         raise InvalidArgument("the query is empty: say what to look for")
     checked_whole("top_k", top_k, 1, MOST_RESULTS)
     if min_score is not None and (
