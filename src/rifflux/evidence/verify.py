@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest
 from rifflux.store import Store
-from rifflux.types import Document, is_withheld
+from rifflux.types import Document, Hit, is_withheld
 
 __all__ = ["verify"]
 
@@ -34,11 +34,14 @@ def verify(
         problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
     if store is None:
         return problems
-    stored = {place: store.catalog.document(*place) for place in dict.fromkeys(map(_place, pack.items))}
-    documents = {place: shown(place[0], each) for place, each in stored.items() if each}
-    problems += [
-        problem for item in pack.items for problem in _against(item, documents.get(_place(item)), citing, store)
-    ]
+    documents = dict[_Place, Document]()
+    for item in pack.items:
+        # Where several owners have a work of this name, the passage says whose it is.
+        chunk = store.catalog.chunk(item.chunk_id)
+        place = chunk.place if chunk and (chunk.namespace, chunk.document) == _place(item) else _place(item)
+        if document := store.catalog.document(*place):
+            documents[_place(item)] = shown(place[0], document)
+        problems += _against(item, documents.get(_place(item)), citing, chunk)
     return [*problems, *_miswritten(pack, citing, documents)]
 
 
@@ -64,7 +67,7 @@ def _miscited(pack: EvidencePack, citing: Citing) -> Iterator[str]:
         yield f"the bibliography holds {unknown[0]}, which nothing cites"
 
 
-def _against(item: EvidenceItem, document: Document | None, citing: Citing, store: Store) -> Iterator[str]:
+def _against(item: EvidenceItem, document: Document | None, citing: Citing, chunk: Hit | None) -> Iterator[str]:
     """Yield the problems of an item compared with the index's document."""
     if document is None:
         yield f"{_name(item)}: the work {item.key!r} is not in the index"
@@ -82,7 +85,6 @@ def _against(item: EvidenceItem, document: Document | None, citing: Citing, stor
     known = _facts_of(citing, document)
     if wrong := [name for name, value in known.items() if getattr(item, name) != value]:
         yield f"{_name(item)}: the index tells otherwise of the work's {', '.join(wrong)}"
-    chunk = store.catalog.chunk(item.chunk_id)
     if chunk is None or (chunk.namespace, chunk.document) != _place(item):
         yield f"{_name(item)}: the chunk {item.chunk_id} is not one of the work's"
     elif not withheld and (chunk.heading_path != item.heading_path or not _holds(chunk.span, item.span)):

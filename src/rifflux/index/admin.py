@@ -78,7 +78,7 @@ class Admin:
 
     def holds(self, key: str) -> bool:
         """Return whether a document goes by a key, a path or an identifier."""
-        return bool(self.view.store.catalog.find_documents(key))
+        return bool(self.view.reading().store.catalog.find_documents(key))
 
     @property
     def store(self) -> Store:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
 from rifflux.store import EVERYONE, PART, CollectionRecord, Erased, Grant, Registry, Sharing
 
-__all__ = ["LIBRARY", "Rights", "VisibleCollection", "checked_who"]
+__all__ = ["LIBRARY", "Rights", "VisibleCollection", "checked_who", "is_collection"]
 
 #: The collection that everybody has.
 LIBRARY = "library"
@@ -226,6 +226,12 @@ class Rights:
         if not self.rules:
             raise OutOfScope("groups are for administrators: ask one to change or list them")
         return self._sharing
+
+
+def is_collection(owner: str) -> bool:
+    """Return True if the rows of an owner are a collection, and not a part of what a user has, such as messages."""
+    _, is_part, part = owner.partition(PART)
+    return not is_part or part.startswith(_MARK)
 
 
 def _named(name: str, among: Sequence[VisibleCollection]) -> list[VisibleCollection]:

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,18 @@ from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.text.schemes import SCHEMES
-from rifflux.types import LICENSED, Document, Failure, Hit, Progress, Ranking, closed_document, closed_hit, is_withheld
+from rifflux.types import (
+    LICENSED,
+    Document,
+    Failure,
+    Hit,
+    Progress,
+    Ranking,
+    closed_document,
+    closed_hit,
+    is_withheld,
+    parted,
+)
 from rifflux.works import Work, work_of
 from rifflux.works.licenses import license_of
 from rifflux.works.profile import WORKS
@@ -28,6 +39,7 @@ from rifflux.works.report import Doubt, WorksReport
 
 if TYPE_CHECKING:
     from rifflux.evidence.pack import EvidencePack
+    from rifflux.store import Store
     from rifflux.works.importers.base import Entry
 
 __all__ = ["WorkRecord", "WorkSummary", "WorksCatalog"]
@@ -50,6 +62,7 @@ class WorkRecord:
     work: Work
     cites: tuple[Hit, ...] = ()
     cited_by: tuple[Hit, ...] = ()
+    collection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +88,11 @@ class WorksCatalog:
         self._store = view.store
         self._writer = Writer(view)
 
+    @property
+    def _read_store(self) -> Store:
+        """Return the store of all that the caller may read; what is theirs to write is `_store`."""
+        return self._view.reading().store
+
     def add(
         self, *works: Work, source: str = PROGRAM, embed: bool = True, progress: Progress | None = None
     ) -> WorksReport:
@@ -91,7 +109,7 @@ class WorksCatalog:
         """Return the problems of a pack compared with the works of the index, a line each; see `rifflux.verify`."""
         from rifflux.works.export import verify
 
-        return verify(pack, self._store)
+        return verify(pack, self._read_store)
 
     def import_files(
         self,
@@ -187,28 +205,28 @@ class WorksCatalog:
 
         Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
         """
-        namespace, key = self._place(identifier)
-        document = self._store.catalog.document(namespace, key)
-        chunks = self._store.catalog.chunks_of(namespace, key)
+        view = self._view.reading()
+        store = view.store
+        place = namespace, key = _place(identifier, view)
+        document, chunks = store.catalog.document(*place), store.catalog.chunks_of(*place)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
-        work = work_of(closed_document(namespace, document))
+        work, (namespace, owner) = work_of(closed_document(namespace, document)), parted(namespace)
+        label = view.labels[store.owner if owner is None else owner]
         if is_withheld(namespace, document.license):
-            return WorkRecord(namespace, key, work)
+            return WorkRecord(namespace, key, work, collection=label)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
-        cites, cited_by = (
-            [edge.chunk for edge in self._store.catalog.linked(ids, incoming=way)] for way in (False, True)
-        )
+        cites, cited_by = ([edge.chunk for edge in store.catalog.linked(ids, incoming=way)] for way in (False, True))
         # A citation by a work without a license is a fact of that work, and not to be shown.
-        citing = tuple(hit for hit in self._hits(cited_by) if not hit.withheld)
-        return WorkRecord(namespace, key, work, self._hits(cites), citing)
+        citing = tuple(hit for hit in _hits(view, cited_by) if not hit.withheld)
+        return WorkRecord(namespace, key, work, _hits(view, cites), citing, label)
 
     def all(self, *, source: str | None = None, without_license: bool = False) -> list[WorkSummary]:
         """Return the works by key: all, those of a source, those without a license record.
 
         Raises `NotFound` if no work is of the source.
         """
-        outlines = self._store.catalog.outlines(LICENSED)
+        outlines = self._read_store.catalog.outlines(LICENSED)
         found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
@@ -227,22 +245,6 @@ class WorksCatalog:
         return (
             "\n\n".join(map(str, entries)) if format == "bibtex" else json.dumps(entries, ensure_ascii=False, indent=2)
         )
-
-    def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
-        unique = list(dict.fromkeys(ids))
-        return tuple(
-            map(closed_hit, self._store.catalog.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique)))))
-        )
-
-    def _place(self, identifier: str) -> tuple[str, str]:
-        named = identified(self._store, identifier) or self._store.catalog.find_documents(identifier)
-        places = [place for place in named if place[0].startswith(LICENSED)]
-        if not places:
-            raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
-        if len(places) > 1:
-            told = ", ".join(f"{namespace}/{key}" for namespace, key in places[:5])
-            raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {told}")
-        return places[0]
 
     # Likely duplicates
 
@@ -273,7 +275,7 @@ class WorksCatalog:
         from rifflux.works.merging.matching import Doubts, records_of
         from rifflux.works.merging.splitting import named_records, part
 
-        places = [self._place(name) for name in (one, other)]
+        places = [_place(name, self._view) for name in (one, other)]
         doubts = Doubts.of(self._store)
         bring = Bring(self._store, self._view.preparer, ImportTally())
         with self._store.transaction():
@@ -285,6 +287,27 @@ class WorksCatalog:
                 names = list(part(bring, doubts, places[0], one, other))
             doubts.close(names[0], names[1], apart=not same)
             doubts.save()
+
+
+def _place(identifier: str, view: IndexView) -> tuple[str, str]:
+    """Return where a work is; of several collections that have it, the caller's own come first."""
+    named = identified(view.store, identifier) or view.store.catalog.find_documents(identifier)
+    places = [place for place in named if place[0].startswith(LICENSED)]
+    if not places:
+        raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
+    owners = {parted(namespace)[1] for namespace, _ in places}
+    first = next((owner for owner in view.labels if owner in owners), None)
+    places = [(namespace, key) for namespace, key in places if parted(namespace)[1] == first]
+    if len(places) > 1:
+        told = ", ".join(f"{parted(namespace)[0]}/{key}" for namespace, key in places[:5])
+        raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {told}")
+    return places[0]
+
+
+def _hits(view: IndexView, ids: Sequence[int]) -> tuple[Hit, ...]:
+    unique = np.array([*dict.fromkeys(ids)], np.int64)
+    found = view.store.catalog.hydrate(Ranking(unique, np.zeros(len(unique))))
+    return tuple(map(view.labelled, map(closed_hit, found)))
 
 
 def _summary(namespace: str, outline: Document) -> WorkSummary:

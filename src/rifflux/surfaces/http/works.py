@@ -56,6 +56,7 @@ class WorksIn(Request):
 class LinkedOut(Shape):
     """A work that the one asked for cites, or is cited by."""
 
+    namespace: str
     collection: str
     document: str
     title: str
@@ -67,6 +68,7 @@ class WorkOut(Shape):
     Of a work without a license record only title and identifiers are shown; `withheld` says so.
     """
 
+    namespace: str
     collection: str
     document: str
     title: str

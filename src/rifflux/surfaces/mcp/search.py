@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import Annotated, Literal
 
 from mcp.types import CallToolResult
@@ -135,15 +134,11 @@ def _reply(opened: OpenIndex, results: Results, offset: int, max_tokens: int) ->
         offset=offset,
         count=fit,
         notes=notes,
-        results=[FoundPassage.of(noun_json(hit), root=_root(hit)) for hit in results[:fit]],
+        results=[FoundPassage.of(noun_json(hit), root=hit.root) for hit in results[:fit]],
     )
     lead = quoted(query=output.query, mode=output.mode, offset=offset, count=fit)
     said = [*notes.degraded, *notes.told, notes.hint, notes.left_out.how if notes.left_out else ""]
     return reply(output, fenced("\n".join([lead, *filter(None, said)]), blocks[:fit]))
-
-
-def _root(hit: Hit) -> str | None:
-    return hit.namespace if PurePath(hit.namespace).is_absolute() else None
 
 
 def _block(place: int, hit: Hit) -> tuple[str, str]:

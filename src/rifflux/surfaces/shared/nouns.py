@@ -1,7 +1,7 @@
 """The JSON of each noun, the same on every surface: one function a noun, one key for one thing.
 
 Times are ISO 8601, identifiers and tags `scheme:value`; `document` is the key of a document, unique within its
-`collection`.
+`namespace`; `collection` is what the caller calls the collection that it is in.
 """
 
 from __future__ import annotations
@@ -41,20 +41,19 @@ __all__ = [
 JsonObject: TypeAlias = dict[str, Any]
 
 #: Grows when a key of an answer goes or changes its meaning, not when one is added.
-API_VERSION = 2
+API_VERSION = 3
 
 
 #: What a field is called in JSON, where that is otherwise.
 NAMES: Mapping[str, str] = {
     "chunk": "chunk_id",
     "key": "document",
-    "namespace": "collection",
     "time": "created_at",
     "updated": "updated_at",
 }
 
-#: Fields that JSON leaves out: whose a hit is, its collection says.
-_INSIDE = frozenset(("owner",))
+#: Fields of a hit that JSON leaves out: its collection says whose it is, its root which folder its path is in.
+_INSIDE = frozenset(("owner", "namespace"))
 _PLAIN = frozenset((str, bool, type(None)))
 _NAMING = (("scheme", "scheme"), ("value", "value"))
 
@@ -70,7 +69,9 @@ def noun_json(noun: Any, **more: object) -> JsonObject:
 @cache
 def _keys(kind: Any) -> tuple[tuple[str, str], ...]:
     """Return the fields of a dataclass with their names in JSON."""
-    return tuple((each.name, NAMES.get(each.name, each.name)) for each in fields(kind) if each.name not in _INSIDE)
+    names = [each.name for each in fields(kind)]
+    inside = _INSIDE if "owner" in names else ()
+    return tuple((name, NAMES.get(name, name)) for name in names if name not in inside)
 
 
 def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:
@@ -102,7 +103,7 @@ def search_json(results: Results) -> JsonObject:
         "mode": trace.mode,
         **head,
         "count": len(results),
-        "results": [noun_json(hit, score_breakdown=score_breakdown(hit, trace.mode)) for hit in results],
+        "results": [noun_json(hit, root=hit.root, score_breakdown=score_breakdown(hit, trace.mode)) for hit in results],
         "diagnostics": diagnostics,
     }
 
@@ -135,7 +136,8 @@ def work_json(found: WorkRecord) -> JsonObject:
     work, told = found.work, noun_json(found.work)
     return {
         "document": found.key,
-        "collection": found.namespace,
+        "namespace": found.namespace,
+        "collection": found.collection,
         "subjects": told.pop("tags"),
         **told,
         "withheld": is_withheld(found.namespace, work.license),
@@ -145,7 +147,8 @@ def work_json(found: WorkRecord) -> JsonObject:
 
 
 def _linked_json(hits: Iterable[Hit]) -> list[JsonObject]:
-    return [{"document": hit.document, "collection": hit.namespace, "title": hit.title} for hit in hits]
+    names = ("document", "namespace", "collection", "title")
+    return [{name: getattr(hit, name) for name in names} for hit in hits]
 
 
 def found_messages_json(found: MessageResults, *, grouped: bool, explain: bool) -> JsonObject:

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _WITHHELD = "No license is recorded, so only title and identifiers are shown"
+_COLLECTION = "What you call the collection that it is in: library, wiki, or bob/wiki for another's"
 _SPAN = "Its place in the work's text: first character, and one past the last"
 
 
@@ -106,6 +107,7 @@ class PassageShape(Shape):
 
     chunk_id: str
     document: str = Field(description="Key of its document")
+    collection: str = Field(description=_COLLECTION)
     path: str
     title: str
     heading_path: str
@@ -128,8 +130,9 @@ class ChunkShape(PassageShape):
 class _OfWork(Shape):
     """The facts of a work that come with each of its passages."""
 
-    document: str = Field(description="The work's key, unique within its collection")
-    collection: str
+    document: str = Field(description="The work's key, unique within its namespace")
+    namespace: str = Field(description="The list that it was imported from, as works/NAME")
+    collection: str = Field(description=_COLLECTION)
     chunk_id: str = Field(description="The passage that speaks for it")
     title: str
     identifiers: list[str] = Field(description="Such as a DOI, as scheme:value")

@@ -16,7 +16,7 @@ from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
-from rifflux.session.arguments import checked_budget, checked_search, checked_works
+from rifflux.session.arguments import checked_budget, checked_filter, checked_search, checked_works
 from rifflux.session.searching import Searcher
 from rifflux.text.titles import person
 from rifflux.types import Document, Filter, Hit, Identifier, Tag, Trace, Why
@@ -78,13 +78,14 @@ class WorksRetriever:
         sources: str | Sequence[str] = (),
         max_tokens: int = 4_000,
         cite: str = "",
+        collections: str | Sequence[str] = (),
     ) -> Retrieval:
         """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
 
         `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `since` and
         `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
         names of lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl`
-        (CSL-JSON).
+        (CSL-JSON). `collections` narrows to works of these.
         Raises `InvalidArgument`.
         """
         checked_search(query, top_k, None)
@@ -93,6 +94,10 @@ class WorksRetriever:
             style_of(str(cite))
         packer = replace(self.searcher.profile.packer or Packer(CITING), budget=max_tokens, listed=top_k, style=cite)
         filter, clock = checked_works(since, until, subjects, sources), Stopwatch()
+        searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
+        return replace(self, searcher=searcher)._found(query, filter, mode, packer, clock)
+
+    def _found(self, query: str, filter: Filter, mode: str | None, packer: Packer, clock: Stopwatch) -> Retrieval:
         with self.searcher.store.memoized():
             start = perf_counter()
             question = self._meant(query, filter, mode, clock)
@@ -166,7 +171,7 @@ class WorksRetriever:
             }
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
-        return tuple(map(self.searcher.profile.visible.hit, hits))
+        return tuple(map(self.searcher.view.labelled, map(self.searcher.profile.visible.hit, hits)))
 
 
 def _relevance(generator: CandidateGenerator, found: Gathered, listed: Candidates, hits: Sequence[Hit]) -> float:
@@ -200,7 +205,9 @@ class _Citables:
         values = np.array([*parts.values()]).T.tolist() or [()] * len(ranked)
         for (hit, score, id), addends in zip(rows, values, strict=True):
             hit, components = hit.retold(score, ()), dict(zip(parts, addends, strict=False))
-            work = Citable(hit, passages[hit.place], partial(self.document, hit.place), components)
+            work = Citable(
+                self.searcher.view.labelled(hit), passages[hit.place], partial(self.document, hit.place), components
+            )
             found.append(_described(work, meant, self.names.get(id, ()), self.tags.get(id, ())))
         return found
 
