@@ -80,11 +80,12 @@ class Reader:
     def place_of(self, key: str) -> tuple[str, str]:
         """Return the namespace and key of what a key, a path or an identifier such as `doi:10.1000/182` names.
 
-        Behind the name of a collection, as in `bob/wiki/cache.md`, it is that which this collection has.
+        Behind the name of a collection, as in `bob/wiki/cache.md`, it is that which this collection has; else the
+        caller's own comes before what others share.
         """
         from rifflux.session.places import lookalikes, namesakes
 
-        found = self.named(key) or namesakes(self.store, key)
+        found = self._own(self.named(key) or namesakes(self.store, key))
         if not found:
             near = ", ".join(lookalikes(self.store, key))
             cure = f"did you mean {near}?" if near else "take an id or path from the results of a search"
@@ -93,6 +94,11 @@ class Reader:
             places = ", ".join(self._spelled(*place) for place in found[:5])
             raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
         return found[0]
+
+    def _own(self, places: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the places that are the caller's own, if any are."""
+        own = [place for place in places if "/" not in self.view.labels.get(parted(place[0])[1] or "", "")]
+        return own if self.several and own else places
 
     def named(self, key: str) -> list[tuple[str, str]]:
         """Return the namespaces and keys of what has this key, path or identifier."""

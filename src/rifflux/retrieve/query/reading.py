@@ -114,7 +114,7 @@ _PIECE = re.compile(
     r"""
     (?:(?<=\s)|^)(?P<minus>-)?"(?P<phrase>[^"]+)"
     | (?:(?<=\s)|^)-(?P<without>[^\W\d][^\s"]*)
-    | (?:(?<=\s)|^)(?P<field>[^\W\d]\w*):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s":/][^\s"]*))
+    | (?:(?<=\s)|^)(?P<field>[^\W\d]\w*):(?:"(?P<quoted>[^"]+)"|(?P<value>(?:(?<=\bcollection:)/)?[^\s":/][^\s"]*))
     | (?:(?<=\s)|^)(?P<prefix>\w[\w.-]+)\*(?=\s|$)
     | (?P<words>\S+|\s+)
     """,
