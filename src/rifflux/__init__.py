@@ -39,6 +39,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.evidence.pack import EvidencePack as EvidencePack
     from rifflux.index import Index as Index
     from rifflux.index import open as open
+    from rifflux.index.collections import CollectionInfo as CollectionInfo
+    from rifflux.index.collections import Collections as Collections
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
     from rifflux.index.status import Status as Status
@@ -115,6 +117,7 @@ _PUBLIC = {
     ),
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",
+    "index.collections": "CollectionInfo Collections",
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",
     "ingest.walk.find": "Finder Found Skipped",

@@ -161,6 +161,21 @@ class IndexOptions:
 
 
 @dataclass(frozen=True)
+class WhoseOptions(IndexOptions):
+    """Which index a command is about, and as which user it sees that."""
+
+    user: Annotated[
+        str, typer.Option("--user", help="As this user has it.  [default: what belongs to nobody in particular]")
+    ] = ""
+
+    @contextmanager
+    def opened(self, user: str = "", *, create: bool = False, profile: str = "files", **flags: Any) -> Iterator[Index]:
+        """Open the index as the user of the options has it."""
+        with super().opened(user or self.user, create=create, profile=profile, **flags) as index:
+            yield index
+
+
+@dataclass(frozen=True)
 class CommonOptions(IndexOptions):
     """Which index a command is about, and how it prints."""
 
@@ -183,7 +198,12 @@ class OpenOptions(EngineOptions, CommonOptions):
 
 
 @dataclass(frozen=True)
-class QuestionOptions(OpenOptions):
+class WhoseCommonOptions(CommonOptions, WhoseOptions):
+    """Which index a command is about, as which user it sees that, and how it prints."""
+
+
+@dataclass(frozen=True)
+class QuestionOptions(OpenOptions, WhoseOptions):
     """How a question is asked and narrowed, the same for `search` and for `why`, which explains it."""
 
     top_k: Annotated[int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")] = (
@@ -207,6 +227,9 @@ class QuestionOptions(OpenOptions):
     rerank_model: RerankModel = None
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
+    collection: Annotated[
+        list[str] | None, typer.Option(help="Only in this collection, such as wiki or bob/wiki.", metavar="NAME")
+    ] = None
     since: Since = None
     until: Until = None
     where: Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")] = None
@@ -227,7 +250,14 @@ class QuestionOptions(OpenOptions):
         """Return what a result must satisfy."""
         from rifflux import Filter
 
-        return Filter(tuple(self.path or ()), tuple(self.kind or ()), self.since, self.until, _pairs(self.where or []))
+        return Filter(
+            tuple(self.path or ()),
+            tuple(self.kind or ()),
+            self.since,
+            self.until,
+            _pairs(self.where or []),
+            collections=tuple(self.collection or ()),
+        )
 
 
 def _pairs(items: list[str]) -> dict[str, list[str | int | float]]:

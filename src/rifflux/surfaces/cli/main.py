@@ -39,6 +39,8 @@ COMMANDS = (
     "backup",
     "models",
     "serve",
+    "collections",
+    "groups",
     "tokens",
     "users",
     "usage",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from rifflux import (
+        CollectionInfo,
         Document,
         Hit,
         MessageHit,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "API_VERSION",
     "JsonObject",
+    "collection_json",
     "document_json",
     "found_messages_json",
     "named_by",
@@ -89,6 +91,12 @@ def _value(name: str, value: Any) -> Any:
     if kind is dict or not hasattr(kind, "__dataclass_fields__"):
         return dict(value) if isinstance(value, Mapping) else value
     return f"{value.scheme}:{value.value}" if _keys(kind) == _NAMING else noun_json(value)
+
+
+def collection_json(found: CollectionInfo) -> JsonObject:
+    """Return a collection; `owner` is the user whose it is, empty for what belongs to nobody."""
+    told = noun_json(found)
+    return {"name": told.pop("name"), "owner": told.pop("user"), **told}
 
 
 def search_json(results: Results) -> JsonObject:
