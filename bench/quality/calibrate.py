@@ -2,7 +2,7 @@
 
     python -m bench calibrate FOLDER_OF_COLLECTIONS FOLDER_OF_INDEXES [NAME ...] [--questions 150] [--write]
 
-The indexes are NAME.db, as `bench ranking --keep` leaves them. Every collection is asked
+The indexes are those of `bench ranking --keep`; what is missing is built. Every collection is asked
 
     its own questions        a hit whose document is judged relevant is an answer, the others mostly are not
     questions of the others  no hit is an answer (collections on neighbouring subjects are not asked each other's)
@@ -12,12 +12,15 @@ and the first ten hits are looked at. Answers weigh as much as all the rest toge
 questions without an answer, and all collections weigh alike: what is fitted is how likely a hit is an answer where
 that is as likely as not.
 
-Printed are, for each collection with the coefficients fitted on the others: the expected calibration error (ten bins,
+Printed is first how well that holds which users see: by collection, the Brier score of the hits of a default search,
+ten equal bins of relevance (its mean, the share of answers, how many hits there are), and how many of the answers, of
+the other hits of its own questions, and of the hits of the rest are called high, medium and low.
+
+Then follow, for each collection with the coefficients fitted on the others: the expected calibration error (ten bins,
 in that even mix), the share of answers among the hits of its own questions by level (a lower bound: most collections
 judge only few documents a question), the share of its answers above low, and the share of questions without an answer
-that have any hit above low. In the same mix follow the Brier score, and ten equal bins of relevance: its mean, the
-share of answers, and how many hits there are. `--write` stores the coefficients beside the bundled model; those for
-words alone are printed, and stand in rifflux/retrieve/steps/calibrate.py.
+that have any hit above low. Brier score and bins follow as above. `--write` stores the coefficients beside the bundled
+model; those for words alone are printed, and stand in rifflux/retrieve/steps/calibrate.py.
 """
 
 from __future__ import annotations
@@ -26,22 +29,22 @@ import argparse
 import json
 import random
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import rifflux
-from rifflux.evaluate import Collection, JudgedQuestion, read_beir
+from rifflux.evaluate import Cache, Collection, JudgedQuestion, read_beir
 from rifflux.index import Index
 from rifflux.models.embedder import BUNDLED
 from rifflux.models.onnx import OnnxEmbedder
 from rifflux.retrieve.steps.calibrate import STORED, WORDS, Calibration, Relevance
 from rifflux.retrieve.steps.rerank import Rerank, Scored
 from rifflux.retrieve.table import HIGH, MEDIUM, Candidates
-from rifflux.types import Query, Scores
+from rifflux.types import Hit, Query, Scores
 
 NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "cfr30", "srd5e", "stacks", "stacks:terms")
 SCOPES = {"locomo": "conversation"}
@@ -56,12 +59,20 @@ OWN, OTHERS, MADE_UP = "own", "others", "made up"
 
 @dataclass
 class Sample:
-    """Hits with their features: whose question found them, which, and whether they answer it."""
+    """Hits with their features or relevance: whose question found them, which, and whether they answer it."""
 
     origin: list[str] = field(default_factory=list)
     question: list[str] = field(default_factory=list)
     answer: list[bool] = field(default_factory=list)
     values: list[Scores] = field(default_factory=list)
+    relevance: list[float] = field(default_factory=list)
+
+    def add(self, origin: str, question: JudgedQuestion, documents: Iterable[str]) -> None:
+        """Add the hits of a question by their documents."""
+        answers = [question.grades.get(document, 0) > 0 for document in documents]
+        self.origin += [origin] * len(answers)
+        self.question += [question.text] * len(answers)
+        self.answer += answers
 
     def features(self) -> Mapping[str, Scores]:
         """All features, one array each."""
@@ -98,7 +109,11 @@ def main() -> None:
     """Print how the calibrations hold on what they were not fitted to, and their coefficients fitted to all."""
     arguments = _arguments()
     collections = {name: _read(arguments.data, name) for name in arguments.names or NAMES}
-    samples = {name: _sampled(name, collections, arguments) for name in collections}
+    with Cache(arguments.indexes) as cache:
+        shown = {name: _shown(name, collections, arguments.questions, cache) for name in collections}
+        samples = {name: _sampled(name, collections, arguments.questions, cache) for name in collections}
+    seen = {name: np.array(sample.relevance) for name, sample in shown.items()}
+    print("\n".join(["as users see it", *_reliability(shown, seen), *_called(shown, seen)]))
     for title, names in (("meaning and words", MEANING), ("words alone", MEANING[1:])):
         print(f"\n{title}\n{'left out':<13} {'error':>6} {'high':>11} {'medium':>11} {'low':>11} {'found':>6}"
               f" {'others':>7} {'made up':>7}")  # fmt: skip
@@ -131,20 +146,44 @@ def _read(data: Path, name: str) -> Collection:
 # What is looked at
 
 
-def _sampled(name: str, collections: Mapping[str, Collection], arguments: argparse.Namespace) -> Sample:
+def _sampled(name: str, collections: Mapping[str, Collection], most: int, cache: Cache) -> Sample:
     """The hits of a collection for its own questions, for those of others, and for nonsense."""
-    choice, collection, sample = random.Random(name), collections[name], Sample()
-    with rifflux.open(arguments.indexes / f"{name.partition(':')[0]}.db", create=False) as index:
-        # Asked by words alone, identifiers would have no cosine.
-        index = index.using(replace(index.profile, shortcut=False))
-        recorder = Recorder(Relevance(index.admin.store, index.profile.analyzer))
-        own = _some(collection.questions, arguments.questions, choice)
-        for question in own:
-            _ask(index, recorder, collection, question, OWN, sample)
-        for origin, text in unanswerable(name, collections, choice):
-            scope = choice.choice(own)
-            _ask(index, recorder, collection, JudgedQuestion("", text, {}, scope.metadata), origin, sample)
+    collection, sample = collections[name], Sample()
+    index = cache.index(collection)
+    # Asked by words alone, identifiers would have no cosine.
+    index = index.using(replace(index.profile, shortcut=False))
+    recorder = Recorder(Relevance(index.admin.store, index.profile.analyzer))
+    for origin, question in _questions(name, collections, most):
+        hits = _ask(index, collection, question, rerank=Rerank(recorder, top=PAGE))
+        found = recorder.seen()
+        if found is not None:
+            sample.values.append(np.stack([found[feature] for feature in MEANING]))
+            sample.add(origin, question, map(collection.identify, hits))
     return sample
+
+
+def _shown(name: str, collections: Mapping[str, Collection], most: int, cache: Cache) -> Sample:
+    """The hits that users see for the same questions, with their relevance."""
+    collection, sample = collections[name], Sample()
+    index = cache.index(collection)
+    for origin, question in _questions(name, collections, most):
+        hits = _ask(index, collection, question)
+        sample.relevance += [hit.relevance or 0.0 for hit in hits]
+        sample.add(origin, question, map(collection.identify, hits))
+    return sample
+
+
+def _questions(name: str, collections: Mapping[str, Collection], most: int) -> Iterator[tuple[str, JudgedQuestion]]:
+    """A collection's own questions, and those that it has no answer to, asked where one of its own is."""
+    choice, collection = random.Random(name), collections[name]
+    own = _some(collection.questions, most, choice)
+    yield from ((OWN, question) for question in own)
+    for origin, text in unanswerable(name, collections, choice):
+        yield origin, JudgedQuestion("", text, {}, choice.choice(own).metadata)
+
+
+def _ask(index: Index, collection: Collection, question: JudgedQuestion, **options: Any) -> Sequence[Hit]:
+    return index.search(question.text, top_k=PAGE, filter=collection.filter(question), **options).hits
 
 
 def _some(questions: Sequence[JudgedQuestion], most: int, choice: random.Random) -> list[JudgedQuestion]:
@@ -162,20 +201,6 @@ def unanswerable(name: str, collections: Mapping[str, Collection], choice: rando
         yield MADE_UP, " ".join("".join(choice.choices(string.ascii_lowercase, k=6)) for _ in range(3))
         yield MADE_UP, " ".join(choice.sample(LOREM, choice.randint(3, 7)))
         yield MADE_UP, " ".join(choice.sample(words, choice.randint(3, 7)))
-
-
-def _ask(
-    index: Index, recorder: Recorder, collection: Collection, question: JudgedQuestion, origin: str, sample: Sample
-) -> None:
-    filter = collection.filter(question)
-    hits = index.search(question.text, top_k=PAGE, filter=filter, rerank=Rerank(recorder, top=PAGE)).hits
-    found = recorder.seen()
-    if found is None:
-        return
-    sample.values.append(np.stack([found[name] for name in MEANING]))
-    sample.origin += [origin] * len(hits)
-    sample.question += [question.text] * len(hits)
-    sample.answer += [question.grades.get(collection.identify(hit), 0) > 0 for hit in hits]
 
 
 # What is fitted
@@ -254,11 +279,24 @@ def reliability(relevance: Scores, answer: Mask, weights: Scores) -> Iterator[tu
 
 def _reliability(samples: Mapping[str, Sample], relevance: Mapping[str, Scores]) -> Iterator[str]:
     """A row for each collection: its Brier score, and each bin as mean relevance, share of answers and hits."""
-    yield f"\n{'left out':<13} {'brier':>6} " + " ".join(f"{f'{each / BINS:.1f}':>14}" for each in range(BINS))
+    yield f"\n{'collection':<13} {'brier':>6} " + " ".join(f"{f'{each / BINS:.1f}':>14}" for each in range(BINS))
     for name, sample in samples.items():
         given = relevance[name], np.array(sample.answer), sample.weights()
         bins = (f"{mean:.2f} {share:.2f} {hits:<4}" if hits else "-" for mean, share, hits in reliability(*given))
         yield f"{name:<13} {brier(*given):6.3f} " + " ".join(f"{each:>14}" for each in bins)
+
+
+def _called(samples: Mapping[str, Sample], relevance: Mapping[str, Scores]) -> Iterator[str]:
+    """A row for each collection: the shares called high, medium and low of its answers, and of what is none."""
+    groups = ("answers", "others of its questions", "without an answer")
+    yield f"\n{'high, medium, low of':<21}" + " ".join(f"{group:>24}" for group in groups)
+    for name, sample in samples.items():
+        own, answer, seen = np.array(sample.origin) == OWN, np.array(sample.answer), relevance[name]
+        cells = []
+        for group in (own & answer, own & ~answer, ~own):
+            high, above = (float((seen[group] >= level).mean()) for level in (HIGH, MEDIUM))
+            cells.append(f"{high:.3f} {above - high:.3f} {1 - above:.3f} of {group.sum():<4}")
+        yield f"{name:<21}" + " ".join(f"{cell:>24}" for cell in cells)
 
 
 def _fooled(sample: Sample, relevance: Scores, which: Mask) -> float:

@@ -66,7 +66,7 @@ class Conversations:
     @property
     def hybrid(self) -> bool:
         """Return True if messages are searched by meaning too: an administrator's choice."""
-        return self._policies.get(HYBRID_SEARCH)
+        return bool(self._policies.get(HYBRID_SEARCH))
 
     # Conversations
 

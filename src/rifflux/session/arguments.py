@@ -39,6 +39,7 @@ __all__ = [
     "checked_mode",
     "checked_page",
     "checked_path",
+    "checked_query",
     "checked_search",
     "checked_whole",
     "checked_works",
@@ -91,12 +92,17 @@ class Way:
         return [("symbol", OnlyDefining(self.symbol)), *steps]
 
 
-def checked_search(query: str, top_k: int, min_score: float | None) -> None:
-    """Refuse what cannot be searched for."""
+def checked_query(query: str) -> None:
+    """Refuse what is no question."""
     if not isinstance(query, str):
         raise InvalidArgument(f"the query must be text, not {type(query).__name__}: say what to look for")
     if not query.strip():
         raise InvalidArgument("the query is empty: say what to look for")
+
+
+def checked_search(query: str, top_k: int, min_score: float | None) -> None:
+    """Refuse what cannot be searched for."""
+    checked_query(query)
     checked_whole("top_k", top_k, 1, MOST_RESULTS)
     if min_score is not None and (
         isinstance(min_score, bool) or not isinstance(min_score, int | float) or math.isnan(min_score)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
-from rifflux.session.arguments import checked_whole
+from rifflux.session.arguments import checked_query, checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
 from rifflux.types import Document, Hit, Lines, Span, of_owner, parted
@@ -41,8 +41,7 @@ class Reader:
 
     def _shown(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
         """Return hits as they may be shown, with their places and the names of their collections."""
-        shown = map(self.view.profile.visible.hit, hits)
-        return tuple(map(self.view.labelled, located(self.store, [*shown])))
+        return located(self.store, self.view.shown([*hits]))
 
     def document(self, key: str) -> Document:
         """Return a document by key, path, absolute path, identifier, or the name of its file where only one has it.
@@ -61,7 +60,7 @@ class Reader:
         document = self.store.catalog.document(namespace, key)
         if document is None:
             raise NotFound(f"{key!r} was removed meanwhile: search again")
-        return self.view.profile.visible.document(namespace, document)
+        return self.view.visible.document(namespace, document)
 
     def chunks(self, key: str) -> list[Hit]:
         """Return the chunks of a document in reading order, with lines behind its name those on them.
@@ -194,8 +193,7 @@ class Feedback:
         scope = self.view.scope
         if scope and user not in ("", scope.user_id):
             raise OutOfScope(f"what {scope.user_id!r} does is recorded as that user's: leave out the user")
-        if not isinstance(query, str) or not query.strip():
-            raise InvalidArgument("the query is empty: say what was asked")
+        checked_query(query)
         reader = Reader(self.view)
         hit = reader.chunk(document)
         namespace, key = (hit.namespace, hit.document) if hit else reader.place_of(document)

@@ -136,7 +136,7 @@ class Searcher:
         )
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
-        hits = [self.view.labelled(self.profile.visible.hit(hit)) for hit in page(table)]
+        hits = self.view.shown(page(table))
         return Results(query.text, located(self.store, hits), trace), table
 
     def way(
@@ -390,6 +390,7 @@ class Searcher:
         plan = searcher.ready(searcher.timed(query, filter, clock), top_k, clock, way)
         plan = deep(plan, chunks_of(store, plan.query))
         typed = as_typed(plan.query)
-        verdict = Inquiry(plan, store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
-        shown = verdict.hit and searcher.view.labelled(self.profile.visible.hit(verdict.hit))
+        visible, asked = searcher.view.visible, [hit] if hit else chunks
+        verdict = Inquiry(plan, store, name, asked, len(chunks), top_k, visible.tells, typed)()
+        shown = searcher.view.shown([verdict.hit])[0] if verdict.hit else None
         return replace(verdict, hit=shown, namespace=parted(verdict.namespace)[0])

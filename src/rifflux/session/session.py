@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rifflux.errors import InvalidArgument, ModelMismatch, OutOfScope
+from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, OutOfScope
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
 from rifflux.service.collections import Rights
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rifflux.models.workers import Workers
     from rifflux.retrieve.scale import VectorScale
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
+    from rifflux.session.visibility import Visibility
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -92,19 +93,25 @@ class CurrentEmbedder:
 
     def __call__(self) -> Embedder:
         """Return the embedder. Raises `ModelError` where it cannot be loaded."""
-        known = None if self.choice else self.store.semantic.model()
+        known = self.store.semantic.model() if self.choice is None else None
         wanted = known.fingerprint if known else None
         with self._lock:
             # Before the first vectors are stored there is nothing to follow, and what was loaded is what makes them.
             if self._loaded is None or (wanted and self._loaded_for != wanted != self._loaded.fingerprint):
-                self._loaded = self._load(known.spec if known else None)
+                self._loaded = self._load(known)
                 self._loaded_for = wanted
             return self._loaded
 
-    def _load(self, spec: str | None) -> Embedder:
-        from rifflux.models import load_embedder
+    def _load(self, known: ModelInfo | None) -> Embedder:
+        from rifflux.models.embedder import CUSTOM, load_embedder
 
-        return load_embedder(self.choice or spec or DEFAULT_MODEL, threads=self.threads)
+        if known and known.backend == CUSTOM:
+            raise ModelError(
+                f"the vectors are by {known.name}, a model of a program's own: "
+                "open the index with model=, or choose another one with 'rifflux models switch'"
+            )
+        choice = known.spec if known else self.choice
+        return load_embedder(DEFAULT_MODEL if choice is None else choice, threads=self.threads)
 
 
 class Session:
@@ -167,7 +174,7 @@ class IndexView:
 
     `load` gives another embedder than the session's, already guarded. `user` is whose view it is, empty for nobody's in
     particular; an `administrator` has besides what is nobody's. `store` is what is written to; what is read besides is
-    found by `reading`, which tells by `labels` what the caller calls each owner.
+    found by `reading`, which tells by `labels` what the caller calls each owner, and which of them are `mine`.
     """
 
     session: Session
@@ -178,6 +185,7 @@ class IndexView:
     user: str = ""
     administrator: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
+    mine: frozenset[str] = frozenset()
     is_part: bool = False
 
     def of(self, scope: Scope) -> IndexView:
@@ -206,9 +214,10 @@ class IndexView:
         """
         if self.is_part or (self.labels and not collections):
             return self
-        labels = {each.owner: each.label for each in self.rights.visible(collections)}
+        found = self.rights.visible(collections)
+        labels, mine = {each.owner: each.label for each in found}, {each.owner for each in found if each.owned}
         store = self.session.kept(("united", *labels), partial(self.session.store.united, tuple(labels)))
-        return replace(self, store=store, labels=labels)
+        return replace(self, store=store, labels=labels, mine=frozenset(mine))
 
     def writing(self, collection: str = "", *, create: bool = False) -> IndexView:
         """Return the view that writes to a collection, the caller's library without a name. See `Rights.writable`."""
@@ -233,6 +242,15 @@ class IndexView:
         """Return a hit with the name of its collection."""
         label = self.labels.get(self.store.owner if hit.owner is None else hit.owner, "")
         return replace(hit, collection=label) if label else hit
+
+    def shown(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return hits as the caller may be shown them, each with the name of its collection."""
+        return [*map(self.labelled, self.visible.hits(hits))]
+
+    @property
+    def visible(self) -> Visibility:
+        """Return the rule of what the caller is shown, by the policies of the moment."""
+        return self.profile.visible.of(self.store, self.mine if self.labels else frozenset(self.store.owners))
 
     @property
     def scope(self) -> Scope | None:

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePath
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import Document, Lines, Span
+from rifflux.types.document import UNTOLD, Lines, Span
 from rifflux.types.filter import Filter
 from rifflux.types.place import of_owner
 
 __all__ = [
     "LICENSED",
+    "REST_WITHHELD",
     "WITHHELD",
     "Clause",
     "Freshness",
     "Hit",
     "Ids",
     "Moment",
-    "Page",
     "Query",
     "Ranking",
-    "Results",
     "Scope",
     "Scores",
     "TermStatistics",
@@ -35,12 +34,8 @@ __all__ = [
     "Understanding",
     "Vectors",
     "Why",
-    "closed_document",
-    "closed_hit",
-    "is_withheld",
 ]
 
-Found = TypeVar("Found")
 Ids = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -49,15 +44,13 @@ Vectors = NDArray[np.float32]
 LONGEST_USER = 256
 #: Adjacent terms; mostly a single one.
 Clause = tuple[str, ...]
-#: Namespaces whose names begin so hold works, which without a license record are shown by title and identifiers only.
+#: Namespaces whose names begin so hold works, of which only what a license permits is shown.
 LICENSED = "works/"
-#: Stands for the text that is not shown.
-WITHHELD = "[no license is recorded for this work: only its title and its identifiers are told]"
-
-
-def is_withheld(namespace: str, license: str | None) -> bool:
-    """Return whether only title and identifiers of a document may be shown, for want of a license record."""
-    return license is None and namespace.startswith(LICENSED)
+#: Characters of a hit that is printed.
+LINE = 120
+#: Stands for the text that is not shown, and for what follows an abstract.
+WITHHELD = "[the text of this work is not shown: no license is recorded that permits it]"
+REST_WITHHELD = "[only the abstract is shown: no license is recorded that permits more]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +215,7 @@ class Hit:
     `score` compares the hits of one search; `relevance`, in [0, 1], means the same in every search, and `quality` is
     its level: `high`, `medium` or `low`. Both are None where nothing was calibrated. `lines` are the first and the last
     line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known.
+    `withheld` says that its text is not shown, for want of a license.
     `collection` is what the caller calls the collection that it is in. `owner` is whose it is, where several owners are
     read as one.
     """
@@ -246,8 +240,9 @@ class Hit:
     quality: str | None = None
     lines: Lines | None = None
     page: int | None = None
+    withheld: bool = field(default=False, metadata=UNTOLD)
     collection: str = ""
-    owner: str | None = None
+    owner: str | None = field(default=None, metadata=UNTOLD)
 
     @property
     def root(self) -> str | None:
@@ -258,11 +253,6 @@ class Hit:
     def place(self) -> tuple[str, str]:
         """Return the namespace and the key of its document."""
         return of_owner(self.namespace, self.owner), self.document
-
-    @property
-    def withheld(self) -> bool:
-        """Return whether only title and identifiers may be shown, for want of a license record."""
-        return is_withheld(self.namespace, self.license)
 
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
@@ -280,19 +270,20 @@ class Hit:
         """Return the last word of `stage` on this hit, or None."""
         return next((why for why in reversed(self.why) if why.stage == stage), None)
 
+    def __str__(self) -> str:
+        """Return the hit in a line: its place, its headings, its relevance and how it begins."""
+        place = self.path or self.document
+        if self.lines or self.page is not None:
+            place += f":{self.lines[0]}" if self.lines else f" p. {self.page}"
+        rated = f"{self.score:.4f}" if self.relevance is None else f"{self.quality} {self.relevance:.2f}"
+        begins = " ".join(self.content[:LINE].split())
+        return _line(f"{place}  {self.heading_path or self.title}  {rated}  {begins}")
 
-def closed_hit(hit: Hit) -> Hit:
-    """Return a hit as it may be shown: if withheld, its title, and where and why it was found."""
-    if not is_withheld(hit.namespace, hit.license):
-        return hit
-    return replace(hit, content=WITHHELD, heading_path="", kind="", created_at=None, updated_at=None, metadata={})
 
-
-def closed_document(namespace: str, document: Document) -> Document:
-    """Return a document as it may be shown: if withheld, its title and identifiers."""
-    if not is_withheld(namespace, document.license):
-        return document
-    return Document(document.key, WITHHELD, document.title, identifiers=document.identifiers)
+def _line(text: str) -> str:
+    """Return text on one line and cut to its width, without what controls a terminal."""
+    shown = "".join(each if each.isprintable() else " " for each in text)
+    return shown if len(shown) <= LINE else f"{shown[: LINE - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,27 +333,3 @@ class Trace:
     notes: tuple[str, ...] = ()
     understanding: Understanding | None = None
     freshness: Freshness | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Sequence[Found]):
-    """What a search found, best first, with the trace of how."""
-
-    query: str
-    hits: tuple[Found, ...]
-    trace: Trace
-
-    @overload
-    def __getitem__(self, index: int) -> Found: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Found]: ...
-    def __getitem__(self, index: int | slice) -> Found | Sequence[Found]:
-        return self.hits[index]
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-
-@dataclass(frozen=True, slots=True)
-class Results(Page[Hit]):
-    """The hits of a search, best first, with the trace of how they were found."""

@@ -8,7 +8,7 @@ import re
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,28 +18,17 @@ import numpy as np
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
+from rifflux.session.visibility import Visibility
 from rifflux.session.writing import Writer
+from rifflux.text.licenses import Permission, license_of
 from rifflux.text.schemes import SCHEMES
-from rifflux.types import (
-    LICENSED,
-    Document,
-    Failure,
-    Hit,
-    Progress,
-    Ranking,
-    closed_document,
-    closed_hit,
-    is_withheld,
-    parted,
-)
+from rifflux.types import LICENSED, UNTOLD, Document, Failure, Hit, Progress, Ranking, parted
 from rifflux.works import Work, work_of
-from rifflux.works.licenses import license_of
 from rifflux.works.profile import WORKS
 from rifflux.works.report import Doubt, WorksReport
 
 if TYPE_CHECKING:
     from rifflux.evidence.pack import EvidencePack
-    from rifflux.store import Store
     from rifflux.works.importers.base import Entry
 
 __all__ = ["WorkRecord", "WorkSummary", "WorksCatalog"]
@@ -55,29 +44,29 @@ _UNTOLD = "same work? what speaks for it and against it is not told: no license 
 
 @dataclass(frozen=True, slots=True)
 class WorkRecord:
-    """A work of the index, with the namespace and key of its document, and its links, by first chunks."""
+    """A work of the index, with the namespace and key of its document, and its links, by first chunks.
+
+    `withheld` says that its text is not shown, for want of a license that permits it.
+    """
 
     namespace: str
     key: str
     work: Work
     cites: tuple[Hit, ...] = ()
     cited_by: tuple[Hit, ...] = ()
+    withheld: bool = field(default=False, metadata=UNTOLD)
     collection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkSummary:
-    """A work in a list: its title and identifiers; nothing else if it is `withheld`."""
+    """A work in a list: its title and identifiers; `withheld` says that no text of it is shown."""
 
     title: str
     identifiers: tuple[str, ...]
     sources: tuple[str, ...] = ()
     license: str | None = None
-
-    @property
-    def withheld(self) -> bool:
-        """Return True if no license is recorded."""
-        return self.license is None
+    withheld: bool = field(default=False, metadata=UNTOLD)
 
 
 class WorksCatalog:
@@ -87,11 +76,6 @@ class WorksCatalog:
         self._view = view
         self._store = view.store
         self._writer = Writer(view)
-
-    @property
-    def _read_store(self) -> Store:
-        """Return the store of all that the caller may read; what is theirs to write is `_store`."""
-        return self._view.reading().store
 
     def add(
         self, *works: Work, source: str = PROGRAM, embed: bool = True, progress: Progress | None = None
@@ -109,7 +93,8 @@ class WorksCatalog:
         """Return the problems of a pack compared with the works of the index, a line each; see `rifflux.verify`."""
         from rifflux.works.export import verify
 
-        return verify(pack, self._read_store)
+        view = self._view.reading()
+        return verify(pack, view.store, view.visible)
 
     def import_files(
         self,
@@ -123,7 +108,7 @@ class WorksCatalog:
         """Import the works of files, or of all files of folders that an importer knows by their suffix.
 
         `source` names the list that a file is (else it is called after itself), `format` says what it is in, and
-        `license` is that of works whose source names none: without one, only title and identifiers of a work are ever
+        `license` is that of works whose source names none: without one that permits it, no text of a work is
         shown. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
         that does not exist, before anything is read.
         """
@@ -183,7 +168,7 @@ class WorksCatalog:
         from rifflux.works.merging.importing import Bring, ImportTally
 
         start, tally = time.perf_counter(), ImportTally()
-        bring = Bring(self._store, self._view.preparer, tally, license)
+        bring = Bring(self._store, self._view.preparer, tally, self._view.visible, license)
         for source, entries in batches:
             bring(source, entries)
         tally.conclude(self._store)
@@ -211,37 +196,44 @@ class WorksCatalog:
         document, chunks = store.catalog.document(*place), store.catalog.chunks_of(*place)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
-        work, (namespace, owner) = work_of(closed_document(namespace, document)), parted(namespace)
+        visible, shown = view.visible, view.visible.document(namespace, document)
+        work, (name, owner) = work_of(shown), parted(namespace)
         label = view.labels[store.owner if owner is None else owner]
-        if is_withheld(namespace, document.license):
-            return WorkRecord(namespace, key, work, collection=label)
+        if not visible.tells_facts(namespace, document.license):
+            return WorkRecord(name, key, work, withheld=True, collection=label)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = ([edge.chunk for edge in store.catalog.linked(ids, incoming=way)] for way in (False, True))
-        # A citation by a work without a license is a fact of that work, and not to be shown.
-        citing = tuple(hit for hit in _hits(view, cited_by) if not hit.withheld)
-        return WorkRecord(namespace, key, work, _hits(view, cites), citing, label)
+        # That a work cites is a fact of it.
+        citing = tuple(hit for hit in _hits(view, cited_by) if visible.tells_facts(hit.place[0], hit.license))
+        return WorkRecord(name, key, work, _hits(view, cites), citing, shown.withheld, label)
 
     def all(self, *, source: str | None = None, without_license: bool = False) -> list[WorkSummary]:
-        """Return the works by key: all, those of a source, those without a license record.
+        """Return the works by key: all, those of a source, those without a license that permits to show more of them.
 
         Raises `NotFound` if no work is of the source.
         """
-        outlines = self._read_store.catalog.outlines(LICENSED)
+        view = self._view.reading()
+        outlines = view.store.catalog.outlines(LICENSED)
         found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
-        return [_summary(*each) for each in found if not without_license or each[1].license is None]
+        listed = [_summary(view.visible, *each) for each in found]
+        return [each for each in listed if not without_license or each.withheld]
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
         """Return works as a bibliography: `bibtex`, or `csl` for CSL-JSON.
 
-        Of works without a license record only title and identifiers are shown, and a note says so.
+        Where no more than title and identifiers are told of a work, a note says so.
         """
-        from rifflux.works.export import cite_keys, style_of
+        from rifflux.works.export import cite_keys, has_facts, style_of
 
         written = style_of(format)
-        works = [self.get(identifier).work for identifier in identifiers]
-        entries = [written(work, key) for work, key in zip(works, cite_keys(works), strict=True)]
+        found = [self.get(identifier) for identifier in identifiers]
+        keys = cite_keys([each.work for each in found])
+        entries = [
+            written(each.work, key, told=not each.withheld or has_facts(each.work))
+            for each, key in zip(found, keys, strict=True)
+        ]
         return (
             "\n\n".join(map(str, entries)) if format == "bibtex" else json.dumps(entries, ensure_ascii=False, indent=2)
         )
@@ -259,7 +251,8 @@ class WorksCatalog:
         """Yield those of two works that are there, without the reason where a work has no license record."""
         places = self._store.catalog.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
         documents = self._store.catalog.documents_at([place for found in places.values() for place in found])
-        closed = {place for place, each in documents.items() if is_withheld(place[0], each.license)}
+        visible = self._view.visible
+        closed = {place for place, each in documents.items() if not visible.tells_facts(place[0], each.license)}
         for doubt in doubts:
             one, other = places.get(doubt.one), places.get(doubt.other)
             if one and other and one != other:
@@ -277,7 +270,7 @@ class WorksCatalog:
 
         places = [_place(name, self._view) for name in (one, other)]
         doubts = Doubts.of(self._store)
-        bring = Bring(self._store, self._view.preparer, ImportTally())
+        bring = Bring(self._store, self._view.preparer, ImportTally(), self._view.visible)
         with self._store.transaction():
             told = [records_of(self._store, place) for place in places]
             names = [named_records(records, name)[0] for records, name in zip(told, (one, other), strict=True)]
@@ -307,12 +300,13 @@ def _place(identifier: str, view: IndexView) -> tuple[str, str]:
 def _hits(view: IndexView, ids: Sequence[int]) -> tuple[Hit, ...]:
     unique = np.array([*dict.fromkeys(ids)], np.int64)
     found = view.store.catalog.hydrate(Ranking(unique, np.zeros(len(unique))))
-    return tuple(map(view.labelled, map(closed_hit, found)))
+    return tuple(view.shown(found))
 
 
-def _summary(namespace: str, outline: Document) -> WorkSummary:
-    work = work_of(closed_document(namespace, outline))
-    return WorkSummary(work.title, tuple(map(str, work.identifiers)), work.sources, work.license)
+def _summary(visible: Visibility, namespace: str, outline: Document) -> WorkSummary:
+    work = work_of(visible.document(namespace, outline))
+    withheld = visible.permission(namespace, outline.license) is Permission.NOTHING
+    return WorkSummary(work.title, tuple(map(str, work.identifiers)), work.sources, work.license, withheld)
 
 
 def _key(work: Work) -> str:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rifflux import Hit, Index, InvalidArgument, ReciprocalRank, Results, Verdict, Why
+from rifflux import InvalidArgument, ReciprocalRank
+
+if TYPE_CHECKING:
+    from rifflux import Hit, Index, Results, Verdict, Why
 
 __all__ = ["SearchService", "contract_results", "score_breakdown"]
 

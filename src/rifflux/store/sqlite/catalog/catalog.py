@@ -228,7 +228,7 @@ class SqliteCatalog(Catalog):
         rows = self._of_chunks(sql.NAMES, ids)
         found = {}
         for id, title, headings in rows:
-            found[id] = title, tuple(json.loads(headings))
+            found[id] = title, tuple(json.loads(headings)) if headings != "[]" else ()
         return found
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:

@@ -12,7 +12,15 @@ from urllib.parse import quote
 
 import apsw
 
-from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, RiffluxError, UnusableIndex
+from rifflux.errors import (
+    Busy,
+    DamagedIndex,
+    NewerIndex,
+    NotAnIndex,
+    NotFound,
+    RiffluxError,
+    UnusableIndex,
+)
 from rifflux.store.sqlite.connection.bm25 import bm25
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, upgrade
@@ -54,7 +62,7 @@ def _check_file(path: Path, *, create: bool) -> None:
     if not path.exists():
         if not create:
             raise NotFound(f"no index at {path}: make one with 'rifflux index FOLDER'")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         return
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
@@ -63,6 +71,14 @@ def _check_file(path: Path, *, create: bool) -> None:
             f"{path} is not a Rifflux index, or its header is damaged: choose another file with --db, or "
             "run 'rifflux doctor --repair'"
         )
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of a new index; one of those above it that is missing was more likely misspelled."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except FileNotFoundError:
+        raise NotFound(f"no folder {folder.parent}: make it, or check the path of the index") from None
 
 
 def _open(path: Path) -> tuple[apsw.Connection, bool]:

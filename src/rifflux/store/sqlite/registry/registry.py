@@ -155,6 +155,7 @@ class SqliteRegistry(Registry):
             return connection.changes() > 0
 
     def erase(self, user: str) -> Erased:
+
         return erase(self._whole, user)
 
     def spend(self, spendings: Sequence[Spending]) -> None:
