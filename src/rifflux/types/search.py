@@ -245,14 +245,14 @@ class Hit:
     owner: str | None = field(default=None, metadata=UNTOLD)
 
     @property
-    def root(self) -> str | None:
-        """Return the folder that its path is relative to; None where it is no file's."""
-        return self.namespace if PurePath(self.namespace).is_absolute() else None
-
-    @property
     def place(self) -> tuple[str, str]:
         """Return the namespace and the key of its document."""
         return of_owner(self.namespace, self.owner), self.document
+
+    @property
+    def root(self) -> str | None:
+        """Return the folder that `path` is relative to; None where the document is no file."""
+        return self.namespace if PurePath(self.namespace).is_absolute() else None
 
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None

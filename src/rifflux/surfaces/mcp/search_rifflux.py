@@ -67,7 +67,7 @@ class SearchResult(Shape):
 class Location(Shape):
     """Where a result is found on the disk."""
 
-    document: str = Field(description="Key of its document; get_document reads it")
+    document: str = Field(description="Key of its document; get_document reads it, with the root where several have it")
     collection: str = Field(description="The collection that it is in: library, wiki, or bob/wiki for another's")
     root: str | None = Field(description="The folder that path is relative to; null where it is no file")
     lines: list[int] | None = Field(description="First and last line in the file, from 1; null if it has pages")

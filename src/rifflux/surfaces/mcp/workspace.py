@@ -14,7 +14,7 @@ import rifflux
 from rifflux import Finder, Found, Index, InvalidArgument, NotFound, OutsideRoots, SearchService, Skipped
 from rifflux.surfaces.shared.config import Opening
 
-__all__ = ["OpenIndex", "Workspace", "implied_roots"]
+__all__ = ["OpenIndex", "Workspace"]
 
 #: Device and inode: they tell a file from its replacement.
 _Identity = tuple[int, int]
@@ -163,19 +163,6 @@ class _Inside(Finder):
                 yield Skipped(item.path, "its link leads out of the allowed folders")
             else:
                 yield item
-
-
-def implied_roots() -> list[Path]:
-    """Return the working directory, which may be read unless it is all of a disk or of a home.
-
-    Clients start their servers where they please, some of them there.
-    """
-    here = Path.cwd()
-    try:
-        home = Path.home().resolve()
-    except RuntimeError:  # nobody's home is known
-        home = Path(here.anchor)
-    return [] if here == Path(here.anchor) or home.is_relative_to(here) else [here]
 
 
 def _within(roots: Sequence[Path], path: Path) -> bool:
