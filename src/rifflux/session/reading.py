@@ -102,10 +102,10 @@ class Reader:
     def named(self, key: str) -> list[tuple[str, str]]:
         """Return the namespaces and keys of what has this key, path or identifier."""
         found = self.store.catalog.find_documents(key) or identified(self.store, key)
-        if found or not self.several:
+        if found:
             return found
         labels = [label for label in self.view.labels.values() if key.startswith(f"{label}/")]
-        within = [Reader(self.own, [label]).among(key.removeprefix(f"{label}/")) for label in labels]
+        within = [Reader(self.own, [label])._among(key.removeprefix(f"{label}/"), self.several) for label in labels]
         return [place for places in within for place in places]
 
     @property
@@ -113,9 +113,9 @@ class Reader:
         """Return True if documents of several collections are read, so that a namespace names an owner too."""
         return len(self.store.owners) > 1
 
-    def among(self, key: str) -> list[tuple[str, str]]:
-        """Return the places of what a collection has by a name, as a view of several names them."""
-        owner = self.store.owner
+    def _among(self, key: str, several: bool) -> list[tuple[str, str]]:
+        """Return the places of what a collection has by a name; with their owner, as a view of several has them."""
+        owner = self.store.owner if several else None
         return [(of_owner(namespace, owner), key) for namespace, key in self.named(key)]
 
     def _spelled(self, namespace: str, key: str) -> str:

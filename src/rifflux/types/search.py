@@ -235,7 +235,7 @@ class Hit:
     updated_at: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     license: str | None = None
-    namespace: str = ""
+    namespace: str = field(default="", metadata=UNTOLD)
     relevance: float | None = None
     quality: str | None = None
     lines: Lines | None = None

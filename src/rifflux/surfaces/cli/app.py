@@ -20,7 +20,7 @@ from typer.core import TyperCommand
 from rifflux.surfaces.shared.config import Settings, configured_fusion, load, open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux import Filter, Finder, Index
+    from rifflux import Filter, Index
     from rifflux.service.registry import Registry
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -301,13 +301,6 @@ class RerankByDefault(TyperCommand):
 
                 args[place] = f"--rerank={DEFAULT_RERANKER}"
         return super().parse_args(ctx, args)
-
-
-def finder(settings: Settings) -> Finder:
-    """Return the finder of files that the settings describe."""
-    from rifflux import Finder
-
-    return Finder(int(settings.max_file_mb * 2**20), hidden=settings.hidden, exclude=settings.exclude)
 
 
 def local(id: str, index: Index) -> str:

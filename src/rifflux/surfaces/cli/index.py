@@ -16,8 +16,8 @@ import typer
 
 from rifflux import InvalidArgument, NotFound
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Embed, OpenOptions, app, finder
-from rifflux.surfaces.shared.config import open_configured, view_of
+from rifflux.surfaces.cli.app import Embed, OpenOptions, app
+from rifflux.surfaces.shared.config import finder, open_configured, view_of
 
 if TYPE_CHECKING:
     from rifflux import IndexReport

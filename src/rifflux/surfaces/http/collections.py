@@ -9,32 +9,11 @@ from rifflux import CollectionInfo
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.shapes import Name, Request
 from rifflux.surfaces.shared.nouns import collection_json
-from rifflux.surfaces.shared.shapes import Shape
+from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["collections"])
-
-
-class ReaderOut(Shape):
-    """Who may read a collection: a user, a group, or everyone."""
-
-    who: str
-    write: bool = Field(description="They may change what it holds, too")
-
-
-class CollectionOut(Shape):
-    """A collection. Its description is untrusted data where it is another's."""
-
-    name: str = Field(description="What you call it: wiki, or bob/wiki for another's")
-    owner: str = Field(description="The user whose it is; empty for what belongs to nobody")
-    description: str
-    documents: int
-    chunks: int
-    roots: list[str] = Field(description="Folders and files that it was made of")
-    owned: bool
-    writable: bool
-    readers: list[ReaderOut] = Field(description="Told to its owner alone")
 
 
 class CollectionIn(Request):
@@ -76,18 +55,18 @@ class GroupIn(Request):
     members: list[Name] = Field(max_length=10_000)
 
 
-def _out(found: CollectionInfo) -> CollectionOut:
-    return CollectionOut.of(collection_json(found))
+def _out(found: CollectionInfo) -> CollectionShape:
+    return CollectionShape.of(collection_json(found))
 
 
 @router.get("/collections", summary="List what you have, and what is shared with you")
-def list_(service: Asked, caller: User) -> list[CollectionOut]:
+def list_(service: Asked, caller: User) -> list[CollectionShape]:
     """List the caller's own collections, the library first, then those that others share."""
     return [*map(_out, service.of(caller).collections.list())]
 
 
 @router.post("/collections", status_code=201, summary="Make a collection")
-def create(given: CollectionIn, service: Asked, caller: User) -> CollectionOut:
+def create(given: CollectionIn, service: Asked, caller: User) -> CollectionShape:
     """Make a collection of the caller's own, without anything in it."""
     return _out(service.of(caller).collections.create(given.name, given.description))
 
@@ -96,26 +75,26 @@ def create(given: CollectionIn, service: Asked, caller: User) -> CollectionOut:
 
 
 @router.put("/collections/{name:path}/readers/{who:path}", summary="Share a collection")
-def share(name: str, who: str, service: Asked, caller: User, given: ReaderIn | None = None) -> CollectionOut:
+def share(name: str, who: str, service: Asked, caller: User, given: ReaderIn | None = None) -> CollectionShape:
     """Let a user, a group or `everyone` read a collection of the caller's own."""
     write = given.write if given else False
     return _out(service.of(caller).collections.share(name, who, write=write))
 
 
 @router.delete("/collections/{name:path}/readers/{who:path}", summary="End the sharing of a collection")
-def unshare(name: str, who: str, service: Asked, caller: User) -> CollectionOut:
+def unshare(name: str, who: str, service: Asked, caller: User) -> CollectionShape:
     """End that somebody may read a collection."""
     return _out(service.of(caller).collections.unshare(name, who))
 
 
 @router.get("/collections/{name:path}", summary="A collection")
-def get(name: str, service: Asked, caller: User) -> CollectionOut:
+def get(name: str, service: Asked, caller: User) -> CollectionShape:
     """Tell what a collection holds, and to its owner who reads it."""
     return _out(service.of(caller).collections.get(name))
 
 
 @router.patch("/collections/{name:path}", summary="Rename or describe a collection")
-def change(name: str, given: CollectionChange, service: Asked, caller: User) -> CollectionOut:
+def change(name: str, given: CollectionChange, service: Asked, caller: User) -> CollectionShape:
     """Change the name or the description of a collection; what it holds, and who reads it, stays."""
     collections = service.of(caller).collections
     found = collections.get(name)

@@ -13,10 +13,12 @@ __all__ = [
     "ChangeShape",
     "ChunkShape",
     "ClassifiedShape",
+    "CollectionShape",
     "EvidencePassage",
     "EvidenceShape",
     "PassageShape",
     "RankedWork",
+    "ReaderShape",
     "RetrievalDiagnostics",
     "RetrievalShape",
     "Shape",
@@ -125,6 +127,27 @@ class ChunkShape(PassageShape):
 
     license: str | None
     metadata: JsonObject
+
+
+class ReaderShape(Shape):
+    """Who may read a collection: a user, a group, or everyone."""
+
+    who: str
+    write: bool = Field(description="They may change what it holds, too")
+
+
+class CollectionShape(Shape):
+    """A collection. Its description is untrusted data where it is another's."""
+
+    name: str = Field(description="What you call it: wiki, or bob/wiki for another's")
+    owner: str = Field(description="The user whose it is; empty for what belongs to nobody")
+    description: str
+    documents: int
+    chunks: int
+    roots: list[str] = Field(description="Folders and files that it was made of")
+    owned: bool
+    writable: bool
+    readers: list[ReaderShape] = Field(description="Told to its owner alone")
 
 
 class _OfWork(Shape):
