@@ -84,9 +84,7 @@ def trail(hit: Hit) -> list[dict[str, Any]]:
 def projected(value: Any) -> Any:
     """Return a value of the Python API as JSON would have it."""
     if isinstance(value, Hit):
-        # Only where several owners are read as one, a hit says whose it is.
-        but = ("why",) if value.owner is not None else ("why", "owner")
-        return {**_fields(value, but=but), "why": projected(trail(value))}
+        return {**_fields(value, but=("why",)), "why": projected(trail(value))}
     if isinstance(value, Results):
         return {"query": value.query, "hits": projected(value.hits), "trace": projected(value.trace)}
     if isinstance(value, Retrieval):

@@ -30,6 +30,7 @@ from rifflux.session.arguments import (
     checked_mode,
     checked_page,
     checked_search,
+    checked_text,
     checked_whole,
     chosen_fusion,
     finish_of,
@@ -302,7 +303,7 @@ class Searcher:
         from rifflux.retrieve.steps.rerank import reranker_of
 
         make = partial(reranker_of, choice, self.view.resources)
-        found = self.view.kept(choice, make) if isinstance(choice, str) else choice
+        found = self.view.kept(choice, make) if isinstance(choice, str) else make()
         many = top or self.profile.rerank_top
         return replace(found, top=many) if many else found
 
@@ -383,7 +384,7 @@ class Searcher:
         checked_search(query, top_k, None)
         searcher = self.narrowed(query, filter)
         store, way = searcher.store, searcher.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
-        hit = store.catalog.chunk(document)
+        hit = store.catalog.chunk(checked_text("the name of a document", document))
         name = hit.place if hit else Reader(searcher.view).place_of(document)
         chunks = store.catalog.chunks_of(*name)
         clock = Stopwatch()

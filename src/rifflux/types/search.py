@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import UNTOLD, Lines, Span
+from rifflux.types.document import UNTOLD, Lines, Span, of_owner
 from rifflux.types.filter import Filter
-from rifflux.types.place import of_owner
 
 __all__ = [
     "LICENSED",
@@ -215,9 +214,8 @@ class Hit:
     `score` compares the hits of one search; `relevance`, in [0, 1], means the same in every search, and `quality` is
     its level: `high`, `medium` or `low`. Both are None where nothing was calibrated. `lines` are the first and the last
     line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known.
-    `withheld` says that its text is not shown, for want of a license.
-    `collection` is what the caller calls the collection that it is in. `owner` is whose it is, where several owners are
-    read as one.
+    `withheld` says that its text is not shown, for want of a license; `collection` is what the caller calls the
+    collection that it is in, `owner` whose it is, of several read as one.
     """
 
     chunk_id: str

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.session.arguments import checked_text
 from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
 from rifflux.session.visibility import Visibility
@@ -284,6 +285,7 @@ class WorksCatalog:
 
 def _place(identifier: str, view: IndexView) -> tuple[str, str]:
     """Return where a work is; of several collections that have it, the caller's own come first."""
+    identifier = checked_text("the name of a work", identifier)
     named = identified(view.store, identifier) or view.store.catalog.find_documents(identifier)
     places = [place for place in named if place[0].startswith(LICENSED)]
     if not places:

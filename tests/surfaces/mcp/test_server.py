@@ -46,6 +46,7 @@ class TestWhatIsPublished:
             "search",
             "everything",
             "reindex",
+            "reindex_job",
             "get_chunk",
             "get_document",
             "why",
@@ -82,7 +83,7 @@ class TestWhatIsPublished:
     def test_annotations(self, agent: Agent) -> None:
         tools = agent.tools()
         writing = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}
-        assert writing == {"reindex", "remember", "forget"}
+        assert writing == {"reindex", "reindex_job", "remember", "forget"}
         assert tools["forget"].annotations.destructive_hint is True
         assert tools["reindex"].annotations.destructive_hint is False
         assert not any(tool.annotations.open_world_hint for tool in tools.values())

@@ -141,6 +141,8 @@ def _contains(terms: Sequence[str], clause: Clause) -> bool:
 
 def checked_boosts(boosts: Mapping[str, float]) -> Mapping[str, float]:
     """Return factors of `Anchors` by their names. Raises `InvalidArgument` for what cannot be meant."""
+    if not isinstance(boosts, Mapping):
+        raise InvalidArgument(f"boosts must be a mapping of names to factors, not {boosts!r}")
     known = [each.name for each in fields(Anchors) if each.name not in ("store", "analyzer")]
     for name, value in boosts.items():
         if name not in known:

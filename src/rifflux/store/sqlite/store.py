@@ -21,6 +21,7 @@ from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
+from rifflux.store.sqlite.lexical.postings_index import PostingsIndex
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.registry.registry import SqliteRegistry
 from rifflux.store.sqlite.semantic.semantic import Matrix, SqliteSemantic
@@ -53,6 +54,7 @@ class Database:
     engine: Engine
     words: WordIndexes
     vectors: VectorIndex | None
+    postings: PostingsIndex | None
     frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
@@ -65,21 +67,24 @@ class Database:
         try:
             engine = Engine(connection, location, read_only=read_only)
             words = WordIndexes(location, engine.known, read_only=read_only)
-            vectors = VectorIndex(location, read_only=read_only, way=way) if location != MEMORY else None
+            beside = location != MEMORY
+            vectors = VectorIndex(location, read_only=read_only, way=way) if beside else None
+            postings = PostingsIndex(location, engine.known, read_only=read_only) if beside else None
         except BaseException:
             connection.close()
             raise
-        engine.followers += [words, *([vectors] if vectors else [])]
-        return cls(engine, words, vectors)
+        engine.followers += [words, *([vectors] if vectors else []), *([postings] if postings else [])]
+        return cls(engine, words, vectors, postings)
 
     def opened(self) -> list[DerivedFile]:
         """Return what is derived from the database, as far as it was asked for."""
-        return [*self.words.opened(), *([self.vectors] if self.vectors else [])]
+        return [*self.words.opened(), *filter(None, (self.vectors, self.postings))]
 
     def wanted(self) -> list[DerivedFile]:
         """Return what is next to the database, or would pay."""
         with View(self.engine).reading() as (connection, _):
-            return [*self.words.wanted(connection), *([self.vectors] if self.vectors else [])]
+            known = self.postings if self.postings and self.postings.is_wanted(connection) else None
+            return [*self.words.wanted(connection), *filter(None, (self.vectors, known))]
 
 
 class SqliteStore(Store):
@@ -97,7 +102,9 @@ class SqliteStore(Store):
         self.owner, self.owners, self.database, self._roles = owner, several or (owner,), database, roles or {}
         self.view = view = View(database.engine, owner, several)
         self.catalog: Catalog = SqliteCatalog(view)
-        self.lexical: Lexical = SqliteLexical(view, database.words, database.frequencies)
+        self.lexical: Lexical = SqliteLexical(
+            view, database.words, database.postings, database.frequencies, database.allowed
+        )
         self.semantic: Semantic = SqliteSemantic(
             view, database.vectors, database.matrices, database.allowed, database.samples
         )

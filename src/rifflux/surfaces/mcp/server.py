@@ -25,6 +25,7 @@ from rifflux.surfaces.mcp.get_document import get_chunk, get_document
 from rifflux.surfaces.mcp.index_status import index_status
 from rifflux.surfaces.mcp.memories import forget, recall, remember
 from rifflux.surfaces.mcp.reindex import reindex
+from rifflux.surfaces.mcp.reindex_job import reindex_job
 from rifflux.surfaces.mcp.reply import UNTRUSTED
 from rifflux.surfaces.mcp.retrieve import retrieve, verify
 from rifflux.surfaces.mcp.search import search
@@ -63,6 +64,7 @@ TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
     (search, "Search with every choice there is", READS),
     (everything, "Search all sources at once", READS),
     (reindex, "Update the index", WRITES),
+    (reindex_job, "Update the index in the background", WRITES),
     (get_chunk, "Read a chunk", READS),
     (get_document, "Read a document", READS),
     (why, "Tell why a document ranks where it does", READS),

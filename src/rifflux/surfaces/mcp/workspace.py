@@ -12,6 +12,7 @@ from typing import Unpack
 
 import rifflux
 from rifflux import Finder, Found, Index, InvalidArgument, NotFound, OutsideRoots, SearchService, Skipped
+from rifflux.surfaces.mcp.jobs import Jobs
 from rifflux.surfaces.shared.config import Opening
 
 __all__ = ["OpenIndex", "Workspace"]
@@ -58,6 +59,8 @@ class Workspace:
         self.roots = tuple(root.expanduser().resolve() for root in roots)
         self._open: dict[Path, OpenIndex] = {}
         self._lock = threading.Lock()
+        #: Runs of indexing.
+        self.jobs = Jobs()
 
     def __enter__(self) -> Workspace:
         return self
@@ -68,7 +71,8 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """Close every index that was opened."""
+        """End what runs in the background, and close every index that was opened."""
+        self.jobs.close()
         with self._lock:
             while self._open:
                 self._open.popitem()[1].index.close()

@@ -142,7 +142,7 @@ where id = ?"""
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
 
 # What the word index next to the database needs to follow; without one nothing is kept.
-ANY_WORD_INDEX = "select 1 from derived where name = ?"
+ANY_WORD_INDEX = "select 1 from derived where name in (?, ?) limit 1"
 
 PUT_FRESH_TERMS = "insert or replace into fresh_terms (chunk, title, headings, body) values (?, ?, ?, ?)"
 

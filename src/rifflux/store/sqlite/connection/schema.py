@@ -11,7 +11,7 @@ __all__ = ["APPLICATION_ID", "FORMER", "SCHEMA_VERSION", "TABLES", "upgrade"]
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 #: Tables whose columns changed, each with the first version that has them as they are.
 _CHANGED = {"file": 6, "vector": 6, "event": 15, "chunk": 9, "document": 15}
 #: What columns were called before. A column that is gone takes its values with it.
@@ -325,25 +325,25 @@ end;
 
 create trigger chunk_put_logged after insert on chunk begin
     insert into touched (chunk, what)
-    select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
+    select new.id, name from derived where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
 end;
 
 create trigger chunk_changed_logged after update of words on chunk
 when coalesce(old.words, old.hash) <> coalesce(new.words, new.hash) begin
     insert into touched (chunk, what)
-    select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
+    select new.id, name from derived where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
 end;
 
 create trigger chunk_dropped_logged after delete on chunk begin
     insert into touched (chunk, what)
-    select old.id, name from derived where name = iif(old.owner, 'words-' || old.owner, 'words');
+    select old.id, name from derived where name in (iif(old.owner, 'words-' || old.owner, 'words'), 'postings');
 end;
 
 create trigger document_changed_logged after update of path, kind, time, metadata on document
 when (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata) begin
     insert into touched (chunk, what)
     select chunk.id, name from derived join chunk on chunk.document = new.id
-    where name = iif(new.owner, 'words-' || new.owner, 'words');
+    where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
 end;
 
 create trigger vector_put_logged after insert on vector

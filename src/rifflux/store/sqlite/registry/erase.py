@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux.store.registry import Erased
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.query import Terms
+from rifflux.store.sqlite.query import POSTINGS, Terms
 from rifflux.store.store import PART
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def _erased(view: View, whose: str, bound: dict[str, Any], counted: Sequence[str
             view.engine.touched.add(owner)
             forget(connection, Terms(owner).index)
             connection.execute(_LOG, (Terms(owner).index,))
+        forget(connection, POSTINGS)
         deleted(_NAMES)
     if erased.documents:
         _merge(view)

@@ -22,8 +22,6 @@ from rifflux.store.registry import (
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.locks import held
 from rifflux.store.sqlite.connection.view import View
-from rifflux.store.sqlite.registry.erase import erase
-from rifflux.store.sqlite.registry.sharing import SqliteSharing
 
 __all__ = ["SqliteRegistry"]
 
@@ -98,6 +96,8 @@ class SqliteRegistry(Registry):
 
     @property
     def sharing(self) -> Sharing:
+        from rifflux.store.sqlite.registry.sharing import SqliteSharing
+
         return SqliteSharing(self._whole)
 
     def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
@@ -155,6 +155,7 @@ class SqliteRegistry(Registry):
             return connection.changes() > 0
 
     def erase(self, user: str) -> Erased:
+        from rifflux.store.sqlite.registry.erase import erase
 
         return erase(self._whole, user)
 

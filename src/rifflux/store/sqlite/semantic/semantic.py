@@ -17,9 +17,9 @@ from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
 from rifflux.store.sqlite.connection.derived import unmoved
 from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.connection.view import View
-from rifflux.store.sqlite.query import Terms, best, by_table, where
+from rifflux.store.sqlite.query import Terms, among, best, by_table, numbers_of, passing
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
-from rifflux.types import Filter, Ids, Query, Ranking, Scores, Vectors
+from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.semantic.vector_index import VectorIndex
@@ -32,10 +32,6 @@ BLOCK = 4096
 _ROUNDED, _MARGIN = 1e-5, 256
 
 HOLDING_ALL = "select rowid from {table} where {table} match :terms"
-
-PASSING_DOCUMENTS = "select id from document where owner = :owner and {condition}"
-
-LISTED = "with found (number) as ({statement}) select group_concat(number) from found"
 
 # The model of the fingerprint that is given, while its vectors are built or in use; without one, the model in use.
 _MODEL = """(
@@ -119,21 +115,12 @@ class Allowed:
         """Return which of some chunks, each with its document, are allowed."""
         allowed = np.ones(len(chunks), np.bool_)
         if self.documents is not None:
-            allowed &= _held(self.documents, documents)
+            allowed &= among(self.documents, documents)
         if self.required is not None:
-            allowed &= _held(self.required, chunks)
+            allowed &= among(self.required, chunks)
         if self.excluded is not None:
-            allowed &= ~_held(self.excluded, chunks)
+            allowed &= ~among(self.excluded, chunks)
         return allowed
-
-
-def _held(wanted: Ids, rows: Ids) -> NDArray[np.bool_]:
-    """Return which rows are among the wanted ones; row numbers are small, so a table is fastest."""
-    if not len(wanted) or not len(rows):
-        return np.zeros(len(rows), np.bool_)
-    table = np.zeros(int(max(wanted.max(), rows.max())) + 1, np.bool_)
-    table[wanted] = True
-    return table.take(rows, mode="clip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +364,7 @@ class SqliteSemantic(Semantic):
         if not (query.required or query.excluded or query.filter):
             return None
         return Allowed(
-            self._documents(query.filter) if query.filter else None,
+            passing(self.view, self.allowed, query.filter) if query.filter else None,
             self._holding(query, Terms.all_of) if query.required else None,
             self._holding(query, Terms.any_of) if query.excluded else None,
         )
@@ -387,22 +374,8 @@ class SqliteSemantic(Semantic):
         found = []
         for table, every in by_table(self.view.numbers):
             matched = " OR ".join(f"({expression(terms, query)})" for terms in every)
-            found.append(self._numbers(HOLDING_ALL.format(table=table), {"terms": matched}))
+            found.append(numbers_of(self.view, HOLDING_ALL.format(table=table), {"terms": matched}))
         return np.concatenate(found) if found else np.empty(0, np.int64)
-
-    def _documents(self, filter: Filter) -> Ids:
-        """Return the rows of the documents that a filter lets through."""
-        condition, bound = where(filter)
-        statement = PASSING_DOCUMENTS.format(condition=condition)
-        with self.view.reading() as (connection, owners):
-            state = self.view.generation(connection)
-            asked = (owners, condition, repr(bound))
-            return self.allowed.get(asked, state, self._numbers, statement, bound)
-
-    def _numbers(self, statement: str, bound: Mapping[str, object]) -> Ids:
-        # One text is made and read in half the time of a row each.
-        ((listed,),) = self.view.rows(LISTED.format(statement=statement), bound)
-        return np.fromstring(listed, np.int64, sep=",") if listed else np.empty(0, np.int64)
 
     def cosines_of(self, query: Query, ids: Ids) -> Scores:
         """Return the cosine of some chunks with a query's vector, by the tables."""
