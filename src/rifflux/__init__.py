@@ -85,6 +85,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.store import Event as Event
     from rifflux.store import Generation as Generation
     from rifflux.store import ModelInfo as ModelInfo
+    from rifflux.store import Grant as Grant
     from rifflux.store import Problem as Problem
     from rifflux.store import State as State
     from rifflux.store import Store as Store
@@ -161,7 +162,7 @@ _PUBLIC = {
     "session.policies": "POLICIES Policies",
     "session.profile": "Profile",
     "session.visibility": "Visibility",
-    "store": "Erased Event Generation ModelInfo Problem State Store Token",
+    "store": "Erased Event Generation Grant ModelInfo Problem State Store Token",
     "surfaces.shared.contract": "SearchService contract_results score_breakdown",
     "text.analyzer": "Analyzer",
     "text.licenses": "checked_rules",
