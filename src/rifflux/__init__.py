@@ -84,8 +84,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.store import Erased as Erased
     from rifflux.store import Event as Event
     from rifflux.store import Generation as Generation
-    from rifflux.store import ModelInfo as ModelInfo
     from rifflux.store import Grant as Grant
+    from rifflux.store import ModelInfo as ModelInfo
     from rifflux.store import Problem as Problem
     from rifflux.store import State as State
     from rifflux.store import Store as Store

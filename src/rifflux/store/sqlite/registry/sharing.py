@@ -7,7 +7,6 @@ from dataclasses import astuple, dataclass
 
 from rifflux.store.registry import EVERYONE, CollectionRecord, Erased, Grant, Sharing
 from rifflux.store.sqlite.connection.view import View
-from rifflux.store.sqlite.registry.erase import drop_collection
 
 __all__ = ["SqliteSharing"]
 
@@ -76,6 +75,8 @@ class SqliteSharing(Sharing):
             connection.execute(_PUT, astuple(record))
 
     def drop(self, owner: str) -> Erased:
+        from rifflux.store.sqlite.registry.erase import drop_collection
+
         return drop_collection(self.view, owner)
 
     def grants(self, owner: str) -> list[Grant]:
