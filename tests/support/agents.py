@@ -13,9 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import numpy as np
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, Tool
 
 import rifflux
@@ -140,6 +142,21 @@ def over_stdio(files: Path, db: Path, *more: str) -> Iterator[Agent]:
 
 @contextmanager
 def over_http(files: Path, db: Path, *more: str) -> Iterator[Agent]:
+    with served_http(files, db, *more) as url, agent_of(url, files, url) as agent:
+        yield agent
+
+
+@contextmanager
+def with_token(url: str, token: str, files: Path) -> Iterator[Agent]:
+    """An agent of a server that asks for tokens."""
+    caller = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30)
+    with agent_of(streamable_http_client(url, http_client=caller), files, url) as agent:
+        yield agent
+
+
+@contextmanager
+def served_http(files: Path, db: Path, *more: str) -> Iterator[str]:
+    """The address of a server over HTTP."""
     log = files.parent / "server.log"
     with log.open("w") as errors:
         process = subprocess.Popen(
@@ -149,9 +166,7 @@ def over_http(files: Path, db: Path, *more: str) -> Iterator[Agent]:
             stderr=errors,
         )
     try:
-        url = _url(process, log)
-        with agent_of(url, files, url) as agent:
-            yield agent
+        yield _url(process, log)
     finally:
         process.terminate()
         process.wait(10)

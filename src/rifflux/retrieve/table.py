@@ -7,7 +7,7 @@ end. A name without a stage, such as `score`, serves the steps alone and is neve
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -108,6 +108,14 @@ declare("*/others", COUNT, "the candidates that a step dropped in favor of this 
 declare("*/read", COUNT, "the candidates that a channel was read for, where the rank is further down")
 
 
+def product(factors: Iterable[Scores], rows: int) -> Scores:
+    """Multiply factors of candidates, which may be given for the first rows only; where there is none, it is 1."""
+    whole = np.ones(rows)
+    for values in factors:
+        whole[: len(values)] *= np.where(np.isnan(values), 1.0, values)
+    return whole
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """Candidates by chunk id, in their order, with columns by name; an absent value is NaN.
@@ -159,6 +167,17 @@ class Candidates:
         for part, values in parts.items():
             table = table.with_column(f"{stage}/{part}", values)
         return table
+
+    def factored(self, stage: str, factors: Mapping[str, Scores], scores: Scores) -> Candidates:
+        """Return the table in the order of other scores, with a column for each factor that some candidate has.
+
+        What has a factor gets the score and rank of this stage as well.
+        """
+        told = {part: values for part, values in factors.items() if np.isfinite(values).any()}
+        table = self.with_stage(stage, told).scored(scores, self.ranks())
+        moved = np.isfinite(np.fmax.reduce([np.full(len(self), np.nan), *table.parts(stage).values()]))
+        parts = {SCORE: table[SCORE], RANK: table.ranks()}
+        return table.with_stage(stage, {part: np.where(moved, values, np.nan) for part, values in parts.items()})
 
     def parts(self, stage: str) -> Mapping[str, Scores]:
         """Return the columns of a stage by part, but for `score` and `rank`."""

@@ -128,9 +128,11 @@ def checked_mode(mode: str) -> str:
     return MODES[mode]
 
 
-def checked_path(path: str | Path) -> Path:
+def checked_path(path: object) -> Path:
     """Return a path to index."""
     if not isinstance(path, str | PathLike) or not str(path).strip() or "\0" in str(path):
+        if isinstance(path, list | tuple):
+            raise InvalidArgument("give paths and Document values one by one, not as a list: add(*documents)")
         raise InvalidArgument(f"only paths and Document values can be added, not {path!r}")
     return Path(path)
 

@@ -8,6 +8,12 @@ import pytest
 
 import rifflux
 from rifflux import Document, Index
+from rifflux.retrieve.query.reading import MOST_REPEATS, understand
+from rifflux.text.analyzer import Analyzer
+from tests.support.statements import statements
+
+#: A question of a line runs ten; beside them are four spellings, eight codes, one ranking a number of repetitions.
+MOST_STATEMENTS = 30
 
 DOCUMENTS = [
     Document("rfc", "Key words for use in documents.", title="RFC 2119"),
@@ -74,3 +80,28 @@ def test_what_a_question_repeats_counts_more() -> None:
         assert plain["river"] == pytest.approx(plain["cliff"])
         assert again["cliff"] == pytest.approx(plain["cliff"] * 9 * 3 / (8 + 3))
         assert again["river"] == pytest.approx(plain["river"])
+
+
+def pages() -> dict[str, str]:
+    numbers = range(3000)
+    return {
+        "words": " ".join(f"word{number % 700} pump" for number in numbers),
+        "numbers": " ".join(map(str, numbers)),
+        "words and numbers": " ".join(f"chapter {number}" for number in numbers),
+        "unknown": " ".join(f"zorb{number} {number}" for number in numbers),
+        "codes": " ".join(f"AB-{number}.{number % 9}" for number in numbers),
+    }
+
+
+@pytest.mark.parametrize("page", pages().values(), ids=pages())
+def test_a_pasted_page_runs_few_statements(page: str) -> None:
+    with statements() as run, rifflux.open(":memory:", model="hash") as index:
+        index.add(*DOCUMENTS)
+        run.clear()
+        index.search(page, mode="lexical")
+    assert len(run) <= MOST_STATEMENTS
+
+
+def test_a_word_that_is_repeated_often_counts_no_more_than_one_repeated_some_times() -> None:
+    some, often = (understand("pump " * times + "valve", Analyzer()).worths for times in (MOST_REPEATS, 3000))
+    assert some == often

@@ -423,6 +423,27 @@ class TestTransports:
             answer = json.loads(stdio.stdout.readline())
             assert (answer["jsonrpc"], answer["id"]) == ("2.0", number)
 
+    @pytest.mark.parametrize(
+        ("line", "id", "code"),
+        [
+            ("{not json", None, -32700),
+            ("{}", None, -32600),
+            ("[]", None, -32600),
+            ('[{"jsonrpc": "2.0", "id": 7, "method": "ping"}]', None, -32600),
+            ('{"jsonrpc": "1.0", "id": 7, "method": 5}', 7, -32600),
+            ('{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"a": "\\ud800"}}', 7, -32700),
+        ],
+    )
+    def test_a_line_that_is_no_message_is_answered(
+        self, stdio: subprocess.Popen[str], line: str, id: int | None, code: int
+    ) -> None:
+        stdio.stdin.write(line + "\n")
+        stdio.stdin.flush()
+        answer = json.loads(stdio.stdout.readline())
+        assert (answer["id"], answer["error"]["code"]) == (id, code)
+        _say(stdio, id=8, method="ping")
+        assert json.loads(stdio.stdout.readline())["id"] == 8
+
     def test_interrupt_ends_it(self, stdio: subprocess.Popen[str]) -> None:
         stdio.send_signal(signal.SIGINT)
         assert stdio.wait(10) == -signal.SIGINT

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from rifflux.text.analyzer import fold
 from rifflux.types import Clause, Query
 
-__all__ = ["codes", "shortened"]
+__all__ = ["Frequencies", "Vocabulary", "codes", "shortened"]
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _SHORTENED = re.compile(r"\b([^\W\d_]{1,6})(\.?)\s?(\d+)")
@@ -17,12 +17,14 @@ _SHORTENED = re.compile(r"\b([^\W\d_]{1,6})(\.?)\s?(\d+)")
 JOINTS, WIDEST = ("", "-", ".", ":", "/"), 5
 #: The longest word that an abbreviation stands for, and for how many.
 LONGEST, MOST = 14, 8
-#: A question has so many numbers looked at.
+#: A question has so many numbers looked at: a pasted page must not cost seconds.
 MOST_NUMBERS = 8
 
 #: A clause to search by, and the words and terms it stands beside.
 Way = tuple[Clause, str, Clause]
+#: In how many chunks terms occur, of those that do.
 Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
+#: The terms that begin with a text and have so many characters, with the number of chunks that hold each.
 Vocabulary = Callable[[str, int, int], Mapping[str, int]]
 
 
@@ -39,11 +41,10 @@ def codes(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]
         token, terms = query.tokens[place]
         if token.isdecimal():
             ways.update((each, (token, terms)) for each in _filled(token) if each not in terms)
-    for (one, first), (other, second) in pairwise(query.tokens):
-        if _has_digit(one) or _has_digit(other):
+        for (one, first), (other, second) in pairwise(query.tokens[max(0, place - 1) : place + 2]):
             found = (fold(f"{one}{joint}{other}") for joint in JOINTS)
             ways.update((joined, (f"{one} {other}", (*first, *second))) for joined in found)
-    for run in _runs(query):
+    for run in islice(_runs(query), MOST_NUMBERS):
         for joint in JOINTS:
             ways[joint.join(map(_bare, run))] = " ".join(run), tuple(run)
     known = frequencies([*ways, *map(_bare, ways)])
@@ -88,7 +89,7 @@ def _filled(number: str) -> Iterator[str]:
 
 def shortened(query: Query, frequencies: Frequencies, vocabulary: Vocabulary) -> Iterator[Way]:
     """Yield the words that one before a number may be short for, with that number: `ch. 7`, `chapter 7`."""
-    for found in _SHORTENED.finditer(query.semantic_text):
+    for found in islice(_SHORTENED.finditer(query.semantic_text), MOST_NUMBERS):
         word, number = fold(found[1]), found[3]
         if not found[2] and (len(word) == 1 or frequencies([word])):
             continue

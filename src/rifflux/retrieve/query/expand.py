@@ -18,12 +18,16 @@ from dataclasses import dataclass, replace
 from itertools import chain, permutations, product, starmap
 from operator import attrgetter, itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rifflux.text
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.symbols import symbol_names
 from rifflux.types import Clause, Query
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.query.codes import Frequencies, Vocabulary
 
 __all__ = [
     "Synonyms",
@@ -47,10 +51,6 @@ _COMMENT = re.compile(r"(?:^|\s)#.*")
 #: The lexicon that comes with a way to read mathematics.
 LEXICONS: Mapping[str, str] = {"notation": "mathematics.txt"}
 _FORMAT = "write a group such as 'ttl, time to live', or a rule such as 'k8s => kubernetes'"
-
-#: The terms that begin with a text and have so many characters, with the number of chunks that hold each.
-Vocabulary = Callable[[str, int, int], Mapping[str, int]]
-Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)

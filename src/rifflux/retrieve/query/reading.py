@@ -18,12 +18,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, filterfalse
 from operator import itemgetter, methodcaller
+from typing import TYPE_CHECKING
 
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.asking import framed
 from rifflux.text.identifiers import labelled, named_results, numbered_results
 from rifflux.types import Clause, Filter, Query, Understanding
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.query.codes import Frequencies
 
 __all__ = ["KnownFrequencies", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
 
@@ -107,6 +111,8 @@ _WHOLE, _DECIMAL = re.compile(r"-?\d{1,18}\Z"), re.compile(r"-?\d{1,15}\.\d{1,15
 WORDS, PHRASE, PREFIX = "words", "phrase", "prefix"
 #: How soon a word stops counting more for being said again, and how long a word is for that.
 K3, SHORTEST_WORD = 8.0, 3
+#: From so many times on it counts no more: each count that words of a question have is one more statement.
+MOST_REPEATS = 5
 #: A question without these is plain words.
 _SYNTAX = frozenset('"-:*')
 
@@ -208,7 +214,8 @@ def _worths(words: Sequence[str]) -> Mapping[Clause, float]:
     worths = dict[Clause, float]()
     for word, count in Counter(filter(str.isalpha, words)).items():
         if count > 1 and len(word) >= SHORTEST_WORD:
-            worths[word,] = (K3 + 1) * count / (K3 + count)
+            times = min(count, MOST_REPEATS)
+            worths[word,] = (K3 + 1) * times / (K3 + times)
     return worths
 
 
@@ -269,7 +276,6 @@ RARE_SHARE, RARE_COUNT = 0.002, 2
 _QUOTED = re.compile(r'"([^"]+)"')
 #: Hahn–Banach is found where Hahn Banach is written, too.
 _DASH = re.compile(r"(?<=[^\W\d_])\s?(?:--?|[‐‑–—−])\s?(?=[^\W\d_])")
-Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
 
 
 def classify(query: Query, analyzer: Analyzer, frequencies: Frequencies, documents: int) -> Understanding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import chain
@@ -12,7 +12,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.query.naming import Atom, Titles, atoms
-from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, RANK, SCORE, Candidates, declare
+from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, SCORE, Candidates, declare, product
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Clause, Ids, Query, Scores
@@ -22,6 +22,8 @@ __all__ = ["STAGE", "Anchors", "checked_boosts"]
 STAGE = "anchors"
 #: Names are looked for among the titles of so many of the best by words, and of so many of the best at all.
 LOOKED_AT, LOOKED_AT_FIRST = 100, 30
+#: No name is so long, and a pasted page is no name: so many of its words and numbers are compared with titles.
+MOST_ATOMS = 64
 declare("anchors/*", "factor", "the factor for an anchor that the candidate holds, bears as identifier or is titled by")
 
 #: What the factor of those is called that have an anchor as their identifier.
@@ -38,8 +40,9 @@ class Anchors:
 
     A chunk whose whole title is what was asked counts `exact_title` times more. All factors of a chunk together are
     at most `cap`. What bears an anchor as its identifier counts `identified` times more, beyond that: nothing else is
-    meant by it. Anchors match whole terms, so `D4` is not found in `D40`; case does not matter. Works on ids: only
-    the titles and headings of chunks that hold an anchor are read.
+    meant by it; so does what is titled by the name in the question, in whatever form (see `query.naming`). Anchors
+    match whole terms, so `D4` is not found in `D40`; case does not matter. Works on ids: read are the titles and
+    headings of the best candidates, and of those that hold an anchor.
     """
 
     store: Store
@@ -62,21 +65,18 @@ class Anchors:
             factors.pop(BY_TITLE, None)
         if not factors:
             return table
-        before = table.ranks()
-        lift = _product([values for name, values in factors.items() if name != BY_TITLE], len(table))
-        table = table.with_column(LIFT, lift).with_stage(STAGE, factors)
+        lift = product([values for name, values in factors.items() if name != BY_TITLE], len(table))
         bearing = [values for name, values in factors.items() if name.startswith(IDENTIFIED)]
-        table = table.with_column(NAMED, np.isfinite(np.fmax.reduce([np.full(len(table), np.nan), *bearing])) * 1.0)
-        table = table.scored(table[SCORE] * self._lift(factors, len(table)), before)
-        lifted = np.isfinite(np.fmax.reduce([table[f"{STAGE}/{name}"] for name in factors]))
-        scores, ranks = (np.where(lifted, values, np.nan) for values in (table[SCORE], table.ranks()))
-        return table.with_stage(STAGE, {"score": scores, RANK: ranks})
+        named = np.isfinite(np.fmax.reduce([np.full(len(table), np.nan), *bearing])) * 1.0
+        table = table.with_column(LIFT, lift).with_column(NAMED, named)
+        return table.factored(STAGE, factors, table[SCORE] * self._lift(factors, len(table)))
 
     def _by_title(
         self, query: Query, ids: Ids, names: Mapping[int, tuple[str, tuple[str, ...]]]
     ) -> Mapping[str, Scores]:
         """Return the factors of candidates whose title or last heading the question names, or is as a whole."""
-        asked, wanted = atoms(query.semantic_text, query.words.__getitem__), {*chain(*query.clauses, *query.required)}
+        asked = atoms(query.semantic_text, query.words.__getitem__)[:MOST_ATOMS]
+        wanted = {*chain(*query.clauses, *query.required)}
         titles, whole = dict[str, list[int]](), list[int]()
         for id, (title, headings) in names.items():
             for name in {title, *headings[-1:]}:
@@ -94,7 +94,7 @@ class Anchors:
         bearing = [values for name, values in factors.items() if name.startswith(IDENTIFIED)]
         others = [values for name, values in factors.items() if not name.startswith(IDENTIFIED)]
         greatest = np.fmax.reduce([np.ones(rows), *bearing])
-        return np.asarray(np.minimum(self.cap, _product(others, rows)) * greatest)
+        return np.asarray(np.minimum(self.cap, product(others, rows)) * greatest)
 
     def _factors(self, anchors: Sequence[Clause], ids: Ids) -> Mapping[str, Scores]:
         """Return the factors of the candidates by the reason for them; NaN where it does not hold."""
@@ -131,13 +131,6 @@ def _read(analyzer: Analyzer, title: str) -> Sequence[Atom]:
 
 def _where(ids: Ids, holders: Ids | Sequence[int], factor: float) -> Scores:
     return np.where(np.isin(ids, holders), factor, np.nan)
-
-
-def _product(factors: Iterable[Scores], rows: int) -> Scores:
-    product = np.ones(rows)
-    for values in factors:
-        product *= np.where(np.isnan(values), 1.0, values)
-    return product
 
 
 def _contains(terms: Sequence[str], clause: Clause) -> bool:

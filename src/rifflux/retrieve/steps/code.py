@@ -13,9 +13,9 @@ from itertools import takewhile
 
 import numpy as np
 
-from rifflux.retrieve.table import NAMED, RANK, SCORE, Candidates, declare
+from rifflux.retrieve.table import NAMED, SCORE, Candidates, declare, product
 from rifflux.store import CodePiece, Store
-from rifflux.types import Hit, Ids, Query, Scores
+from rifflux.types import Hit, Query, Scores
 
 __all__ = ["STAGE", "Definitions", "OnlyDefining", "led_by_signatures", "parts"]
 
@@ -92,7 +92,7 @@ class Definitions:
             return table
         pieces = [_Piece(seen[id]) if id in seen else None for id in table.ids[:_LOOKED_AT].tolist()]
         factors = self._factors(query, pieces)
-        scores = table[SCORE] * _product(factors, len(table))
+        scores = table[SCORE] * product(factors.values(), len(table))
         scores, factors = self._without_twins(pieces, scores, factors)
         before = scores.copy()
         scores = _signatures_first(pieces, scores, factors)
@@ -102,8 +102,7 @@ class Definitions:
             return table
         named = np.nan_to_num(table[NAMED])
         named[: len(pieces)][np.isfinite(factors["defines"])] = 1.0
-        ids, table = table.ids, table.with_column(NAMED, named)
-        return _explained(table.scored(scores, table.ranks()), ids, factors)
+        return table.with_column(NAMED, named).factored(STAGE, factors, scores)
 
     def _factors(self, query: Query, pieces: Sequence[_Piece | None]) -> dict[str, Scores]:
         asked = _asked(query)
@@ -341,21 +340,3 @@ def led_by_signatures(table: Candidates, scores: Scores) -> Scores:
 
 def _follows(one: _Piece | None, other: _Piece | None) -> bool:
     return bool(one and other and one.piece.position > other.piece.position)
-
-
-def _product(factors: Mapping[str, Scores], rows: int) -> Scores:
-    product = np.ones(rows)
-    for values in factors.values():
-        product[: len(values)] *= np.where(np.isnan(values), 1.0, values)
-    return product
-
-
-def _explained(table: Candidates, ids: Ids, factors: Mapping[str, Scores]) -> Candidates:
-    """Return the table with a column for each factor that any candidate has; factors come in the order of `ids`."""
-    known = dict(zip(ids.tolist(), zip(*factors.values(), strict=True), strict=False))
-    nothing = (np.nan,) * len(factors)
-    rows = np.array([known.get(id, nothing) for id in table.ids.tolist()], np.float64)
-    moved = ~np.isnan(rows).all(1)
-    told = {name: rows[:, place] for place, name in enumerate(factors) if not np.isnan(rows[:, place]).all()}
-    told |= {SCORE: np.where(moved, table[SCORE], np.nan), RANK: np.where(moved, table.ranks(), np.nan)}
-    return table.with_stage(STAGE, told)

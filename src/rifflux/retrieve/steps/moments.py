@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from rifflux.retrieve.table import MOMENT, RANK, SCORE, Candidates, declare
+from rifflux.retrieve.table import MOMENT, SCORE, Candidates, declare
 from rifflux.text.dates import timestamp
 from rifflux.text.moments import dates_in
 from rifflux.types import Hit, Moment, Query, Scores
@@ -38,15 +38,11 @@ class Moments:
         if not shares:
             return table
         best = np.maximum.reduce([*shares.values()])
-        before, factors = table.ranks(), {}
+        factors = {}
         for words, values in shares.items():
             # A leading space keeps what is typed apart from the columns `rank` and `score`.
             factors[f" {words}"] = np.where(values > 0, self._factor(values), np.nan)
-        table = table.with_column(MOMENT, best).with_stage(STAGE, factors)
-        table = table.scored(table[SCORE] * self._factor(best), before)
-        lifted = table[MOMENT] > 0
-        scores, ranks = (np.where(lifted, values, np.nan) for values in (table[SCORE], table.ranks()))
-        return table.with_stage(STAGE, {"score": scores, RANK: ranks})
+        return table.with_column(MOMENT, best).factored(STAGE, factors, table[SCORE] * self._factor(best))
 
     def _factor(self, shares: Scores) -> Scores:
         return np.asarray(1 + (self.factor - 1) * shares)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import ipaddress
 import json
 import math
 import threading
@@ -21,6 +20,7 @@ from rifflux.service.analytics import Diary
 from rifflux.service.usage import Ledger, Meter, Prices
 from rifflux.surfaces.http.counters import Counters
 from rifflux.surfaces.http.limits import Buckets
+from rifflux.surfaces.shared.network import is_loopback
 from rifflux.surfaces.shared.nouns import JsonObject
 
 log = structlog.get_logger("rifflux.http")
@@ -30,7 +30,7 @@ GARBAGE_AFTER = 20_000
 #: Users whose view of the index is kept between requests, with the models of its rerankers.
 MOST_VIEWS = 256
 
-__all__ = ["Caller", "Service", "ServiceSettings", "is_loopback"]
+__all__ = ["Caller", "Service", "ServiceSettings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +191,3 @@ class Service:
 def _log_failure(done: Future[None]) -> None:
     if error := done.exception():
         log.error("record", cause=str(error))
-
-
-def is_loopback(host: str) -> bool:
-    """Return True if only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

@@ -9,8 +9,8 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux import Failure
+from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, ReplyNotes, reply
-from rifflux.surfaces.mcp.tool import Desk
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import Shape
 
@@ -45,9 +45,9 @@ class StatusOutput(Shape):
 
 def index_status(desk: Desk, db_path: DbPath = None) -> Annotated[CallToolResult, StatusOutput]:
     """Tell what the index holds, which model embeds it, and which folders may be indexed."""
-    status = desk.workspace.open(db_path).index.status()
+    status = desk.open(db_path).index.status()
     told = asdict(status) | {
-        "allowed_roots": [str(root) for root in desk.workspace.roots],
+        "allowed_roots": [str(root) for root in desk.roots],
         "unreadable": len(status.unreadable_files),
         "unreadable_files": [asdict(each) for each in status.unreadable_files[:MOST_NOTED]],
     }

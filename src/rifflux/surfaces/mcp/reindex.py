@@ -12,8 +12,9 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux import Failure, IndexReport
+from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, reply
-from rifflux.surfaces.mcp.tool import Desk, ToolContext
+from rifflux.surfaces.mcp.tool import ToolContext
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["reindex"]
@@ -63,8 +64,8 @@ def reindex(
 
     Files that are gone from there go from the index too. Places outside the allowed folders are refused.
     """
-    places = desk.workspace.places(paths or [path or str(Path.cwd())])
-    opened = desk.workspace.open(create=True)
+    places = desk.places(paths or [path or str(Path.cwd())])
+    opened = desk.open(create=True)
     with desk.reindexing:
         report = opened.index.add(*places, force=force, progress=_Progress(context), finder=desk.workspace.finder)
     return _reindex_reply(opened.index.admin.path, report, several=bool(paths))

@@ -6,21 +6,20 @@ asked for something impossible answers with an error result whose text is the me
 
 from __future__ import annotations
 
-import logging
-import signal
-import socket
-import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from mcp.server import MCPServer
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.auth.settings import AuthSettings
 from mcp.types import CallToolResult, ToolAnnotations
+from pydantic import AnyHttpUrl
 
-from rifflux import InvalidArgument, NotFound, RiffluxError, __version__
+from rifflux import InvalidArgument, __version__
+from rifflux.surfaces.mcp.callers import Callers
+from rifflux.surfaces.mcp.desk import Desk
+from rifflux.surfaces.mcp.following import watched
 from rifflux.surfaces.mcp.get_document import get_chunk, get_document
 from rifflux.surfaces.mcp.index_status import index_status
 from rifflux.surfaces.mcp.memories import forget, recall, remember
@@ -29,20 +28,21 @@ from rifflux.surfaces.mcp.reply import UNTRUSTED
 from rifflux.surfaces.mcp.retrieve import retrieve, verify
 from rifflux.surfaces.mcp.search import search
 from rifflux.surfaces.mcp.search_rifflux import classify_query, search_rifflux
-from rifflux.surfaces.mcp.tool import Desk, tool
+from rifflux.surfaces.mcp.tool import tool
+from rifflux.surfaces.mcp.transports import Server, serve_http, serve_stdio
 from rifflux.surfaces.mcp.why import why
-from rifflux.surfaces.mcp.workspace import Workspace
+from rifflux.surfaces.mcp.workspace import Workspace, implied_roots
+from rifflux.surfaces.shared.network import is_loopback
 
 if TYPE_CHECKING:
     from rifflux import Finder
+    from rifflux.service.usage import Prices
     from rifflux.surfaces.shared.config import Opening
 
-__all__ = ["Workspace", "serve", "server"]
+__all__ = ["Callers", "Workspace", "serve", "server"]
 
-Server: TypeAlias = MCPServer[Any]
-_log = logging.getLogger(__name__)
-#: Seconds until the index is looked for again, and until a run that failed is repeated.
-LOOK, RETRY = 0.5, 30.0
+#: Tokens are made by `rifflux tokens create`, by no authorization server; the SDK wants the address of one.
+ISSUER = "http://localhost"
 
 INSTRUCTIONS = f"""\
 Rifflux searches the user's own files by words and by meaning. Start with search_rifflux; the tool search has \
@@ -72,12 +72,12 @@ TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
 )
 
 
-def server(workspace: Workspace, *, user: str = "") -> Server:
+def server(workspace: Workspace, *, user: str = "", callers: Callers | None = None) -> Server:
     """Make an MCP server with the tools of Rifflux over `workspace`, which stays the caller's to close.
 
-    `user` is whose memories the agent keeps.
+    `user` is whose memories the agent keeps. With `callers` every request needs a token, and is that user's.
     """
-    desk = Desk(workspace, user)
+    desk = Desk(workspace, user, callers)
     return MCPServer(
         "rifflux",
         title="Rifflux",
@@ -85,6 +85,8 @@ def server(workspace: Workspace, *, user: str = "") -> Server:
         instructions=INSTRUCTIONS,
         log_level="WARNING",
         tools=[tool(desk, *each) for each in TOOLS],
+        token_verifier=callers,
+        auth=AuthSettings(issuer_url=AnyHttpUrl(ISSUER), resource_server_url=None) if callers else None,
     )
 
 
@@ -93,102 +95,39 @@ def serve(
     *,
     roots: Sequence[Path] | None = None,
     http: tuple[str, int] | None = None,
+    tokens: bool = False,
     finder: Finder | None = None,
     user: str = "",
     watch: bool = False,
     rrf_k: float = 60.0,
+    prices: Prices | None = None,
+    budget: float = 0.0,
     **options: Unpack[Opening],
 ) -> None:
     """Serve the index at `db` until the client leaves or the process is interrupted.
 
     Over stdio, or with `http` as (host, port) over streamable HTTP at `/mcp`; port 0 takes a free one, and
-    the address is printed on stderr. `roots` are the folders that may be indexed: without it, the working
-    directory. `options` are those of `rifflux.open`. `user` is whose memories the
-    agent keeps, `rrf_k` the k of search_rifflux. With `watch`, the files that the index holds are followed meanwhile.
+    the address is printed on stderr. With `tokens`, and on every address that other machines can reach, each request
+    needs a token of a user and sees what is theirs; `prices` and `budget` limit what their calls of models cost.
+    `roots` are the folders that may be indexed: without it, the working directory, unless that is all of a disk or of a
+    home, or there are tokens. `options` are those of `rifflux.open`. `user` is whose memories the agent keeps, `rrf_k`
+    the k of search_rifflux. With `watch`, the files that the index holds are followed meanwhile.
     """
-    made = Workspace(db, roots=roots or [Path.cwd()], finder=finder, rrf_k=rrf_k, **options)
-    with made as workspace, suppress(KeyboardInterrupt), watched(workspace) if watch else nullcontext():
+    tokens = tokens or bool(http and not is_loopback(http[0]))
+    if tokens and not http:
+        raise InvalidArgument("tokens are for a server over HTTP: add --http HOST:PORT")
+    if tokens and user:
+        raise InvalidArgument("where tokens are asked for they name the user: leave out --user")
+    folders = roots or ([] if tokens else implied_roots())
+    with Workspace(db, roots=folders, finder=finder, rrf_k=rrf_k, **options) as workspace, ExitStack() as stack:
+        stack.enter_context(suppress(KeyboardInterrupt))
+        if watch:
+            stack.enter_context(watched(workspace))
+        callers = Callers(workspace, prices, budget) if tokens else None
+        made = server(workspace, user=user, callers=callers)
+        if callers:
+            stack.callback(callers.close)
         if http:
-            _serve_http(server(workspace, user=user), *http)
+            serve_http(made, *http, tokens=tokens)
         else:
-            _serve_stdio(server(workspace, user=user))
-
-
-@contextmanager
-def watched(workspace: Workspace) -> Iterator[None]:
-    """Keep the configured index up to date with its files, in a thread, until the block ends."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_follow, args=(workspace, stop), name="follow", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-
-
-def _follow(workspace: Workspace, stop: threading.Event) -> None:
-    while not stop.is_set():
-        try:
-            _follow_one(workspace, stop)
-        except NotFound:
-            stop.wait(LOOK)
-        except RiffluxError as error:
-            _log.warning("the files are not followed for the next %.0f s: %s", RETRY, error)
-            stop.wait(RETRY)
-
-
-def _follow_one(workspace: Workspace, stop: threading.Event) -> None:
-    """Follow an index until it is stopped, or another file is in its place."""
-    opened = workspace.open()
-    for report in opened.index.watch(finder=workspace.followed, stop=stop):
-        for failure in report.failed:
-            _log.warning("%s: %s", failure.path, failure.reason)
-        if workspace.open() is not opened:
-            return
-
-
-def _serve_stdio(made: Server) -> None:
-    # A thread waits for the client's next line and cannot be woken, so a tidy interrupt would wait for one
-    # more line. The index loses nothing when the process just ends: what is not committed never happened.
-    with suppress(ValueError):  # only the main thread may say so
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    made.run("stdio")
-
-
-def _serve_http(made: Server, host: str, port: int) -> None:
-    import uvicorn
-
-    listener = _listen(host, port)
-    port = listener.getsockname()[1]
-    app = made.streamable_http_app(host=host, transport_security=_only_for(host, port))
-    sys.stderr.write(f"serving MCP on http://{_bracketed(host)}:{port}/mcp\n")
-    sys.stderr.flush()
-    # Its own access log goes to stdout, which is for data alone.
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
-    with listener:
-        uvicorn.Server(config).run(sockets=[listener])
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise InvalidArgument(f"cannot serve on {host}:{port} ({error}): choose another host or port") from error
-
-
-def _only_for(host: str, port: int) -> TransportSecuritySettings:
-    """Refuse requests that a foreign web page made through the user's browser (DNS rebinding).
-
-    The Host and the Origin of a request must name this server: by `host`, as loopback, or as this machine.
-    """
-    if host not in ("127.0.0.1", "localhost", "::1"):
-        _log.warning("whoever can reach %s can read this index: no login is asked for", host)
-    names = {_bracketed(host), "127.0.0.1", "localhost", "[::1]", socket.gethostname()}
-    hosts = sorted({f"{name}:{port}" for name in names} | (names if port == 80 else set()))
-    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{name}" for name in hosts])
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+            serve_stdio(made)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any, TypeAlias
 
@@ -16,22 +14,13 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import ValidationError
 
 from rifflux import RiffluxError
-from rifflux.surfaces.mcp.workspace import Workspace
+from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import normalized
 
-__all__ = ["Desk", "ToolContext", "tool"]
+__all__ = ["ToolContext", "tool"]
 
 ToolContext: TypeAlias = Context[Any, Any]
-
-
-@dataclass(frozen=True)
-class Desk:
-    """What tools work with: a workspace, and whose memories they keep. Runs of `reindex` take turns."""
-
-    workspace: Workspace
-    user: str = ""
-    reindexing: threading.Lock = field(default_factory=threading.Lock)
 
 
 class _Tool(Tool):

@@ -14,7 +14,7 @@ import rifflux
 from rifflux import Finder, Found, Index, InvalidArgument, NotFound, OutsideRoots, SearchService, Skipped
 from rifflux.surfaces.shared.config import Opening
 
-__all__ = ["OpenIndex", "Workspace"]
+__all__ = ["OpenIndex", "Workspace", "implied_roots"]
 
 #: Device and inode: they tell a file from its replacement.
 _Identity = tuple[int, int]
@@ -102,9 +102,9 @@ class Workspace:
             return self.db
         path = _real(db_path)
         if path != self.db and not self._holds(path):
+            inside = f"name an index inside {self._named_roots()}, or " if self.roots else ""
             raise OutsideRoots(
-                f"db_path {db_path!r} is outside the allowed folders: name an index inside "
-                f"{self._named_roots()}, or leave db_path out for the configured one"
+                f"db_path {db_path!r} is outside the allowed folders: {inside}leave db_path out for the configured one"
             )
         return path
 
@@ -114,6 +114,10 @@ class Workspace:
 
     def _place(self, path: str) -> Path:
         place = _real(path)
+        if not self.roots:
+            raise OutsideRoots(
+                "this server may read no folder: have whoever set it up add --root FOLDER to its arguments"
+            )
         if not self._holds(place):
             raise OutsideRoots(f"{path!r} is outside the allowed folders: name a place inside {self._named_roots()}")
         if _identity(place) is None:
@@ -124,7 +128,7 @@ class Workspace:
         return _within(self.roots, path)
 
     def _named_roots(self) -> str:
-        return " or ".join(str(root) for root in self.roots) or "(none: this server was started without roots)"
+        return " or ".join(str(root) for root in self.roots)
 
     @property
     def finder(self) -> Finder:
@@ -159,6 +163,19 @@ class _Inside(Finder):
                 yield Skipped(item.path, "its link leads out of the allowed folders")
             else:
                 yield item
+
+
+def implied_roots() -> list[Path]:
+    """Return the working directory, which may be read unless it is all of a disk or of a home.
+
+    Clients start their servers where they please, some of them there.
+    """
+    here = Path.cwd()
+    try:
+        home = Path.home().resolve()
+    except RuntimeError:  # nobody's home is known
+        home = Path(here.anchor)
+    return [] if here == Path(here.anchor) or home.is_relative_to(here) else [here]
 
 
 def _within(roots: Sequence[Path], path: Path) -> bool:

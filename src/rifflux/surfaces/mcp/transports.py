@@ -1,0 +1,115 @@
+"""How a server is reached: on the pipes of the program that started it, or over streamable HTTP."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sys
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import anyio
+from mcp.server import MCPServer
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.message import SessionMessage
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from pydantic import ValidationError
+
+from rifflux import InvalidArgument
+
+__all__ = ["Server", "serve_http", "serve_stdio"]
+
+Server: TypeAlias = MCPServer[Any]
+
+
+def serve_stdio(made: Server) -> None:
+    """Serve on standard input and output until the client leaves."""
+    # A thread waits for the client's next line and cannot be woken, so a tidy interrupt would wait for one
+    # more line. The index loses nothing when the process just ends: what is not committed never happened.
+    with suppress(ValueError):  # only the main thread may say so
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    anyio.run(_stdio, made)
+
+
+async def _stdio(made: Server) -> None:
+    """Run on the pipes; a line that is no message is answered, where the SDK would drop it."""
+    served = made._lowlevel_server  # what the SDK's own `run_stdio_async` runs
+    good, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    async with stdio_server() as (lines, answers), anyio.create_task_group() as tasks:
+
+        async def sort() -> None:
+            async with good:
+                async for line in lines:
+                    if isinstance(line, Exception):
+                        await answers.send(SessionMessage(_refused(line)))
+                    else:
+                        await good.send(line)
+
+        tasks.start_soon(sort)
+        await served.run(messages, answers, served.create_initialization_options())
+        tasks.cancel_scope.cancel()
+
+
+def _refused(error: Exception) -> JSONRPCError:
+    """Return the answer to a line that is no message of JSON-RPC, with its id where it has one."""
+    errors = error.errors() if isinstance(error, ValidationError) else []
+    given = next(
+        (each["input"] for each in errors if isinstance(each["input"], dict) and "jsonrpc" in each["input"]), None
+    )
+    code, said = INVALID_REQUEST, "no request of JSON-RPC 2.0: send one object with jsonrpc, id, method and params"
+    if errors and errors[0]["type"] == "json_invalid":
+        code, said = PARSE_ERROR, f"the line is not valid JSON ({errors[0]['ctx']['error']}): send one object on a line"
+        with suppress(ValueError, RecursionError):
+            given = json.loads(errors[0]["input"])
+    id = given.get("id") if isinstance(given, dict) else None
+    return JSONRPCError(jsonrpc="2.0", id=id if _names(id) else None, error=ErrorData(code=code, message=said))
+
+
+def _names(id: object) -> bool:
+    """Return True for what can be the id of a request, and can be sent back."""
+    if isinstance(id, str):
+        return id == id.encode("utf-8", "replace").decode()
+    return isinstance(id, int) and not isinstance(id, bool)
+
+
+def serve_http(made: Server, host: str, port: int, *, tokens: bool = False) -> None:
+    """Serve streamable HTTP at `/mcp` until the process is interrupted. Port 0 takes a free one.
+
+    With `tokens` the server may go by any name: a foreign page has no token to send.
+    """
+    import uvicorn
+
+    listener = _listen(host, port)
+    port = listener.getsockname()[1]
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False) if tokens else _only_for(host, port)
+    app = made.streamable_http_app(host=host, transport_security=security)
+    sys.stderr.write(f"serving MCP on http://{_bracketed(host)}:{port}/mcp\n")
+    sys.stderr.flush()
+    # Its own access log goes to stdout, which is for data alone.
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+    with listener:
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise InvalidArgument(f"cannot serve on {host}:{port} ({error}): choose another host or port") from error
+
+
+def _only_for(host: str, port: int) -> TransportSecuritySettings:
+    """Refuse requests that a foreign web page made through the user's browser (DNS rebinding).
+
+    The Host and the Origin of a request must name this server: by `host`, as loopback, or as this machine.
+    """
+    names = {_bracketed(host), "127.0.0.1", "localhost", "[::1]", socket.gethostname()}
+    hosts = sorted({f"{name}:{port}" for name in names} | (names if port == 80 else set()))
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{name}" for name in hosts])
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

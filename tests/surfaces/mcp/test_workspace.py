@@ -1,0 +1,38 @@
+"""What a server may read where nobody said so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rifflux
+from rifflux.surfaces.mcp import Workspace
+from rifflux.surfaces.mcp.workspace import implied_roots
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "homes" / "ann"
+    (home / "notes").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    return home
+
+
+class TestImpliedRoots:
+    def test_the_working_directory(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(home / "notes")
+        assert implied_roots() == [home / "notes"]
+
+    @pytest.mark.parametrize("place", ["/", ".", ".."])
+    def test_no_disk_and_no_home(self, home: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+        monkeypatch.chdir(home / place)
+        assert implied_roots() == []
+
+    def test_without_any_the_cure_is_told(self, home: Path) -> None:
+        with Workspace(home / "index.db", roots=[], model="hash") as workspace:
+            with pytest.raises(rifflux.OutsideRoots, match="add --root FOLDER"):
+                workspace.places(["/etc/hostname"])
+            with pytest.raises(rifflux.OutsideRoots, match="leave db_path out"):
+                workspace.open("other.db")
