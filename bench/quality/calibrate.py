@@ -13,7 +13,7 @@ that have an answer count `UNJUDGED`: few passages are judged, so a hit without 
 itself. Words alone mistake more questions of other collections, and need what evidence there is. All collections weigh
 alike. What is fitted is how likely a hit is for a question that has its answer here, where that is as likely as not.
 
-Three calibrations are fitted: on cosines told by the scale of the index, for any model; on the bundled model's own
+Three calibrations are fitted: on cosines told by the scale of the model, for any; on the bundled model's own
 cosines; on words alone. Printed are, for each model and collection with the coefficients fitted on the other
 collections: the expected calibration error (ten bins, in an even mix), the share of answers among the hits of its own
 questions by level (a lower bound: most collections judge only few documents a question), the share of right first hits
@@ -64,7 +64,7 @@ OWN, OTHERS, MADE_UP = "own", "others", "made up"
 class Sample:
     """Hits with their features: whose question found them, at which place, which, and whether they answer it.
 
-    The features are a row for the cosine, a row for the cosine by the scale of the index, then the others.
+    The features are a row for the cosine, a row for the cosine by the scale of the model, then the others.
     """
 
     origin: list[str] = field(default_factory=list)
@@ -103,7 +103,7 @@ class Way:
         return fit(features, [sample.answer for sample in samples], weights, self.names)
 
 
-ANY_MODEL = Way("meaning and words, by the scale of the index", FEATURES, True, UNJUDGED)
+ANY_MODEL = Way("meaning and words, by the scale of the model", FEATURES, True, UNJUDGED)
 OWN_MODEL = Way("meaning and words, by the bundled model's own cosines", FEATURES, False, UNJUDGED)
 BY_WORDS = Way("words alone", FEATURES[1:], False, UNJUDGED_BY_WORDS)
 #: The samples by model and collection.
@@ -190,7 +190,8 @@ def _sampled(name: str, collections: Mapping[str, Collection], index: Index, que
     # Asked by words alone, identifiers would have no cosine.
     index = index.using(replace(index.profile, shortcut=False))
     store, analyzer = index.admin.store, index.profile.analyzer
-    scaled = Relevance(store, analyzer, scale=ScaleCache(store)(lambda: index.admin.embedder))
+    scale = ScaleCache(store)(lambda: index.admin.embedder)
+    scaled = Relevance(store, analyzer, scale=scale.model if scale else None)
     recorder = Recorder(Relevance(store, analyzer), scaled)
     own = _some(collection.questions, questions, choice)
     for question in own:
