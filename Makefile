@@ -26,7 +26,7 @@ $(VENV)/.user: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(PIP) -e '.[dev]'
+	$(PIP) -e '.[dev,integrations]'
 	@touch $@ $(VENV)/.user
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from rifflux.retrieve.steps import calibrate
 from rifflux.types import Filter
 
-__all__ = ["MARK", "NAMES", "SCOPES", "SHARES", "cached", "program", "questions", "tell", "timed"]
+__all__ = ["MARK", "NAMES", "SCOPES", "SHARES", "cached", "forget", "program", "questions", "tell", "timed"]
 
 #: The development collections, with `:QRELS` for another set of judgements, and those asked within a scope.
 NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "stacks", "stacks:terms", "cfr30", "srd5e")
@@ -54,6 +55,11 @@ def cached(path: Path) -> Path:
                     while stream.read(BLOCK):
                         pass
     return path
+
+
+def forget() -> None:
+    """Drop what is remembered of passages: other questions find others, and users rarely ask the same one twice."""
+    calibrate._terms_of.cache_clear()
 
 
 def timed(what: str, work: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:

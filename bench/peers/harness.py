@@ -4,7 +4,8 @@
 
 Runs in the engine's own environment and needs nothing but numpy and the engine. ENGINE is a module of `engines/` with
 a class `Engine`: `build(texts, vectors, folder)`, `hybrid(text, vector, k) -> ids`, `nearest(vector, k) -> ids`, ids
-being places in the texts.
+being places in the texts. It may have `lexical(text, k) -> ids`, `close()`, and `warming`, how many searches come first
+that are not counted. Where scopes.json gives each question a scope, those three are asked with `scope`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np
 
-K, WARMING = 10, 20
+K, NEAR, WARMING = 10, 20, 20
 
 
 def main() -> None:
@@ -36,29 +37,42 @@ def main() -> None:
     asked = np.load(data / "questions.npy")
     sys.path.insert(0, str(Path(__file__).parent))
     engine = importlib.import_module(f"engines.{name}").Engine()
+    scopes = json.loads((data / "scopes.json").read_text()) if (data / "scopes.json").exists() else [None] * len(asked)
+    narrow = [{} if scope is None else {"scope": scope} for scope in scopes]
+    ways = {
+        "semantic": lambda place: engine.nearest(asked[place], K, **narrow[place]),
+        "hybrid": lambda place: engine.hybrid(questions[place], asked[place], K, **narrow[place]),
+        "nearest": lambda place: engine.nearest(asked[place], NEAR, **narrow[place]),
+    }
+    if hasattr(engine, "lexical"):
+        ways["lexical"] = lambda place: engine.lexical(questions[place], K, **narrow[place])
     with tempfile.TemporaryDirectory(dir=data) as folder:
-        start = time.perf_counter()
-        engine.build(texts, vectors, Path(folder))
-        build = time.perf_counter() - start
-        size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
-        found, hybrid = _timed(lambda place: engine.hybrid(questions[place], asked[place], K), len(questions))
-        near, nearest = _timed(lambda place: engine.nearest(asked[place], 20), len(questions))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    report = {"engine": name, "build_s": build, "size_mb": size / 1e6, "peak_mb": peak}
-    report |= {"hybrid_ms": hybrid, "nearest_ms": nearest, "found": found, "near": near}
-    result.write_text(json.dumps(report))
+        try:
+            start = time.perf_counter()
+            engine.build(texts, vectors, Path(folder))
+            build = time.perf_counter() - start
+            size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+            warming = getattr(engine, "warming", WARMING)
+            report = {way: _timed(ask, len(questions), warming) for way, ask in ways.items()}
+        finally:
+            if hasattr(engine, "close"):
+                engine.close()
+    used = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    about = {"engine": name, "build_s": build, "size_mb": size / 1e6, "peak_mb": sum(used) / 1024}
+    result.write_text(json.dumps(about | report))
 
 
-def _timed(ask: Any, count: int) -> tuple[list[list[int]], list[float]]:
-    for place in range(min(WARMING, count)):
-        ask(count - 1 - place)
+def _timed(ask: Any, count: int, warming: int) -> dict[str, list[Any]]:
+    """Ask every question: what was found, and how long it took."""
+    for place in range(warming):
+        ask(-1 - place % count)
     found, times = [], []
     for place in range(count):
         start = time.perf_counter()
         ids = ask(place)
         times.append((time.perf_counter() - start) * 1000)
         found.append([int(id) for id in ids])
-    return found, times
+    return {"found": found, "ms": times}
 
 
 def fused(*rankings: Any, k: int, constant: float = 60.0) -> list[int]:

@@ -26,6 +26,7 @@ import rifflux
 from rifflux.evaluate import read_beir
 from rifflux.evaluate.collection import JudgedQuestion
 from rifflux.evaluate.measures import measured
+from rifflux.types import Vectors
 
 HERE = Path(__file__).parents[1] / "peers"
 #: Engine modules, and the requirements file of each; Rifflux runs in this environment.
@@ -38,6 +39,7 @@ ENGINES = {
     "tantivy_numpy": "tantivy",
     "bm25s_numpy": "bm25s",
     "sqlite": "sqlite",
+    "opensearch": "",
 }
 COLLECTIONS = ("scifact", "nfcorpus", "cacm", "cosqa", "stacks", "cfr30", "srd5e")
 #: How many neighbours recall is measured by, and differences of cosines that rounding explains.
@@ -53,19 +55,47 @@ order by chunk.id limit ?"""
 def main() -> None:
     """Prepare, measure, judge, print."""
     arguments = _arguments()
-    arguments.work.mkdir(parents=True, exist_ok=True)
     questions = _questions(arguments.data, arguments.each)
     documents = _prepare(arguments, questions)
     exact = _Exact(arguments.work)
     print(f"{HEAD}\n| --- |{' ---: |' * 9}")
     for engine in arguments.engines:
-        result = arguments.work / f"{engine}.json"
-        command = [_python(engine, arguments.work), HERE / "harness.py", engine, arguments.work, result]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-        if done.returncode:
-            print(f"| {engine} | failed: {done.stderr.strip().splitlines()[-1:]} |", flush=True)
-            continue
-        print(_row(json.loads(result.read_text()), questions, documents, exact), flush=True)
+        try:
+            print(_row(measured_engine(engine, arguments.work), questions, documents, exact), flush=True)
+        except EngineFailed as error:
+            print(f"| {engine} | failed: {error} |", flush=True)
+
+
+class EngineFailed(Exception):
+    """An engine could not be installed, started or asked; says why."""
+
+
+def measured_engine(engine: str, work: Path) -> Mapping[str, Any]:
+    """Put an engine through what `give` wrote, in its own environment, and return its report."""
+    result = work / f"{engine}.json"
+    try:
+        command = [_python(engine, work), HERE / "harness.py", engine, work, result]
+        subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
+    except subprocess.CalledProcessError as error:
+        raise EngineFailed(" ".join((error.stderr or str(error)).strip().splitlines()[-1:])) from None
+    return dict(json.loads(result.read_text()))
+
+
+def give(
+    work: Path,
+    texts: Iterable[Mapping[str, Any]],
+    vectors: Vectors,
+    questions: Sequence[str],
+    asked: Vectors,
+    scopes: Sequence[str] | None = None,
+) -> None:
+    """Write what every engine gets: texts and questions with their vectors, and the scope of each question."""
+    work.mkdir(parents=True, exist_ok=True)
+    np.save(work / "vectors.npy", vectors)
+    np.save(work / "questions.npy", asked)
+    _dump(work / "texts.jsonl", texts)
+    _dump(work / "questions.jsonl", questions)
+    (work / "scopes.json").write_text(json.dumps(scopes or [None] * len(questions)))
 
 
 def _arguments() -> argparse.Namespace:
@@ -87,15 +117,12 @@ def _questions(data: Path, each: int) -> list[tuple[str, JudgedQuestion]]:
 
 def _prepare(arguments: argparse.Namespace, questions: Sequence[tuple[str, JudgedQuestion]]) -> list[str]:
     """Write what every engine gets; returns the document of each text."""
-    work = arguments.work
-    rows = _rows(arguments)
+    work, rows = arguments.work, _rows(arguments)
     with rifflux.open(arguments.index, create=False) as index:
         asked = np.stack([index.admin.embedder.embed_query(question.text) for _, question in questions])
     vectors = np.frombuffer(b"".join(row[4] for row in rows), np.float32).reshape(len(rows), -1)
-    np.save(work / "vectors.npy", vectors)
-    np.save(work / "questions.npy", asked)
-    _dump(work / "texts.jsonl", ({"title": row[1], "kind": row[2], "text": row[3]} for row in rows))
-    _dump(work / "questions.jsonl", (question.text for _, question in questions))
+    texts = ({"title": row[1], "kind": row[2], "text": row[3]} for row in rows)
+    give(work, texts, vectors, [question.text for _, question in questions], asked)
     return [row[0] for row in rows]
 
 
@@ -148,16 +175,16 @@ def _row(
     documents: Sequence[str],
     exact: _Exact,
 ) -> str:
-    p50, p95, p99 = np.percentile(report["hybrid_ms"], [50, 95, 99])
-    recall = exact.recall(report["near"])
+    p50, p95, p99 = np.percentile(report["hybrid"]["ms"], [50, 95, 99])
+    recall = exact.recall(report["nearest"]["found"])
     judged = [JudgedQuestion(f"{name}/{q.id}", q.text, q.grades) for name, q in questions]
     rankings = {
         question.id: _keys(name, found, documents)
-        for (name, _), question, found in zip(questions, judged, report["found"], strict=True)
+        for (name, _), question, found in zip(questions, judged, report["hybrid"]["found"], strict=True)
     }
     gain = measured(judged, rankings)["ndcg@10"].mean()
     figures = f"{report['build_s']:.1f} | {report['size_mb']:.0f} | {report['peak_mb']:.0f} | {p50:.2f} | {p95:.2f}"
-    vectors = np.percentile(report["nearest_ms"], 50)
+    vectors = np.percentile(report["nearest"]["ms"], 50)
     return f"| {report['engine']} | {figures} | {p99:.2f} | {vectors:.2f} | {recall:.3f} | {gain:.3f} |"
 
 

@@ -3,7 +3,8 @@
     python -m bench reranking INDEX FOLDER_OF_COLLECTIONS [--each 40] [--rounds 5]
 
 Questions are drawn of each collection. In every round each is asked both ways, and the one that begins changes each
-time, so that what else the machine does falls on both. A question counts by the least of its rounds. Printed are
+time, so that what else the machine does falls on both. What was remembered of passages is forgotten before each search.
+A question counts by the least of its rounds. Printed are
 milliseconds of both ways, by the clock and of the processor (all threads), what the one takes more than the other in
 the same question, and two stages of the default's trace: `anchors` recognizes documents that the question names,
 `rerank` puts the candidates in another order.
@@ -19,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import rifflux
-from bench.shared import questions
+from bench.shared import forget, questions
 from rifflux.index import Index
 from rifflux.retrieve.pipeline import NO_RERANKER
 
@@ -59,6 +60,7 @@ def _round(index: Index, asked: Sequence[str], number: int) -> list[dict[str, fl
     for place, text in enumerate(asked):
         row = {}
         for way in sorted(WAYS, reverse=(number + place) % 2 == 0):
+            forget()
             start, busy = time.perf_counter(), time.process_time()
             trace = index.search(text, rerank=WAYS[way]).trace
             row[way], row[way + CPU] = (time.perf_counter() - start) * 1000, (time.process_time() - busy) * 1000

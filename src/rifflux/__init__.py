@@ -51,6 +51,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.memories import Saved as Saved
     from rifflux.models import Embedder as Embedder
     from rifflux.models import load_embedder as load_embedder
+    from rifflux.models.custom import CustomEmbedder as CustomEmbedder
+    from rifflux.models.custom import SimpleEmbedder as SimpleEmbedder
     from rifflux.models.embedder import KnownModel as KnownModel
     from rifflux.models.embedder import known_models as known_models
     from rifflux.models.fetched import fetch_model as fetch_model
@@ -66,7 +68,6 @@ if _typing.TYPE_CHECKING:
     from rifflux.session.maintenance import Copied as Copied
     from rifflux.session.maintenance import Repaired as Repaired
     from rifflux.session.maintenance import Switched as Switched
-    from rifflux.session.policies import HYBRID_SEARCH as HYBRID_SEARCH
     from rifflux.session.policies import POLICIES as POLICIES
     from rifflux.store import Erased as Erased
     from rifflux.store import Event as Event
@@ -78,6 +79,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.surfaces.shared.contract import contract_results as contract_results
     from rifflux.surfaces.shared.contract import score_breakdown as score_breakdown
     from rifflux.text.analyzer import Analyzer as Analyzer
+    from rifflux.text.licenses import checked_rules as checked_rules
     from rifflux.types import WITHHELD as WITHHELD
     from rifflux.types import Document as Document
     from rifflux.types import Failure as Failure
@@ -93,7 +95,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.types import Trace as Trace
     from rifflux.types import Understanding as Understanding
     from rifflux.types import Why as Why
-    from rifflux.types import is_withheld as is_withheld
+    from rifflux.types.nouns import json_names as json_names
+    from rifflux.types.nouns import noun_json as noun_json
     from rifflux.works import Work as Work
     from rifflux.works.catalog import WorkRecord as WorkRecord
     from rifflux.works.catalog import WorksCatalog as WorksCatalog
@@ -120,6 +123,7 @@ _PUBLIC = {
     "ingest.walk.find": "Finder Found Skipped",
     "memories": "Memories Memory Saved",
     "models": "Embedder load_embedder",
+    "models.custom": "CustomEmbedder SimpleEmbedder",
     "models.embedder": "KnownModel known_models",
     "models.fetched": "fetch_model",
     "models.guarded": "Guard",
@@ -129,14 +133,16 @@ _PUBLIC = {
     "retrieve.fuse.spelled": "fusion_of",
     "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
     "session.maintenance": "Copied Repaired Switched",
-    "session.policies": "HYBRID_SEARCH POLICIES",
+    "session.policies": "POLICIES",
     "store": "Erased Event Generation Problem Store Token",
     "surfaces.shared.contract": "SearchService contract_results score_breakdown",
     "text.analyzer": "Analyzer",
+    "text.licenses": "checked_rules",
     "types": (
         "WITHHELD Document Failure Filter Hit Identifier IndexReport Link Progress Results Scope Tag Trace "
-        "Understanding Why is_withheld"
+        "Understanding Why"
     ),
+    "types.nouns": "json_names noun_json",
     "works": "Work",
     "works.catalog": "WorkRecord WorksCatalog WorkSummary",
     "works.export": "verify",

@@ -35,6 +35,7 @@ from rifflux.surfaces.cli import main
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.surfaces.mcp.server import Workspace, server
+from rifflux.types import WITHHELD
 from rifflux.works.retrieval.retriever import Retrieval
 from tests.pinned.questions import CASES, Case
 from tests.pinned.world import MAIN, WORKS, World, world
@@ -44,7 +45,7 @@ __all__ = ["RENAMED", "SNAPSHOT", "SURFACES", "answers", "comparable", "former_k
 SNAPSHOT = Path(__file__).with_name("snapshot.json")
 SURFACES = ("python", "cli", "http", "mcp")
 #: Keys that are called otherwise than in the snapshot: the new name of each, and the one that is recorded.
-RENAMED: dict[str, str] = {"license": "licence"}
+RENAMED: dict[str, str] = {"license": "licence", "namespace": "collection"}
 #: Keys of JSON that had several names: each, and the one that they are compared by.
 ONE_KEY: dict[str, str] = {
     "document": "key",
@@ -55,7 +56,13 @@ ONE_KEY: dict[str, str] = {
     "place": "path",
 }
 #: Words of messages that are spelled otherwise than in the snapshot, likewise.
-REWORDED: dict[str, str] = {"o license is recorded": "o licence is recorded"}
+REWORDED: dict[str, str] = {
+    WITHHELD: "[no licence is recorded for this work: only its title and its identifiers are told]",
+    "no license permits to tell its citations": "no licence is recorded for it, so its citations are not told",
+    "o license is recorded that permits more": "o licence is recorded",
+    "o license is recorded that permits it": "o licence is recorded",
+    "o license is recorded": "o licence is recorded",
+}
 #: Values that are never twice the same; of tables of times, the names are kept.
 VOLATILE = frozenset(("seconds", "synced_at", "bytes"))
 TIMES = frozenset(("milliseconds", "latency_ms"))
@@ -93,7 +100,8 @@ def projected(value: Any) -> Any:
 
 
 def _fields(value: Any, but: Sequence[str] = ()) -> dict[str, Any]:
-    return {each.name: projected(getattr(value, each.name)) for each in fields(value) if each.name not in but}
+    names = [each.name for each in fields(value) if each.name not in but and not each.metadata.get("untold")]
+    return {name: projected(getattr(value, name)) for name in names}
 
 
 # Surfaces

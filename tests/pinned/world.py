@@ -24,7 +24,7 @@ from rifflux import Document, Index, Scope
 from rifflux.ingest import chunking as chunker
 from rifflux.memories import Memories
 from rifflux.models.hashing import HashEmbedder
-from rifflux.session.policies import HYBRID_SEARCH
+from rifflux.session.policies import FACTS, HYBRID_SEARCH
 from rifflux.types import Vectors
 from rifflux.works.retrieval.retriever import RetrievalSettings
 
@@ -360,6 +360,7 @@ def world(folder: Path) -> Iterator[World]:
 def _fill_main(made: World) -> None:
     index = made.index()
     index.admin.policies.set(HYBRID_SEARCH, True)
+    index.admin.policies.set(FACTS, "nobody")
     index.admin.declare_facets("author", "tags")
     assert not index.add(made.folder / "notes", processes=1).failed
     for user, documents in MINE.items():
@@ -378,5 +379,6 @@ def _fill_main(made: World) -> None:
 
 
 def _fill_works(made: World) -> None:
+    made.index(WORKS).admin.policies.set(FACTS, "nobody")
     text = "\n".join(map(json.dumps, SHELF))
     assert made.index(WORKS).works.import_text(text, source="shelf", format="jsonl").added == len(SHELF)

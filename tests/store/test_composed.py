@@ -27,8 +27,8 @@ class _Fed:
     def __init__(self, catalog: Catalog, postings: Postings) -> None:
         self._catalog, self._postings = catalog, postings
 
-    def put(self, collection: str, change: Any, file: tuple[str, str] | None = None) -> None:
-        self.put_all([Placed(collection, change, file)])
+    def put(self, namespace: str, change: Any, file: tuple[str, str] | None = None) -> None:
+        self.put_all([Placed(namespace, change, file)])
 
     def put_all(self, documents: Iterable[Placed]) -> None:
         placed = list(documents)

@@ -40,7 +40,7 @@ def ids_of(index: Index) -> list[str]:
     return [
         hit.chunk_id
         for store in index.admin.store.views()
-        for name in store.catalog.collections()
+        for name in store.catalog.namespaces()
         for row in store.catalog.in_order(name)
         for hit in store.catalog.chunks_of(name, row.key)
     ]

@@ -1,4 +1,4 @@
-"""Of a work without a license record, every surface tells its title and its identifiers and nothing else of it."""
+"""Of a work without a license, every surface shows no text; where facts are nobody's, only title and identifiers."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ def surfaces(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Ite
         report = index.works.add(CLOSED, OPEN)
         assert (report.added, report.unlicensed) == (2, 1)
         index.scoped(Scope("ann")).works.add(CLOSED)
+        index.admin.policies.set("facts", "nobody")
         with (
             over_stdio(run.folder, run.folder / "works.db") as agent,
             serving(run, "--db", "works.db", "--open", "--rate", 100_000) as service,
@@ -238,7 +239,10 @@ def test_title_and_identifiers_are_told_and_that_nothing_else_is(surfaces: Surfa
     assert "arxiv:math/0102001" in shown
     assert WITHHELD in " ".join(shown.split())
     verdict = surfaces.index.why(QUERY, surfaces.key, filter={"since": "2000"})
-    assert verdict.reason == "lost by the filter: its date does not pass, and is not told, for no license is recorded"
+    assert (
+        verdict.reason
+        == "lost by the filter: its date does not pass, and is not told, for no license is recorded that permits it"
+    )
 
 
 def test_what_it_cites_does_not_tell_so(surfaces: Surfaces) -> None:
@@ -269,7 +273,11 @@ def test_a_pack_that_claims_to_quote_it_is_not_told_whether_it_is_right(surfaces
     for guess in (CLOSED.abstract, "Something else altogether...."):
         item |= {"withheld": False, "text": guess, "hash": digest(guess), "span": [0, len(guess)]}
         answers.append(surfaces.agent.ask("verify", evidence_pack=pack)["problems"])
-    assert answers[0] == answers[1] == [f"[{item['number']}] closed: no license is recorded, and there is a text"]
+    assert (
+        answers[0]
+        == answers[1]
+        == [f"[{item['number']}] closed: no license is recorded that permits a text, and there is one"]
+    )
 
 
 def test_with_a_license_all_is_told(surfaces: Surfaces) -> None:

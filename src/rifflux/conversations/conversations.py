@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversations"]
 
-#: The collection of the conversations' own documents: no id is empty.
+#: The namespace of the conversations' own documents: no id is empty.
 CONVERSATIONS = ""
 #: The longest page, and the most turns that are shown on each side of a message.
 MOST_RESULTS, MOST_NEIGHBOURS = 100, 20
@@ -66,7 +66,7 @@ class Conversations:
     @property
     def hybrid(self) -> bool:
         """Return True if messages are searched by meaning too: an administrator's choice."""
-        return self._policies.get(HYBRID_SEARCH)
+        return bool(self._policies.get(HYBRID_SEARCH))
 
     # Conversations
 
@@ -112,7 +112,7 @@ class Conversations:
 
     def get(self, id: str) -> Conversation:
         """Return a conversation. Raises `NotFound`."""
-        return conversation_of(self._row(id), self._store.catalog.collections().get(id, 0))
+        return conversation_of(self._row(id), self._store.catalog.namespaces().get(id, 0))
 
     def _row(self, id: str) -> Document:
         row = self._store.catalog.document(CONVERSATIONS, id)
@@ -122,7 +122,7 @@ class Conversations:
 
     def list(self, *, project: str | None = None, archived: bool | None = None) -> list[Conversation]:
         """Return all conversations by their date, or those of a project, or those that are (not) archived."""
-        counts = self._store.catalog.collections()
+        counts = self._store.catalog.namespaces()
         found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.catalog.in_order(CONVERSATIONS)]
         return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]
 
@@ -305,7 +305,7 @@ class Conversations:
             "since": since,
             "until": until,
             "metadata": {name: value for name, value in asked.items() if value is not None},
-            "collections": () if conversation_id is None else (conversation_id,),
+            "namespaces": () if conversation_id is None else (conversation_id,),
         }
         mode = HYBRID if self.hybrid else LEXICAL
         found = Searcher(self._view).search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
@@ -314,8 +314,8 @@ class Conversations:
 
     def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:
         """Return a found message with its neighbours; None if it was deleted meanwhile."""
-        rows = self._store.catalog.in_order(hit.collection, hit.document, before=neighbours, after=neighbours)
-        turns = [message_of(row, hit.collection) for row in rows]
+        rows = self._store.catalog.in_order(hit.namespace, hit.document, before=neighbours, after=neighbours)
+        turns = [message_of(row, hit.namespace) for row in rows]
         place = next((place for place, turn in enumerate(turns) if turn.id == hit.document), None)
         if place is None:
             return None

@@ -34,7 +34,7 @@ __all__ = [
     "was_added",
 ]
 
-#: Kinds of documents. A conversation's document has no text of its own; its messages are the documents of a collection
+#: Kinds of documents. A conversation's document has no text of its own; its messages are the documents of a namespace
 #: that is called as its id.
 CONVERSATION, MESSAGE = "conversation", "message"
 #: What a user may change of each, and which of that are not metadata of its document.

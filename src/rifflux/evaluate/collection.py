@@ -201,7 +201,7 @@ def read_feedback(index: Index) -> Collection:
     grades: dict[str, dict[str, int]] = {}
     for event in index.admin.store.registry.events(JUDGEMENT):
         graded = grades.setdefault(" ".join(event.query.split()), {})
-        graded[_qualified(event.collection, event.key)] = event.grade or 0
+        graded[_qualified(event.namespace, event.key)] = event.grade or 0
     for graded in grades.values():
         for gone in [document for document in graded if not index.admin.holds(document)]:
             del graded[gone]
@@ -216,7 +216,7 @@ def read_feedback(index: Index) -> Collection:
             "record one with 'rifflux judge QUERY DOCUMENT'"
         )
     name = Path(index.admin.path).stem
-    return Collection(name, "feedback", questions, identify=lambda hit: _qualified(hit.collection, hit.document))
+    return Collection(name, "feedback", questions, identify=lambda hit: _qualified(hit.namespace, hit.document))
 
 
 def _qualified(collection: str, key: str) -> str:

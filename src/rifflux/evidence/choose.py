@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from operator import attrgetter, itemgetter
 
-from rifflux.types import Document, Hit, is_withheld
+from rifflux.types import Document, Hit
 
 __all__ = ["Choice", "Chosen", "Citable", "Fitting", "Limits", "choose", "fitted"]
 
@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Citable:
-    """A document that evidence may be taken from, by its best hit; `passages` come best first.
+    """A document that evidence may be taken from, by its best hit; `passages`, as they may be shown, come best first.
 
     `document` reads it as it may be shown. `components` are the parts of the score. `certainty` says how surely the
     question names the document (0: not at all), `named` holds the chunk ids of the passages it names. `groups` are the
@@ -151,9 +151,10 @@ class _Table:
 
         The text is empty where none may be shown, and of a document that is all title.
         """
-        passages, named, found = candidate.passages, candidate.named, list[tuple[Hit, str]]()
-        if is_withheld(candidate.hit.collection, document.license):
-            return [(passages[0], "")]
+        named, found = candidate.named, list[tuple[Hit, str]]()
+        passages = [hit for hit in candidate.passages if not hit.withheld]
+        if not passages:
+            return [(candidate.passages[0], "")]
         for hit in sorted(passages, key=lambda each: each.chunk_id not in named) if named else passages:
             start, end = hit.span
             text = document.text[start:end]

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
-from rifflux.types import Document, Hit, Span, is_withheld
+from rifflux.types import Document, Hit, Span
 
 __all__ = ["TITLE_ONLY", "Citing", "EvidenceItem", "EvidencePack", "Packer", "Reference", "digest"]
 
@@ -23,14 +23,14 @@ TITLE_ONLY = "[title only: the index holds no text of this work]"
 class EvidenceItem:
     """A passage that can be cited. `text` is the document's text at `span`, `hash` the SHA-256 of it.
 
-    `withheld` says that no license is recorded: all is empty then but title and identifiers. The text of a document
-    that is all title is empty, too. `rank` is the document's among all found, `exact` says that the question names it.
+    `withheld` says that no license is recorded that permits the text: it is empty then. The text of a document that is
+    all title is empty, too. `rank` is the document's among all found, `exact` says that the question names it.
     """
 
     number: int
     rank: int
     citation_key: str
-    collection: str
+    namespace: str
     key: str
     title: str
     authors: tuple[str, ...]
@@ -159,12 +159,12 @@ def digest(text: str) -> str:
 def _item(number: int, key: str, reference: Reference, chosen: Chosen, hit: Hit, text: str) -> EvidenceItem:
     """Return an item; `text` is the passage or its beginning."""
     license, candidate = chosen.document.license, chosen.candidate
-    withheld = is_withheld(hit.collection, license)
+    withheld = hit.withheld
     return EvidenceItem(
         number=number,
         rank=chosen.rank,
         citation_key=key,
-        collection=hit.collection,
+        namespace=hit.namespace,
         key=hit.document,
         title=reference.title,
         authors=reference.authors,

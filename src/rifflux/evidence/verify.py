@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest
 from rifflux.store import Store
-from rifflux.types import Document, is_withheld
+from rifflux.types import Document
 
 __all__ = ["verify"]
 
@@ -22,7 +22,7 @@ def verify(
 
     Each text must have its hash and its span; items must be numbered, and cited by the keys that `citing` gives them.
     With a store, each text must stand at its span in the document, and every fact of the item must be the document's.
-    `shown` returns the document of a collection as it may be shown: without a license record, title and identifiers.
+    `shown` returns the document of a namespace as it may be shown.
     """
     problems = [problem for item in pack.items for problem in _within(item)]
     if [item.number for item in pack.items] != list(range(1, len(pack.items) + 1)):
@@ -46,7 +46,7 @@ def _within(item: EvidenceItem) -> Iterator[str]:
     """Yield the problems of an item in itself."""
     start, end = item.span
     if item.withheld and (item.text or item.hash):
-        yield f"{_name(item)}: no license is recorded, and there is a text"
+        yield f"{_name(item)}: it is withheld, and there is a text"
     elif not item.withheld and digest(item.text) != item.hash:
         yield f"{_name(item)}: the text is not the one that was hashed"
     if start < 0 or end - start != len(item.text):
@@ -69,21 +69,21 @@ def _against(item: EvidenceItem, document: Document | None, citing: Citing, stor
     if document is None:
         yield f"{_name(item)}: the work {item.key!r} is not in the index"
         return
-    withheld = is_withheld(item.collection, document.license)
-    if withheld and item.text:
+    chunk = store.catalog.chunk(item.chunk_id)
+    withheld = document.withheld or (chunk is not None and chunk.span[1] > len(document.text))
+    if item.text and (withheld or item.span[1] > len(document.text)):
         # Nor is it said that a text is the work's.
         if not item.withheld:
-            yield f"{_name(item)}: no license is recorded, and there is a text"
+            yield f"{_name(item)}: no license is recorded that permits a text, and there is one"
         return
     if item.withheld and not withheld:
-        yield f"{_name(item)}: it is withheld, and a license is recorded"
+        yield f"{_name(item)}: it is withheld, and a license is recorded that permits the text"
     elif not withheld and document.text[item.span[0] : item.span[1]] != item.text:
         yield f"{_name(item)}: the work says something else at {item.span[0]}-{item.span[1]}"
     known = _facts_of(citing, document)
     if wrong := [name for name, value in known.items() if getattr(item, name) != value]:
         yield f"{_name(item)}: the index tells otherwise of the work's {', '.join(wrong)}"
-    chunk = store.catalog.chunk(item.chunk_id)
-    if chunk is None or (chunk.collection, chunk.document) != _place(item):
+    if chunk is None or (chunk.namespace, chunk.document) != _place(item):
         yield f"{_name(item)}: the chunk {item.chunk_id} is not one of the work's"
     elif not withheld and (chunk.heading_path != item.heading_path or not _holds(chunk.span, item.span)):
         yield f"{_name(item)}: it stands elsewhere in the work: not at {item.span[0]}-{item.span[1]} under its headings"
@@ -114,4 +114,4 @@ def _name(item: EvidenceItem) -> str:
 
 
 def _place(item: EvidenceItem) -> _Place:
-    return item.collection, item.key
+    return item.namespace, item.key

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rifflux.ingest.walk.find import Finder
     from rifflux.memories import Memories
     from rifflux.models import Embedder
+    from rifflux.models.custom import Model
     from rifflux.models.guarded import Guard
     from rifflux.retrieve.steps.rerank import RerankSettings
     from rifflux.works.catalog import WorksCatalog
@@ -186,7 +187,7 @@ class Index:
         view = self._view
         # Its words were analyzed so, whatever suits works best.
         language, mathematics = view.profile.language, view.profile.mathematics
-        profile = RETRIEVAL
+        profile = replace(RETRIEVAL, visible=view.profile.visible)
         if (language, mathematics) != (profile.language, profile.mathematics):
             profile = replace(profile, language=language, mathematics=mathematics)
         searcher = Searcher(replace(view, profile=profile))
@@ -216,7 +217,7 @@ def open_index(
     *,
     create: bool = True,
     profile: str | Profile = "files",
-    model: str | Embedder | None = None,
+    model: Model | None = None,
     threads: int | None = None,
     rerankers: RerankSettings | None = None,
     synonyms: str | Path | None = None,
@@ -226,19 +227,24 @@ def open_index(
     reranker: str | None = None,
     rerank_top: int = 0,
     boosts: Mapping[str, float] | None = None,
+    licenses: Mapping[str, str] | None = None,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
-    `model` names the embedder (see `rifflux.models.load_embedder`), or is one; without it, the one whose vectors
-    the index holds, else the bundled one. `threads` limits the processor threads that embedding takes.
+    The folder of a new index is made, not those above it.
+    `model` names the embedder (see `rifflux.load_embedder`), or is one: an object with `name`, `dimension` and
+    `embed(texts)` is enough (see `rifflux.CustomEmbedder`); without it, the one whose vectors the index holds, else
+    the bundled one. `threads` limits the processor threads that embedding takes.
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
     `rifflux.works.retrieval.intent`).
     `fusion` and `reranker` are those of a search that names none, instead of the profile's and of what the index was
     tuned to; `rerank_top` is how many hits a reranker takes (0: as many as is its own way).
     `boosts` are other factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`).
+    `licenses` says of licenses by name what they let be shown, `text`, `abstract` or `nothing`, besides those that are
+    known; a name may end in `*`. What the policy of that name says comes first.
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
-    Raises `NotFound`, `InvalidArgument`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
+    Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     chosen = find_profile(profile)
     if intents:
@@ -246,16 +252,31 @@ def open_index(
 
         adjusted_intents(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
+    if licenses:
+        from rifflux.session.visibility import Visibility
+        from rifflux.text.licenses import checked_rules
+
+        chosen = replace(chosen, visible=Visibility(checked_rules(licenses)))
     ranked = _ranked(fusion, reranker, rerank_top, boosts)
+    chosen_model = _model(model)
     store = open_store(path, create=create, neighbours=neighbors)
     try:
         chosen = replace(_settled(store, chosen, explicit=isinstance(profile, Profile)), **ranked)
-        load = CurrentEmbedder(store, model, threads)
+        load = CurrentEmbedder(store, chosen_model, threads)
         session = Session(store, str(path), load, rerankers, known_synonyms(synonyms, chosen.analyzer))
         return Index(IndexView(session, store, chosen))
     except BaseException:
         store.close()
         raise
+
+
+def _model(model: Model | None) -> str | Embedder | None:
+    """Return the model that was chosen, checked; None for no choice."""
+    if model is None:
+        return None
+    from rifflux.models.embedder import checked_model
+
+    return checked_model(model)
 
 
 def _ranked(

@@ -38,8 +38,11 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
     done, kept = list[str](), None
     if not _can_be_read(path):
         salvaged = salvage_store(path)
-        rows = f"{salvaged.rows['document']:,} documents and {salvaged.rows['chunk']:,} chunks"
+        documents, chunks = (salvaged.rows.get(table, 0) for table in ("document", "chunk"))
+        rows = f"{documents:,} documents and {chunks:,} chunks"
         done, kept = [f"the database was damaged: took {rows} over into a new file"], str(salvaged.kept)
+        if salvaged.again:
+            done.append(f"{salvaged.again:,} files are read by the next 'rifflux index'")
     with open_index(path, create=False) as index:
         mended = index.admin.repair(progress)
     return replace(mended, done=(*done, *mended.done), kept=kept)

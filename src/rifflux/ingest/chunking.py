@@ -32,10 +32,10 @@ def embedding_text(title: str, headings: Sequence[str], text: str) -> str:
     return "\n".join(filter(None, (title, " > ".join(headings), text)))
 
 
-def identity_of(owner: str, collection: str, key: str) -> str:
+def identity_of(owner: str, namespace: str, key: str) -> str:
     """Return the name of a document among those of all owners, so that no two chunks get the same id."""
     # JSON has no raw line break: no owner's name makes this what it is without an owner.
-    return json.dumps([owner, collection, key]) if owner else f"{collection}\n{key}"
+    return json.dumps([owner, namespace, key]) if owner else f"{namespace}\n{key}"
 
 
 def hash_of(text: str) -> int:
@@ -86,7 +86,7 @@ class Chunker:
     tolerance: float = 0.1
 
     def __call__(self, document: Document, blocks: Sequence[Block], count: Count, *, identity: str) -> list[Chunk]:
-        """Return the chunks of `document`, in order; `identity` names it across the index (collection and key).
+        """Return the chunks of `document`, in order; `identity` names it across the index (namespace and key).
 
         Every character of the blocks that is no space is in the span of exactly one chunk.
         """

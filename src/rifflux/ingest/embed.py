@@ -17,7 +17,7 @@ from operator import attrgetter
 import numpy as np
 
 from rifflux.ingest.chunking import embedding_text
-from rifflux.models.checked import checked_vectors
+from rifflux.models.checked import passage_vectors
 from rifflux.models.cores import stand_back
 from rifflux.models.embedder import Embedder
 from rifflux.store import DocumentChange, Pending, Store
@@ -141,16 +141,14 @@ class _Run:
             else:
                 self.seen[key] = chunk.hash
                 new[chunk.hash] = text
-        vectors = self.thread.submit(self.embedder.embed_documents, list(new.values())) if new else None
+        vectors = self.thread.submit(passage_vectors, self.embedder, list(new.values())) if new else None
         return _Batch(chunks, stored, list(new), same, vectors)
 
     def finish(self, batch: _Batch) -> int:
         """Store the vectors of a batch once they are there; returns how many chunks got one."""
         vectors = dict(batch.stored)
         if batch.vectors:
-            shape = (len(batch.embedded), self.embedder.dimension)
-            given = checked_vectors(self.embedder.name, batch.vectors.result(), shape)
-            vectors |= zip(batch.embedded, given, strict=True)
+            vectors |= zip(batch.embedded, batch.vectors.result(), strict=True)
         if elsewhere := set(batch.same.values()) - vectors.keys():
             vectors |= self.store.semantic.vectors_by_hash([*elsewhere], self.embedder.fingerprint)
         # Without a vector is only what equals a text that was removed meanwhile: the next run sees to it.

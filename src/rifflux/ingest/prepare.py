@@ -24,10 +24,10 @@ class Preparer:
     count: Callable[[str], int]
     owner: str = ""
 
-    def __call__(self, collection: str, document: Document, blocks: Sequence[Block], path: str) -> DocumentChange:
-        """Prepare a document of `collection` for the store; one without text is found by its title alone."""
+    def __call__(self, namespace: str, document: Document, blocks: Sequence[Block], path: str) -> DocumentChange:
+        """Prepare a document of `namespace` for the store; one without text is found by its title alone."""
         document = replace(document, kind=guess_kind(document))
-        identity = identity_of(self.owner, collection, document.key)
+        identity = identity_of(self.owner, namespace, document.key)
         chunks = self.chunker(document, blocks, self.count, identity=identity)
         if not chunks and document.title:
             chunks = [Chunk(chunk_id(identity, (), document.title, 0), 0, document.title, (0, 0))]

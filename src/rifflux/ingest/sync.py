@@ -220,9 +220,9 @@ class BatchWriter:
                 for change in waiting:
                     self.store.catalog.put_file(self.root, change.state, change.keep)
                 self.store.catalog.put_all(
-                    Placed(collection, document, (self.root, change.state.path))
+                    Placed(namespace, document, (self.root, change.state.path))
                     for change in waiting
-                    for collection, document in change.documents
+                    for namespace, document in change.documents
                 )
 
 

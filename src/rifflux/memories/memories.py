@@ -24,7 +24,7 @@ from rifflux.types import Bound, Document, Filter, Hit, Trace
 
 __all__ = ["MEMORIES", "Memories", "Memory", "Recalled", "Rules", "Saved"]
 
-#: The collection that memories are kept in, and the kind of their documents.
+#: The namespace that memories are kept in, and the kind of their documents.
 MEMORIES, KIND = "memories", "memory"
 _DAY = 86_400.0
 LONGEST = 4_000

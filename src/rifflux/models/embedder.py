@@ -7,14 +7,28 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from os import PathLike
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from rifflux.errors import ModelError
 from rifflux.types import Vectors
 
-__all__ = ["BUNDLED", "Embedder", "KnownModel", "fingerprint_of", "known_models", "load_embedder", "well_formed"]
+if TYPE_CHECKING:
+    from rifflux.models.custom import Model
+
+__all__ = [
+    "BUNDLED",
+    "CUSTOM",
+    "Embedder",
+    "KnownModel",
+    "checked_model",
+    "fingerprint_of",
+    "known_models",
+    "load_embedder",
+    "well_formed",
+]
 
 
 @runtime_checkable
@@ -83,6 +97,8 @@ def well_formed(text: str) -> str:
 #: The folder of the model that comes with the package.
 BUNDLED = Path(__file__).parent / "minilm"
 
+#: The backend of embedders that a program made: no name leads to them.
+CUSTOM = "custom"
 #: Every name of that model.
 BUNDLED_NAMES = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2", "minilm")
 
@@ -119,8 +135,30 @@ def known_models() -> list[KnownModel]:
     ]
 
 
+def checked_model(model: Model | None) -> str | Embedder | None:
+    """Return a model as it is loaded later: a name, or an object completed to an embedder; None for no choice.
+
+    Raises `InvalidArgument` for an object that cannot embed, `ModelError` for an unknown name and a folder that holds
+    no model. Loads nothing.
+    """
+    if model is None or model == "":
+        return None
+    if not isinstance(model, str | PathLike):
+        from rifflux.models.custom import embedder_of
+
+        return embedder_of(model)
+    spec = str(model)
+    if not _pair(spec) and not _is_known(spec):
+        raise ModelError(f"there is no model or folder called {spec!r}; allowed are {ALLOWED}")
+    if (folder := Path(spec).expanduser()).is_dir():
+        from rifflux.models.folder import read_folder
+
+        read_folder(folder)
+    return spec
+
+
 def load_embedder(
-    spec: str | Embedder | None = None,
+    spec: Model | None = None,
     *,
     threads: int | None = None,
     base_url: str | None = None,
@@ -128,12 +166,14 @@ def load_embedder(
 ) -> Embedder:
     """Return the embedder that `spec` names, not loaded yet; the bundled one for None, and an embedder for itself.
 
-    `threads` is for models that run here, `base_url` and `api_key` for those behind HTTP. Raises
-    `ModelError` for a name that is unknown and for a folder that is no model.
+    An object with `name`, `dimension` and `embed(texts)` is completed to an embedder. `threads` is for models that run
+    here, `base_url` and `api_key` for those behind HTTP. Raises `ModelError` for a name that is unknown and for a
+    folder that is no model, `InvalidArgument` for an object that cannot embed.
     """
-    if not isinstance(spec, str | None):
-        return spec
-    spec = spec or "all-MiniLM-L6-v2"
+    chosen = checked_model(spec)
+    if not isinstance(chosen, str | None):
+        return chosen
+    spec = chosen or "all-MiniLM-L6-v2"
     if pair := _pair(spec):
         from rifflux.models.joined import JoinedEmbedder
 
@@ -145,10 +185,7 @@ def load_embedder(
         return _bundled(threads)
     from rifflux.models.onnx import OnnxEmbedder
 
-    folder = Path(spec).expanduser()
-    if not folder.is_dir():
-        raise ModelError(f"there is no model or folder called {spec!r}; allowed are {ALLOWED}")
-    return OnnxEmbedder.load(folder, threads=threads)
+    return OnnxEmbedder.load(Path(spec).expanduser(), threads=threads)
 
 
 @cache

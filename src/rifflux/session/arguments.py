@@ -39,6 +39,7 @@ __all__ = [
     "checked_mode",
     "checked_page",
     "checked_path",
+    "checked_query",
     "checked_search",
     "checked_whole",
     "checked_works",
@@ -88,10 +89,17 @@ class Way:
         return [("symbol", OnlyDefining(self.symbol)), *steps]
 
 
+def checked_query(query: str) -> None:
+    """Refuse what is no question."""
+    if not isinstance(query, str):
+        raise InvalidArgument(f"the query must be text, not {type(query).__name__}: say what to look for")
+    if not query.strip():
+        raise InvalidArgument("the query is empty: say what to look for")
+
+
 def checked_search(query: str, top_k: int, min_score: float | None) -> None:
     """Refuse what cannot be searched for."""
-    if not isinstance(query, str) or not query.strip():
-        raise InvalidArgument("the query is empty: say what to look for")
+    checked_query(query)
     checked_whole("top_k", top_k, 1, MOST_RESULTS)
     if min_score is not None and (
         isinstance(min_score, bool) or not isinstance(min_score, int | float) or math.isnan(min_score)
@@ -153,7 +161,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         paths=_strings("paths", filter.paths),
         kinds=_strings("kinds", filter.kinds),
         documents=_strings("documents", filter.documents),
-        collections=_strings("collections", filter.collections),
+        namespaces=_strings("namespaces", filter.namespaces),
         since=_date("since", filter.since),
         until=_date("until", filter.until),
         metadata=_metadata(filter.metadata),

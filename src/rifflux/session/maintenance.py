@@ -14,7 +14,7 @@ from rifflux.store import Generation, ModelInfo, Problem, State
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
-    from rifflux.models import Embedder
+    from rifflux.models.custom import Model
 
 __all__ = ["Copied", "Maintenance", "Repaired", "Switched"]
 
@@ -75,11 +75,11 @@ class Maintenance:
 
     def _model_problems(self) -> list[Problem]:
         """Return the reasons for which questions cannot be embedded as the chunks were."""
-        known = self.view.store.semantic.model()
-        if known is None:
-            return []
-        from rifflux.models import load_embedder
+        from rifflux.models.embedder import CUSTOM, load_embedder
 
+        known = self.view.store.semantic.model()
+        if known is None or known.backend == CUSTOM:
+            return []
         try:
             found = load_embedder(known.spec)
         except ModelError as error:
@@ -103,12 +103,12 @@ class Maintenance:
         """Cut documents that lack chunks again; they came from no file, so their text is all there is of them."""
         from rifflux.ingest.chunking import blocks_of
 
-        for owner, collection, key in documents:
+        for owner, namespace, key in documents:
             view = self.view.store.of(owner)
-            document = view.catalog.document(collection, key)
+            document = view.catalog.document(namespace, key)
             if document:
                 prepare = replace(self.view, store=view).preparer
-                view.catalog.put(collection, prepare(collection, document, blocks_of(document), document.key))
+                view.catalog.put(namespace, prepare(namespace, document, blocks_of(document), document.key))
         return [f"{len(documents)} documents lacked chunks: made them of their text"] if documents else []
 
     def _make_vectors(self, progress: Progress | None) -> list[str]:
@@ -142,9 +142,7 @@ class Maintenance:
         """Return the generation that is built at the moment, or whose building was interrupted."""
         return next((each for each in self.models() if each.state == State.BUILDING), None)
 
-    def switch(
-        self, model: str | Embedder, *, threads: int | None = None, progress: Progress | None = None
-    ) -> Switched:
+    def switch(self, model: Model, *, threads: int | None = None, progress: Progress | None = None) -> Switched:
         """Make vectors of another model for every chunk, and search by them from then on.
 
         Meanwhile searches use the old ones, and the index may be changed; the switch itself is one transaction. What an

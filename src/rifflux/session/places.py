@@ -33,11 +33,11 @@ def cut_to(document: Document, lines: Lines) -> Document:
 
 
 def namesakes(store: Store, name: str) -> list[tuple[str, str]]:
-    """Return the documents whose file has a name, with or without its suffix, whatever the case; (collection, key)."""
+    """Return the documents whose file has a name, with or without its suffix, whatever the case; (namespace, key)."""
     wanted = PurePosixPath(name.casefold())
     return [
-        (collection, key)
-        for collection, key, path in store.catalog.bearing(wanted.name, _COMPARED)
+        (namespace, key)
+        for namespace, key, path in store.catalog.bearing(wanted.name, _COMPARED)
         if _ends_in(PurePosixPath(path.casefold()), wanted)
     ]
 

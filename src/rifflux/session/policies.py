@@ -1,35 +1,92 @@
 """Policies: what an administrator decides for everybody who uses an index, kept in the index.
 
-Everybody may read them. Only who opened the index, not who has a scope of it, can change one.
+Everybody may read them. Only who opened the index, not who has a scope of it, can change one. Some are each owner's to
+decide, for their own view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.store import Store
+from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spelled
 
-__all__ = ["HYBRID_SEARCH", "POLICIES", "Policies", "Policy"]
+__all__ = ["FACTS", "HYBRID_SEARCH", "LICENSES", "OWN_TEXTS", "POLICIES", "Policies", "Policy"]
 
 _WORDS = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
+_READERS = ("owner", "everyone", "nobody")
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Something that is on or off, and what it is about."""
+    """Something to decide, and what it is about.
+
+    `read` makes a value of what is given or was stored, and raises `InvalidArgument` for what is none; `write` returns
+    the text that is stored and shown. `own` says that each owner decides it, for what is theirs. `unreadable` holds
+    where what was stored is no value: another version may have written it.
+    """
 
     name: str
-    default: bool
+    default: Any
     help: str
+    read: Callable[[object], Any]
+    write: Callable[[Any], str]
+    unreadable: Any
+    own: bool = False
+
+    def told(self, value: Any) -> Any:
+        """Return a value as JSON has it."""
+        return spelled(value) if isinstance(value, Mapping) else value
 
 
-HYBRID_SEARCH = "hybrid_search"
+def _switch(name: str, help: str, *, own: bool = False) -> Policy:
+    def read(value: object) -> bool:
+        found = _WORDS.get(str(value).strip().lower())
+        if found is None:
+            raise InvalidArgument(f"{name} is on or off, not {value!r}")
+        return found
+
+    return Policy(name, False, help, read, lambda on: "on" if on else "off", False, own)
+
+
+def _reader(value: object) -> str:
+    wanted = str(value).strip().lower()
+    if wanted not in _READERS:
+        raise InvalidArgument(f"{FACTS} is {', '.join(_READERS[:-1])} or {_READERS[-1]}, not {value!r}")
+    return wanted
+
+
+def _rules(value: object) -> Any:
+    return rules_in(value, LICENSES) if isinstance(value, str) else checked_rules(value, LICENSES)
+
+
+def _written(rules: Any) -> str:
+    return json.dumps(spelled(rules), ensure_ascii=False)
+
+
+HYBRID_SEARCH, LICENSES, FACTS, OWN_TEXTS = "hybrid_search", "licenses", "facts", "own_texts"
 #: All policies by name.
 POLICIES: Mapping[str, Policy] = {
     each.name: each
-    for each in (Policy(HYBRID_SEARCH, False, "search conversations by meaning too, not by words alone"),)
+    for each in (
+        _switch(HYBRID_SEARCH, "search conversations by meaning too, not by words alone"),
+        Policy(
+            LICENSES,
+            {},
+            "what more licenses let be shown: NAME=text, abstract or nothing, with commas between",
+            _rules,
+            _written,
+            NO_LICENSE_OPENS,
+        ),
+        Policy(
+            FACTS, "owner", "who is told author, year and venue of a work without a license", _reader, str, "nobody"
+        ),
+        _switch(OWN_TEXTS, "show me the texts of my own works that no license opens; never to others", own=True),
+    )
 }
 
 
@@ -39,22 +96,27 @@ class Policies:
 
     store: Store
 
-    def get(self, name: str) -> bool:
-        """Return True if a policy is on. A value of another version that this one cannot read counts as not set."""
+    def get(self, name: str) -> Any:
+        """Return what was decided. What was stored and cannot be read opens nothing."""
+        policy, registry = _known(name), self.store.registry
+        stored = registry.setting(_key(name)) if policy.own else registry.policy(_key(name))
+        try:
+            return policy.default if stored is None else policy.read(stored)
+        except InvalidArgument:
+            return policy.unreadable
+
+    def set(self, name: str, value: object) -> None:
+        """Decide something for everybody, or what is each owner's to decide, for oneself.
+
+        Raises `InvalidArgument` for a value that cannot be meant, and in a scope `OutOfScope` for what is everybody's.
+        """
         policy = _known(name)
-        return _WORDS.get(self.store.registry.policy(_key(name)) or "", policy.default)
-
-    def set(self, name: str, value: bool | str) -> None:
-        """Turn a policy on or off, for everybody. Raises `OutOfScope` in a scope."""
-        _known(name)
-        wanted = _WORDS.get(str(value).strip().lower())
-        if wanted is None:
-            raise InvalidArgument(f"{name} is on or off, not {value!r}")
-        if self.store.owner:
+        wanted = policy.read(value)
+        if self.store.owner and not policy.own:
             raise OutOfScope(f"{name} is for everybody: only an administrator changes it, with 'rifflux config set'")
-        self.store.registry.set(_key(name), "on" if wanted else "off")
+        self.store.registry.set(_key(name), policy.write(wanted))
 
-    def all(self) -> dict[str, bool]:
+    def all(self) -> dict[str, Any]:
         """Return every policy by its name."""
         return {name: self.get(name) for name in POLICIES}
 

@@ -13,9 +13,10 @@ from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.pipeline import NO_RERANKER, Channel, Step, channels, reaching, reading, wide_pool
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
+from rifflux.session.visibility import Visibility
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
-from rifflux.types import Document, Hit, Query, closed_document, closed_hit
+from rifflux.types import Query
 
 if TYPE_CHECKING:
     from rifflux.evidence.pack import Packer
@@ -24,17 +25,8 @@ __all__ = [
     "FILES",
     "PROFILES",
     "Profile",
-    "Visibility",
     "profile",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Visibility:
-    """How a profile shows hits and documents; by default, licenses fail closed."""
-
-    hit: Callable[[Hit], Hit] = closed_hit
-    document: Callable[[str, Document], Document] = closed_document
 
 
 # The window of the bundled embedder. A passage up to a quarter longer stays whole: most abstracts do then, which ranks
@@ -59,7 +51,7 @@ class Profile:
     `relevance`, each hit of a page gets its own. With `exact`, scores by words are SQLite's own to the last digit,
     however large the index is. `features` are weights of the reranker of that name by component, `intents` what is
     changed of how works are retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default.
-    `visible` closes what licenses withhold, `packer` packs evidence of what was found, for content that is cited.
+    `visible` closes what no license opens, `packer` packs evidence of what was found, for content that is cited.
     `command` is what brings such content in on the command line, vectors and all.
     """
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
-from rifflux.session.arguments import checked_whole
+from rifflux.session.arguments import checked_query, checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
 from rifflux.types import Document, Hit, Lines, Span
@@ -30,7 +30,7 @@ class Reader:
     def get(self, id: str) -> Hit | Document:
         """Return a chunk by its id, or a document by what `document` takes. Raises `NotFound`."""
         hit = self.chunk(id)
-        return located(self.view.store, [self.view.profile.visible.hit(hit)])[0] if hit else self.document(id)
+        return located(self.view.store, [self.view.visible.hit(hit)])[0] if hit else self.document(id)
 
     def chunk(self, id: str) -> Hit | None:
         """Return a chunk by its id; of a user's messages and memories too, which a search of everything finds."""
@@ -50,11 +50,11 @@ class Reader:
 
     def stored(self, key: str) -> Document:
         """Return a document with its whole text. Raises `NotFound`."""
-        collection, key = self.place_of(key)
-        document = self.view.store.catalog.document(collection, key)
+        namespace, key = self.place_of(key)
+        document = self.view.store.catalog.document(namespace, key)
         if document is None:
             raise NotFound(f"{key!r} was removed meanwhile: search again")
-        return self.view.profile.visible.document(collection, document)
+        return self.view.visible.document(namespace, document)
 
     def chunks(self, key: str) -> list[Hit]:
         """Return the chunks of a document in reading order, with lines behind its name those on them.
@@ -64,15 +64,15 @@ class Reader:
         from rifflux.session.places import in_lines
 
         store, part = self.view.store, None if self.named(key) else in_lines(key)
-        hits = map(self.view.profile.visible.hit, store.catalog.chunks_of(*self.place_of(part[0] if part else key)))
-        found = located(store, [*hits])
+        hits = store.catalog.chunks_of(*self.place_of(part[0] if part else key))
+        found = located(store, self.view.visible.hits(hits))
         if part is None:
             return [*found]
         first, last = part[1]
         return [hit for hit in found if hit.lines and hit.lines[0] <= last and hit.lines[1] >= first]
 
     def place_of(self, key: str) -> tuple[str, str]:
-        """Return the collection and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
+        """Return the namespace and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
         from rifflux.session.places import lookalikes, namesakes
 
         found = self.named(key) or namesakes(self.view.store, key)
@@ -81,12 +81,12 @@ class Reader:
             cure = f"did you mean {near}?" if near else "take an id or path from the results of a search"
             raise NotFound(f"no chunk or document {key!r}: {cure}")
         if len(found) > 1:
-            places = ", ".join(f"{collection}/{name}" for collection, name in found[:5])
+            places = ", ".join(f"{namespace}/{name}" for namespace, name in found[:5])
             raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
         return found[0]
 
     def named(self, key: str) -> list[tuple[str, str]]:
-        """Return the collections and keys of what has this key, path or identifier."""
+        """Return the namespaces and keys of what has this key, path or identifier."""
         return self.view.store.catalog.find_documents(key) or identified(self.view.store, key)
 
 
@@ -159,13 +159,12 @@ class Feedback:
         scope = self.view.scope
         if scope and user not in ("", scope.user_id):
             raise OutOfScope(f"what {scope.user_id!r} does is recorded as that user's: leave out the user")
-        if not isinstance(query, str) or not query.strip():
-            raise InvalidArgument("the query is empty: say what was asked")
+        checked_query(query)
         reader = Reader(self.view)
         hit = reader.chunk(document)
-        collection, key = (hit.collection, hit.document) if hit else reader.place_of(document)
+        namespace, key = (hit.namespace, hit.document) if hit else reader.place_of(document)
         who = user or (scope.user_id if scope else "")
-        event = Event(kind, query, collection, key, hit.chunk_id if hit else "", grade, who, self.view.session.now())
+        event = Event(kind, query, namespace, key, hit.chunk_id if hit else "", grade, who, self.view.session.now())
         self.view.store.registry.record(event)
         return event
 
@@ -174,7 +173,7 @@ class Feedback:
 
 
 def identified(store: Store, name: str) -> list[tuple[str, str]]:
-    """Return the (collection, key) of the documents with an identifier, as typed or else in its canonical spelling.
+    """Return the (namespace, key) of the documents with an identifier, as typed or else in its canonical spelling.
 
     The keys of titles, which find duplicates, name nothing: they would tell whether a guessed author is right.
     """

@@ -123,7 +123,7 @@ class Searcher:
         )
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
-        hits = [*map(self.profile.visible.hit, page(table))]
+        hits = self.view.visible.hits(page(table))
         return Results(query.text, located(self.store, hits), trace), table
 
     def way(
@@ -363,14 +363,16 @@ class Searcher:
         checked_search(query, top_k, None)
         way = self.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
         hit = self.store.catalog.chunk(document)
-        name = (hit.collection, hit.document) if hit else Reader(self.view).place_of(document)
+        name = (hit.namespace, hit.document) if hit else Reader(self.view).place_of(document)
         chunks = self.store.catalog.chunks_of(*name)
         clock = Stopwatch()
         plan = self.ready(self.timed(query, filter, clock), top_k, clock, way)
         plan = deep(plan, chunks_of(self.store, plan.query))
         typed = as_typed(plan.query)
-        verdict = Inquiry(plan, self.store, name, [hit] if hit else chunks, len(chunks), top_k, typed)()
-        return replace(verdict, hit=self.profile.visible.hit(verdict.hit)) if verdict.hit else verdict
+        visible = self.view.visible
+        asked = [hit] if hit else chunks
+        verdict = Inquiry(plan, self.store, name, asked, len(chunks), top_k, visible.tells, typed)()
+        return replace(verdict, hit=visible.hit(verdict.hit)) if verdict.hit else verdict
 
 
 # What few searches ask for is imported for them: the start of a command is what its user waits for

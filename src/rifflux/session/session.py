@@ -15,7 +15,7 @@ from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rifflux.errors import InvalidArgument, ModelMismatch, RiffluxError
+from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, RiffluxError
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
 from rifflux.session.profile import Profile
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rifflux.models.workers import Workers
     from rifflux.retrieve.scale import VectorScale
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
+    from rifflux.session.visibility import Visibility
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -105,19 +106,25 @@ class CurrentEmbedder:
 
     def __call__(self) -> Embedder:
         """Return the embedder. Raises `ModelError` where it cannot be loaded."""
-        known = None if self.choice else self.store.semantic.model()
+        known = self.store.semantic.model() if self.choice is None else None
         wanted = known.fingerprint if known else None
         with self._lock:
             # Before the first vectors are stored there is nothing to follow, and what was loaded is what makes them.
             if self._loaded is None or (wanted and self._loaded_for != wanted != self._loaded.fingerprint):
-                self._loaded = self._load(known.spec if known else None)
+                self._loaded = self._load(known)
                 self._loaded_for = wanted
             return self._loaded
 
-    def _load(self, spec: str | None) -> Embedder:
-        from rifflux.models import load_embedder
+    def _load(self, known: ModelInfo | None) -> Embedder:
+        from rifflux.models.embedder import CUSTOM, load_embedder
 
-        return load_embedder(self.choice or spec or DEFAULT_MODEL, threads=self.threads)
+        if known and known.backend == CUSTOM:
+            raise ModelError(
+                f"the vectors are by {known.name}, a model of a program's own: "
+                "open the index with model=, or choose another one with 'rifflux models switch'"
+            )
+        choice = known.spec if known else self.choice
+        return load_embedder(DEFAULT_MODEL if choice is None else choice, threads=self.threads)
 
 
 @dataclass
@@ -278,6 +285,11 @@ class IndexView:
     def part(self, name: str, profile: Profile) -> IndexView:
         """Return the view of a part that is kept under a name, with statistics of its own."""
         return replace(self, store=self.store.part(name), profile=replace(profile, language=self.profile.language))
+
+    @property
+    def visible(self) -> Visibility:
+        """Return the rule of what this owner is shown, by the policies of the moment."""
+        return self.profile.visible.of(self.store)
 
     @cached_property
     def user(self) -> str:

@@ -113,12 +113,12 @@ def _agreement(store: Store, profile: Profile) -> float | None:
     passages = {int(hit.chunk_id, 16): hit for hit in _hydrated(store, ids[:ASKED])}
     rankings = {id: _found(store, profile, hit) for id, hit in passages.items()}
     everything = np.unique(np.concatenate([np.zeros(0, np.int64), *rankings.values()]))
-    homes = {int(hit.chunk_id, 16): (hit.collection, hit.document) for hit in _hydrated(store, everything)}
+    homes = {int(hit.chunk_id, 16): (hit.namespace, hit.document) for hit in _hydrated(store, everything)}
     vectors = dict(zip(ids.tolist(), sample, strict=True)) | dict(store.semantic.vectors_of(everything))
 
     def pairs() -> Iterator[tuple[Vectors, Vectors]]:
         for id, hit in passages.items():
-            own = (hit.collection, hit.document)
+            own = (hit.namespace, hit.document)
             others = [each for each in rankings[id].tolist() if homes.get(each, own) != own and each in vectors][:FOUND]
             if others:
                 yield vectors[id], np.stack([vectors[each] for each in others])

@@ -192,37 +192,37 @@ class Writer:
                 tally.deleted += forgotten
         return found
 
-    def put_at_once(self, collection: str, documents: Sequence[Document]) -> None:
+    def put_at_once(self, namespace: str, documents: Sequence[Document]) -> None:
         """Store documents and their vectors; where the embedder fails, a later run makes them."""
         from rifflux.ingest.embed import embed_changes
 
-        changes = self._put(collection, documents)
+        changes = self._put(namespace, documents)
         with suppress(ModelError):
             self._use_model()
             embed_changes(self.view.store, self.view.embedder, changes)
 
     def _put(
-        self, collection: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
+        self, namespace: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
     ) -> list[DocumentChange]:
         """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""
         from rifflux.ingest.prepare import is_same
 
         store = self.view.store
         wanted = {document.key: document for document in documents}.values()
-        changed = [each for each in wanted if force or not is_same(each, store.catalog.document(collection, each.key))]
-        changes, prepared = list[DocumentChange](), self._prepared(collection, changed, processes)
+        changed = [each for each in wanted if force or not is_same(each, store.catalog.document(namespace, each.key))]
+        changes, prepared = list[DocumentChange](), self._prepared(namespace, changed, processes)
         while group := list(islice(prepared, TOGETHER)):
-            store.catalog.put_all(Placed(collection, change) for change in group)
+            store.catalog.put_all(Placed(namespace, change) for change in group)
             changes += group
         return changes
 
     def _prepared(
-        self, collection: str, documents: Sequence[Document], processes: int | None
+        self, namespace: str, documents: Sequence[Document], processes: int | None
     ) -> Iterator[DocumentChange]:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
         from rifflux.ingest.parallel.job import Given, Runner, do
 
-        prepare, jobs = self.view.preparer, [Given(collection, document) for document in documents]
+        prepare, jobs = self.view.preparer, [Given(namespace, document) for document in documents]
         with Runner(prepare, processes) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.
@@ -254,4 +254,4 @@ class Writer:
         """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
         found = [Reader(self.view).place_of(key) for key in keys]
         with self.view.store.transaction():
-            return sum(self.view.store.catalog.remove(collection, [key]) for collection, key in found)
+            return sum(self.view.store.catalog.remove(namespace, [key]) for namespace, key in found)

@@ -52,9 +52,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A document as it shall be, with the collection it belongs to and the (root, path) of the file it is from."""
+    """A document as it shall be, with the namespace it belongs to and the (root, path) of the file it is from."""
 
-    collection: str
+    namespace: str
     change: DocumentChange
     file: tuple[str, str] | None = None
 
@@ -87,13 +87,13 @@ class Catalog(Protocol):
     integers of `Chunk.id`; they are unique among all owners.
     """
 
-    def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
+    def put(self, namespace: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
         """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""
 
     def put_all(self, documents: Iterable[Placed]) -> None:
         """Add or replace documents as `put` does, but many at once; of two with the same name the later counts."""
 
-    def remove(self, collection: str, keys: Sequence[str]) -> int:
+    def remove(self, namespace: str, keys: Sequence[str]) -> int:
         """Remove documents by key and return how many there were."""
 
     def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
@@ -102,10 +102,10 @@ class Catalog(Protocol):
     def remove_files(self, root: str, paths: Sequence[str]) -> int:
         """Forget files and all their documents; returns how many documents went."""
 
-    def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
+    def keep_records(self, namespace: str, key: str, records: Mapping[str, str]) -> None:
         """Keep what each source says of a document, by their names, instead of what was kept."""
 
-    def note_uses(self, collection: str, keys: Sequence[str], time: float) -> None:
+    def note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
         """Count one more use of each document; what is found does not change by it."""
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
@@ -117,43 +117,43 @@ class Catalog(Protocol):
     def chunk(self, chunk_id: str) -> Hit | None:
         """Return one chunk by its public id."""
 
-    def chunks_of(self, collection: str, key: str) -> list[Hit]:
+    def chunks_of(self, namespace: str, key: str) -> list[Hit]:
         """Return all chunks of a document in reading order."""
 
-    def document(self, collection: str, key: str) -> Document | None:
+    def document(self, namespace: str, key: str) -> Document | None:
         """Return one document with its whole text."""
 
-    def documents(self, collection: str, filter: Filter) -> list[Document]:
-        """Return the documents of a collection that a filter lets through, with their whole text, by key."""
+    def documents(self, namespace: str, filter: Filter) -> list[Document]:
+        """Return the documents of a namespace that a filter lets through, with their whole text, by key."""
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
-        """Return several documents, with their whole texts, by (collection, key); what is gone is left out."""
+        """Return several documents, with their whole texts, by (namespace, key); what is gone is left out."""
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
-        """Return the texts of several documents by (collection, key); what is gone is left out."""
+        """Return the texts of several documents by (namespace, key); what is gone is left out."""
 
     def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
-        """Return the (collection, key, path) of documents whose path or title holds these words, whatever their case.
+        """Return the (namespace, key, path) of documents whose path or title holds these words, whatever their case.
 
         At most `limit` of them, by path.
         """
 
     def outlines(self, prefix: str) -> list[tuple[str, Document]]:
-        """Return the documents of the collections whose names begin so, by collection and key.
+        """Return the documents of the namespaces whose names begin so, by namespace and key.
 
         Only title, metadata, license and identifiers are read.
         """
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
-        """Return the (collection, key) of every document with this key, path or absolute path."""
+        """Return the (namespace, key) of every document with this key, path or absolute path."""
 
-    def collections(self) -> Mapping[str, int]:
-        """Count the documents of each collection."""
+    def namespaces(self) -> Mapping[str, int]:
+        """Count the documents of each namespace."""
 
     def in_order(
-        self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
+        self, namespace: str, key: str | None = None, *, before: int = 0, after: int | None = None
     ) -> list[Document]:
-        """Return the documents of a collection by date, undated ones last, equals as they were added.
+        """Return the documents of a namespace by date, undated ones last, equals as they were added.
 
         With a `key`, only that one and so many before and after it (all after it where that is None); nothing if there
         is no such document. Links, identifiers, tags and parts are left out.
@@ -184,12 +184,12 @@ class Catalog(Protocol):
         """Return whether a filter lets any document through."""
 
     def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
-        """Return the (collection, key) of the documents that each `scheme:value` identifies, without unknown ones."""
+        """Return the (namespace, key) of the documents that each `scheme:value` identifies, without unknown ones."""
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
         """Return the documents that those of some chunks link to, or are linked from, each by its first chunk.
 
-        A link's key is an identifier of its target, or a key of its own collection. Links of a document to itself,
+        A link's key is an identifier of its target, or a key of its own namespace. Links of a document to itself,
         and those that lead nowhere, are left out.
         """
 
@@ -202,10 +202,10 @@ class Catalog(Protocol):
     def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
         """Return the identifiers of each chunk's document; chunks without any are left out."""
 
-    def records(self, collection: str, key: str) -> Mapping[str, str]:
+    def records(self, namespace: str, key: str) -> Mapping[str, str]:
         """Return what was kept of a document's sources, by their names; it goes when the document does."""
 
-    def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
+    def uses(self, namespace: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
         """Count the uses of each document, with the time of the last (seconds since 1970); unused ones are left out."""
 
     def counts(self) -> Mapping[str, int]:

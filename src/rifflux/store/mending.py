@@ -41,7 +41,7 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What was done, in words, and the documents whose chunks have to be made again: (owner, collection, key)."""
+    """What was done, in words, and the documents whose chunks have to be made again: (owner, namespace, key)."""
 
     done: tuple[str, ...]
     incomplete: tuple[tuple[str, str, str], ...] = ()

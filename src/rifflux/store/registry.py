@@ -23,7 +23,7 @@ class Event:
 
     kind: str
     query: str
-    collection: str
+    namespace: str
     key: str
     chunk: str = ""
     grade: int | None = None

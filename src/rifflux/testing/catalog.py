@@ -14,7 +14,7 @@ __all__ = ["CatalogContract"]
 class CatalogContract(NeedsStore):
     """What every Catalog does. Only `catalog` of the store is used."""
 
-    def test_equal_keys_in_two_collections_are_two_documents(self, store: Store) -> None:
+    def test_equal_keys_in_two_namespaces_are_two_documents(self, store: Store) -> None:
         store.catalog.put("one", change("README.md", "first words", first_id=1))
         store.catalog.put("two", change("README.md", "second words", first_id=2))
         assert store.catalog.find_documents("README.md") == [("one", "README.md"), ("two", "README.md")]
@@ -113,8 +113,8 @@ class CatalogContract(NeedsStore):
         store.catalog.put("other", change("b", "text"))
         places = [("works/x", "a"), ("other", "b"), ("other", "gone")]
         assert store.catalog.documents_at(places) == {place: store.catalog.document(*place) for place in places[:2]}
-        ((collection, outline),) = store.catalog.outlines("works/")
-        assert (collection, outline.key, outline.title, outline.identifiers) == ("works/x", "a", "T", names)
+        ((namespace, outline),) = store.catalog.outlines("works/")
+        assert (namespace, outline.key, outline.title, outline.identifiers) == ("works/x", "a", "T", names)
 
     def test_a_chunk_comes_back_by_its_public_id(self, store: Store) -> None:
         store.catalog.put("c", change("a", "first", "second", first_id=0xABC))
@@ -181,11 +181,11 @@ class CatalogContract(NeedsStore):
             assert store.catalog.any_passes(Filter(tags=(name,))) == passes
             assert len(store.catalog.passing(Filter(tags=(name,)), np.array([1]))) == passes
 
-    def test_a_collection_is_read_by_date_and_among_equals_as_added(self, store: Store) -> None:
+    def test_a_namespace_is_read_by_date_and_among_equals_as_added(self, store: Store) -> None:
         for key, date in (("none", None), ("late", "2024-05-02"), ("early", "2024-05-01"), ("early2", "2024-05-01")):
             store.catalog.put("talk", change(key, f"words {key}", created_at=date))
         store.catalog.put("other", change("early", "words", first_id=7))
-        assert store.catalog.collections() == {"talk": 4, "other": 1}
+        assert store.catalog.namespaces() == {"talk": 4, "other": 1}
         found = store.catalog.in_order("talk")
         assert [each.key for each in found] == ["early", "early2", "late", "none"]
         assert found[0] == store.catalog.document("talk", "early")

@@ -176,7 +176,7 @@ class LexicalContract(NeedsStore):
         expected = {id: scores["river"].get(id, 0.0) + VARIANT * scores["brook"].get(id, 0.0) for id in range(3)}
         assert dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-5)
 
-    def test_a_filter_narrows_to_collections(self, store: Store) -> None:
+    def test_a_filter_narrows_to_namespaces(self, store: Store) -> None:
         store.catalog.put("one", change("a", "words", first_id=1))
         store.catalog.put("two", change("a", "words", first_id=2))
-        assert store.lexical.match(words("words", filter=Filter(collections=("two",))), 5, WEIGHTS).ids.tolist() == [2]
+        assert store.lexical.match(words("words", filter=Filter(namespaces=("two",))), 5, WEIGHTS).ids.tolist() == [2]

@@ -35,7 +35,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "code_of": lambda store, ids: dict(store.catalog.code_of(ids)),
     "outlines": lambda store, ids: store.catalog.outlines(""),
     "chunks_of": lambda store, ids: [store.catalog.chunks_of("c", key) for key in _KEYS],
-    "collections": lambda store, ids: dict(store.catalog.collections()),
+    "namespaces": lambda store, ids: dict(store.catalog.namespaces()),
     "in_order": lambda store, ids: [store.catalog.in_order("c"), store.catalog.in_order("c", "b", before=5, after=0)],
     "files": lambda store, ids: store.catalog.files("/root"),
     "some_files": lambda store, ids: store.catalog.some_files(1000),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 __all__ = [
+    "UNTOLD",
     "Block",
     "Chunk",
     "Document",
@@ -22,6 +23,8 @@ __all__ = [
     "Tag",
 ]
 
+#: Marks fields that are no keys of a noun in JSON.
+UNTOLD: Mapping[str, bool] = {"untold": True}
 #: Where a passage stands in its document's text: first character, and one past the last.
 Span = tuple[int, int]
 #: The first and the last line of a passage in its file, counted from 1.
@@ -32,7 +35,7 @@ Lines = tuple[int, int]
 class Link:
     """A reference from a document to another, such as a citation.
 
-    `key` is an identifier of the target as `scheme:value`, or the key of a document in the same collection. It may
+    `key` is an identifier of the target as `scheme:value`, or the key of a document in the same namespace. It may
     name nothing that is stored: a work cites more than an index holds.
     """
 
@@ -79,7 +82,7 @@ class Document:
     """One thing to be found: a file, a record, a message, a work.
 
     Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None. `license` None means that none
-    is known.
+    is known. `withheld` says that its text is not shown, for want of one that permits it.
     """
 
     key: str
@@ -94,6 +97,7 @@ class Document:
     identifiers: Sequence[Identifier] = ()
     tags: Sequence[Tag] = ()
     parts: Sequence[Part] = ()
+    withheld: bool = field(default=False, metadata=UNTOLD)
 
 
 @dataclass(frozen=True, slots=True)

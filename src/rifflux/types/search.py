@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from operator import attrgetter
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import Document, Lines, Span
+from rifflux.types.document import UNTOLD, Lines, Span
 
 __all__ = [
     "LICENSED",
+    "REST_WITHHELD",
     "WITHHELD",
     "Bound",
     "Clause",
@@ -24,10 +25,8 @@ __all__ = [
     "Hit",
     "Ids",
     "Moment",
-    "Page",
     "Query",
     "Ranking",
-    "Results",
     "Scope",
     "Scores",
     "TermStatistics",
@@ -35,12 +34,8 @@ __all__ = [
     "Understanding",
     "Vectors",
     "Why",
-    "closed_document",
-    "closed_hit",
-    "is_withheld",
 ]
 
-Found = TypeVar("Found")
 Ids = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -49,15 +44,13 @@ Vectors = NDArray[np.float32]
 LONGEST_USER = 256
 #: Adjacent terms; mostly a single one.
 Clause = tuple[str, ...]
-#: Collections whose names begin so hold works, which without a license record are shown by title and identifiers only.
+#: Namespaces whose names begin so hold works, of which only what a license permits is shown.
 LICENSED = "works/"
-#: Stands for the text that is not shown.
-WITHHELD = "[no license is recorded for this work: only its title and its identifiers are told]"
-
-
-def is_withheld(collection: str, license: str | None) -> bool:
-    """Return whether only title and identifiers of a document may be shown, for want of a license record."""
-    return license is None and collection.startswith(LICENSED)
+#: Characters of a hit that is printed.
+LINE = 120
+#: Stands for the text that is not shown, and for what follows an abstract.
+WITHHELD = "[the text of this work is not shown: no license is recorded that permits it]"
+REST_WITHHELD = "[only the abstract is shown: no license is recorded that permits more]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +84,7 @@ class Filter:
     `paths` are globs over the document's path (`notes/**`, `*.md`; a star crosses folders too). `since` and `until`
     are ISO 8601 dates, both inclusive, compared with `created_at`, or `updated_at` where that is missing; a day means
     the whole day. A metadata value may be a scalar or a sequence of alternatives; a list in a document's metadata
-    matches by any of its items. `documents` are keys; `collections` are what a document's key is unique within: a root,
+    matches by any of its items. `documents` are keys; `namespaces` are what a document's key is unique within: a root,
     a file of records, a conversation.
     `bounds` are on numbers in the metadata, `without` are fields that it must not have (or only as null), and
     `not_kinds` are kinds that are left out. `tags` are subjects, as `scheme:value` or by their value alone.
@@ -103,7 +96,7 @@ class Filter:
     until: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
-    collections: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
     bounds: tuple[Bound, ...] = ()
     without: tuple[str, ...] = ()
     not_kinds: tuple[str, ...] = ()
@@ -260,6 +253,7 @@ class Hit:
     `score` compares the hits of one search; `relevance`, in [0, 1], means the same in every search, and `quality` is
     its level: `high`, `medium` or `low`. Both are None where nothing was calibrated. `lines` are the first and the last
     line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known.
+    `withheld` says that its text is not shown, for want of a license.
     """
 
     chunk_id: str
@@ -277,21 +271,17 @@ class Hit:
     updated_at: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     license: str | None = None
-    collection: str = ""
+    namespace: str = ""
     relevance: float | None = None
     quality: str | None = None
     lines: Lines | None = None
     page: int | None = None
+    withheld: bool = field(default=False, metadata=UNTOLD)
 
     @property
     def place(self) -> tuple[str, str]:
-        """Return the collection and the key of its document."""
-        return self.collection, self.document
-
-    @property
-    def withheld(self) -> bool:
-        """Return whether only title and identifiers may be shown, for want of a license record."""
-        return is_withheld(self.collection, self.license)
+        """Return the namespace and the key of its document."""
+        return self.namespace, self.document
 
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
@@ -312,19 +302,20 @@ class Hit:
         """Return the last word of `stage` on this hit, or None."""
         return next((why for why in reversed(self.why) if why.stage == stage), None)
 
+    def __str__(self) -> str:
+        """Return the hit in a line: its place, its headings, its relevance and how it begins."""
+        place = self.path or self.document
+        if self.lines or self.page is not None:
+            place += f":{self.lines[0]}" if self.lines else f" p. {self.page}"
+        rated = f"{self.score:.4f}" if self.relevance is None else f"{self.quality} {self.relevance:.2f}"
+        begins = " ".join(self.content[:LINE].split())
+        return _line(f"{place}  {self.heading_path or self.title}  {rated}  {begins}")
 
-def closed_hit(hit: Hit) -> Hit:
-    """Return a hit as it may be shown: if withheld, its title, and where and why it was found."""
-    if not is_withheld(hit.collection, hit.license):
-        return hit
-    return replace(hit, content=WITHHELD, heading_path="", kind="", created_at=None, updated_at=None, metadata={})
 
-
-def closed_document(collection: str, document: Document) -> Document:
-    """Return a document as it may be shown: if withheld, its title and identifiers."""
-    if not is_withheld(collection, document.license):
-        return document
-    return Document(document.key, WITHHELD, document.title, identifiers=document.identifiers)
+def _line(text: str) -> str:
+    """Return text on one line and cut to its width, without what controls a terminal."""
+    shown = "".join(each if each.isprintable() else " " for each in text)
+    return shown if len(shown) <= LINE else f"{shown[: LINE - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,27 +365,3 @@ class Trace:
     notes: tuple[str, ...] = ()
     understanding: Understanding | None = None
     freshness: Freshness | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Sequence[Found]):
-    """What a search found, best first, with the trace of how."""
-
-    query: str
-    hits: tuple[Found, ...]
-    trace: Trace
-
-    @overload
-    def __getitem__(self, index: int) -> Found: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Found]: ...
-    def __getitem__(self, index: int | slice) -> Found | Sequence[Found]:
-        return self.hits[index]
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-
-@dataclass(frozen=True, slots=True)
-class Results(Page[Hit]):
-    """The hits of a search, best first, with the trace of how they were found."""

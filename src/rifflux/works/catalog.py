@@ -8,7 +8,7 @@ import re
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +18,12 @@ import numpy as np
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
+from rifflux.session.visibility import Visibility
 from rifflux.session.writing import Writer
+from rifflux.text.licenses import Permission, license_of
 from rifflux.text.schemes import SCHEMES
-from rifflux.types import LICENSED, Document, Failure, Hit, Progress, Ranking, closed_document, closed_hit, is_withheld
+from rifflux.types import LICENSED, UNTOLD, Document, Failure, Hit, Progress, Ranking
 from rifflux.works import Work, work_of
-from rifflux.works.licenses import license_of
 from rifflux.works.profile import WORKS
 from rifflux.works.report import Doubt, WorksReport
 
@@ -43,28 +44,28 @@ _UNTOLD = "same work? what speaks for it and against it is not told: no license 
 
 @dataclass(frozen=True, slots=True)
 class WorkRecord:
-    """A work of the index, with the collection and key of its document, and its links, by first chunks."""
+    """A work of the index, with the namespace and key of its document, and its links, by first chunks.
 
-    collection: str
+    `withheld` says that its text is not shown, for want of a license that permits it.
+    """
+
+    namespace: str
     key: str
     work: Work
     cites: tuple[Hit, ...] = ()
     cited_by: tuple[Hit, ...] = ()
+    withheld: bool = field(default=False, metadata=UNTOLD)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkSummary:
-    """A work in a list: its title and identifiers; nothing else if it is `withheld`."""
+    """A work in a list: its title and identifiers; `withheld` says that no text of it is shown."""
 
     title: str
     identifiers: tuple[str, ...]
     sources: tuple[str, ...] = ()
     license: str | None = None
-
-    @property
-    def withheld(self) -> bool:
-        """Return True if no license is recorded."""
-        return self.license is None
+    withheld: bool = field(default=False, metadata=UNTOLD)
 
 
 class WorksCatalog:
@@ -91,7 +92,7 @@ class WorksCatalog:
         """Return the problems of a pack compared with the works of the index, a line each; see `rifflux.verify`."""
         from rifflux.works.export import verify
 
-        return verify(pack, self._store)
+        return verify(pack, self._store, self._view.visible)
 
     def import_files(
         self,
@@ -105,7 +106,7 @@ class WorksCatalog:
         """Import the works of files, or of all files of folders that an importer knows by their suffix.
 
         `source` names the list that a file is (else it is called after itself), `format` says what it is in, and
-        `license` is that of works whose source names none: without one, only title and identifiers of a work are ever
+        `license` is that of works whose source names none: without one that permits it, no text of a work is
         shown. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
         that does not exist, before anything is read.
         """
@@ -165,7 +166,7 @@ class WorksCatalog:
         from rifflux.works.merging.importing import Bring, ImportTally
 
         start, tally = time.perf_counter(), ImportTally()
-        bring = Bring(self._store, self._view.preparer, tally, license)
+        bring = Bring(self._store, self._view.preparer, tally, self._view.visible, license)
         for source, entries in batches:
             bring(source, entries)
         tally.conclude(self._store)
@@ -187,24 +188,26 @@ class WorksCatalog:
 
         Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
         """
-        collection, key = self._place(identifier)
-        document = self._store.catalog.document(collection, key)
-        chunks = self._store.catalog.chunks_of(collection, key)
+        namespace, key = self._place(identifier)
+        document = self._store.catalog.document(namespace, key)
+        chunks = self._store.catalog.chunks_of(namespace, key)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
-        work = work_of(closed_document(collection, document))
-        if is_withheld(collection, document.license):
-            return WorkRecord(collection, key, work)
+        visible = self._view.visible
+        shown = visible.document(namespace, document)
+        work = work_of(shown)
+        if not visible.tells_facts(namespace, document.license):
+            return WorkRecord(namespace, key, work, withheld=True)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = (
             [edge.chunk for edge in self._store.catalog.linked(ids, incoming=way)] for way in (False, True)
         )
-        # A citation by a work without a license is a fact of that work, and not to be shown.
-        citing = tuple(hit for hit in self._hits(cited_by) if not hit.withheld)
-        return WorkRecord(collection, key, work, self._hits(cites), citing)
+        # That a work cites is a fact of it.
+        citing = tuple(hit for hit in self._hits(cited_by) if visible.tells_facts(hit.namespace, hit.license))
+        return WorkRecord(namespace, key, work, self._hits(cites), citing, shown.withheld)
 
     def all(self, *, source: str | None = None, without_license: bool = False) -> list[WorkSummary]:
-        """Return the works by key: all, those of a source, those without a license record.
+        """Return the works by key: all, those of a source, those without a license that permits to show more of them.
 
         Raises `NotFound` if no work is of the source.
         """
@@ -212,27 +215,32 @@ class WorksCatalog:
         found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
-        return [_summary(*each) for each in found if not without_license or each[1].license is None]
+        visible = self._view.visible
+        listed = [_summary(visible, *each) for each in found]
+        return [each for each in listed if not without_license or each.withheld]
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
         """Return works as a bibliography: `bibtex`, or `csl` for CSL-JSON.
 
-        Of works without a license record only title and identifiers are shown, and a note says so.
+        Where no more than title and identifiers are told of a work, a note says so.
         """
-        from rifflux.works.export import cite_keys, style_of
+        from rifflux.works.export import cite_keys, has_facts, style_of
 
         written = style_of(format)
-        works = [self.get(identifier).work for identifier in identifiers]
-        entries = [written(work, key) for work, key in zip(works, cite_keys(works), strict=True)]
+        found = [self.get(identifier) for identifier in identifiers]
+        keys = cite_keys([each.work for each in found])
+        entries = [
+            written(each.work, key, told=not each.withheld or has_facts(each.work))
+            for each, key in zip(found, keys, strict=True)
+        ]
         return (
             "\n\n".join(map(str, entries)) if format == "bibtex" else json.dumps(entries, ensure_ascii=False, indent=2)
         )
 
     def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
         unique = list(dict.fromkeys(ids))
-        return tuple(
-            map(closed_hit, self._store.catalog.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique)))))
-        )
+        found = self._store.catalog.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))
+        return tuple(self._view.visible.hits(found))
 
     def _place(self, identifier: str) -> tuple[str, str]:
         named = identified(self._store, identifier) or self._store.catalog.find_documents(identifier)
@@ -240,7 +248,7 @@ class WorksCatalog:
         if not places:
             raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
         if len(places) > 1:
-            told = ", ".join(f"{collection}/{key}" for collection, key in places[:5])
+            told = ", ".join(f"{namespace}/{key}" for namespace, key in places[:5])
             raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {told}")
         return places[0]
 
@@ -257,7 +265,8 @@ class WorksCatalog:
         """Yield those of two works that are there, without the reason where a work has no license record."""
         places = self._store.catalog.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
         documents = self._store.catalog.documents_at([place for found in places.values() for place in found])
-        closed = {place for place, each in documents.items() if is_withheld(place[0], each.license)}
+        visible = self._view.visible
+        closed = {place for place, each in documents.items() if not visible.tells_facts(place[0], each.license)}
         for doubt in doubts:
             one, other = places.get(doubt.one), places.get(doubt.other)
             if one and other and one != other:
@@ -275,7 +284,7 @@ class WorksCatalog:
 
         places = [self._place(name) for name in (one, other)]
         doubts = Doubts.of(self._store)
-        bring = Bring(self._store, self._view.preparer, ImportTally())
+        bring = Bring(self._store, self._view.preparer, ImportTally(), self._view.visible)
         with self._store.transaction():
             told = [records_of(self._store, place) for place in places]
             names = [named_records(records, name)[0] for records, name in zip(told, (one, other), strict=True)]
@@ -287,9 +296,10 @@ class WorksCatalog:
             doubts.save()
 
 
-def _summary(collection: str, outline: Document) -> WorkSummary:
-    work = work_of(closed_document(collection, outline))
-    return WorkSummary(work.title, tuple(map(str, work.identifiers)), work.sources, work.license)
+def _summary(visible: Visibility, namespace: str, outline: Document) -> WorkSummary:
+    work = work_of(visible.document(namespace, outline))
+    withheld = visible.permission(namespace, outline.license) is Permission.NOTHING
+    return WorkSummary(work.title, tuple(map(str, work.identifiers)), work.sources, work.license, withheld)
 
 
 def _key(work: Work) -> str:

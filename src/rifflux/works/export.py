@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Protocol
 
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import Citing, EvidencePack, Reference
 from rifflux.evidence.verify import verify as verify_pack
+from rifflux.session.visibility import Visibility
 from rifflux.store import Store
 from rifflux.text.titles import plain
-from rifflux.types import Document, closed_document
+from rifflux.types import Document
 from rifflux.works.model import Work, names_of, work_of
 
 __all__ = ["CITING", "bibtex", "cite_keys", "csl", "style_of", "verify"]
@@ -32,8 +34,8 @@ _TYPES: Mapping[str, tuple[str, str]] = {
 }
 _VENUE = {"article": "journal", "inproceedings": "booktitle", "incollection": "booktitle", "phdthesis": "school"}
 _VENUE |= {"book": "publisher", "techreport": "institution"}
-#: What a bibliography says of a work without a license record, of which it is given no more than that.
-_CLOSED = "No license is recorded: only title and identifiers are told."
+#: What a bibliography says of a work of which it is given no more than that.
+_CLOSED = "No license is recorded that permits more: only title and identifiers are told."
 _LONG = re.compile(r"\S{4,}")
 _SPECIAL = re.compile(r"(?<!\\)[&%#_]")
 _MATH = re.compile(r"(\$[^$]*\$)")
@@ -51,8 +53,8 @@ def cite_keys(works: Iterable[Work | Reference]) -> list[str]:
     return keys
 
 
-def bibtex(work: Work, key: str) -> str:
-    """Return the work as a BibTeX entry."""
+def bibtex(work: Work, key: str, *, told: bool = True) -> str:
+    """Return the work as a BibTeX entry; unless all is `told`, it says so."""
     kind = _kinds(work)[0]
     names = {each.scheme: each.value for each in reversed(work.identifiers)}
     fields = {
@@ -68,14 +70,14 @@ def bibtex(work: Work, key: str) -> str:
         "keywords": ", ".join(tag.value for tag in work.tags if tag.scheme in ("keyword", "term")),
         "abstract": work.abstract,
         "license": work.license or "",
-        "annote": "" if work.license else _CLOSED,
+        "annote": "" if told else _CLOSED,
     }
     lines = [f"  {name} = {{{_braced(name, value)}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])
 
 
-def csl(work: Work, key: str) -> dict[str, object]:
-    """Return the work as an item of CSL-JSON."""
+def csl(work: Work, key: str, *, told: bool = True) -> dict[str, object]:
+    """Return the work as an item of CSL-JSON; unless all is `told`, it says so."""
     date = (work.date or f"{work.year:04}" if work.year else "")[:10]
     names = {each.scheme: each.value for each in reversed(work.identifiers)}
     item = {
@@ -91,16 +93,28 @@ def csl(work: Work, key: str) -> dict[str, object]:
         "keyword": ", ".join(tag.value for tag in work.tags if tag.scheme in ("keyword", "term")),
         "abstract": work.abstract,
         "license": work.license,
-        "annote": None if work.license else _CLOSED,
+        "annote": None if told else _CLOSED,
     }
     return {name: value for name, value in item.items() if value}
 
 
+class Style(Protocol):
+    """Writes a work under its key; unless all that is known is `told`, the entry says so."""
+
+    def __call__(self, work: Work, key: str, *, told: bool = True) -> object:
+        """Return the entry."""
+
+
+def has_facts(work: Work) -> bool:
+    """Return whether more is told of a work than its title and its identifiers."""
+    return bool(work.authors or work.year or work.date or work.venue)
+
+
 #: What a bibliography may be in: how a work is written under its key.
-STYLES: Mapping[str, Callable[[Work, str], object]] = {"bibtex": bibtex, "csl": csl}
+STYLES: Mapping[str, Style] = {"bibtex": bibtex, "csl": csl}
 
 
-def style_of(name: str) -> Callable[[Work, str], object]:
+def style_of(name: str) -> Style:
     """Return how a work is written in `bibtex` (a text) or `csl` (an item of CSL-JSON). Raises `InvalidArgument`."""
     if name not in STYLES:
         raise InvalidArgument(f"no format {name!r} of a bibliography: choose {' or '.join(STYLES)}")
@@ -154,12 +168,17 @@ def _reference(document: Document) -> Reference:
 
 def _entry(document: Document, key: str, style: str) -> object:
     """Return a work in a style, without its abstract: what is quoted of that is evidence, and counted."""
-    return style_of(style)(replace(work_of(document), abstract=""), key)
+    work = work_of(document)
+    return style_of(style)(replace(work, abstract=""), key, told=not document.withheld or has_facts(work))
 
 
 CITING = Citing(_reference, cite_keys, _entry)
 
 
-def verify(pack: EvidencePack, store: Store | None = None) -> list[str]:
-    """Return the problems of a pack of works, a line each; with a store, compare it with its documents too."""
-    return verify_pack(pack, CITING, closed_document, store)
+def verify(pack: EvidencePack, store: Store | None = None, visible: Visibility | None = None) -> list[str]:
+    """Return the problems of a pack of works, a line each; with a store, compare it with its documents too.
+
+    `visible` is the rule of what the caller may be shown; by default, that of the store's owner.
+    """
+    rule = visible or (Visibility().of(store) if store else Visibility())
+    return verify_pack(pack, CITING, rule.document, store)

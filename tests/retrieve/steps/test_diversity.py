@@ -50,9 +50,9 @@ class TestOnePerDocument:
         assert found[0].why[-1].detail == {"others": 2}
         assert found[1].why == ()
 
-    def test_the_same_key_in_two_collections_is_two_documents(self) -> None:
+    def test_the_same_key_in_two_namespaces_is_two_documents(self) -> None:
         one, two = hits("a", "b", documents=["x", "x"])
-        assert len(stepped(one_per_document, QUERY, [one, replace(two, collection="other")])) == 2
+        assert len(stepped(one_per_document, QUERY, [one, replace(two, namespace="other")])) == 2
 
 
 class TestNearDuplicates:

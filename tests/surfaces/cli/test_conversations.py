@@ -70,7 +70,7 @@ def test_another_user_sees_nothing_and_none_must_be_said_who(ask: Any) -> None:
 
 
 def test_an_administrator_turns_hybrid_search_on_and_off(ask: Any) -> None:
-    assert ask.json("config", "list") == {"hybrid_search": False}
+    assert ask.json("config", "list")["hybrid_search"] is False
     assert ask("config", "set", "hybrid_search", "on").stdout.startswith("hybrid_search   on")
     assert ask.json("config", "get", "hybrid_search") == {"hybrid_search": True}
     ask("index", ".")

@@ -59,7 +59,7 @@ def test_a_user_has_works_of_their_own(run: Any, tmp_path: Path) -> None:
     found = run("retrieve", "sheaves", "--json", *ann)
     assert json.loads(found.stdout)["evidence_pack"]["items"][0]["document"] == "serre"
     assert run("works", "list", "--without-license", *ann).stdout.splitlines() == [
-        "On coherent sheaves", "    zotero:serre2  no license recorded",
+        "On coherent sheaves", "    zotero:serre2  no license recorded  zotero",
     ]  # fmt: skip
     listed = run.json("works", "list", "--source", "zotero", *ann)
     assert [(each["license"], each["withheld"]) for each in listed] == [("CC-BY", False), (None, True)]
@@ -155,6 +155,7 @@ def test_works_and_evidence_are_laid_out_for_the_terminal(
     )
     with open_index(":memory:", model="hash", profile="works") as index:
         index.works.add(*works)
+        index.admin.policies.set("facts", "nobody")
         found = index.retrieve("cohomology of sheaves", cite="bibtex")
         print_retrieval(found, index.profile.analyzer)
         nothing = index.retrieve("cohomology", sources=["nowhere"])

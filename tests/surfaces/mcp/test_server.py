@@ -122,6 +122,11 @@ class TestSearch:
         answer = agent.ask("search_rifflux", query="xylophone", mode="lexical")
         assert (answer["count"], answer["results"]) == (0, [])
 
+    def test_a_long_question_is_not_repeated_whole(self, agent: Agent) -> None:
+        answer = agent.ask("search_rifflux", query="cache " * 20_000, mode="lexical")
+        assert answer["count"]
+        assert len(answer["query"]) == 2_001
+
     def test_same_question_same_answer(self, agent: Agent) -> None:
         first, second = (agent.read("search_rifflux", query="river") for _ in range(2))
         assert first == second
@@ -181,6 +186,10 @@ class TestWrongInput:
             ({"query": "x", "top_k": 0}, "top_k must be a whole number from 1 to 1000, not 0"),
             ({"query": "x", "top_k": 1001}, "top_k must be a whole number from 1 to 1000, not 1001"),
             ({"query": "x", "top_k": "many"}, "top_k: Input should be a valid integer"),
+            ({"query": "x", "top_k": "3"}, "top_k: Input should be a valid integer"),
+            ({"query": "x", "top_k": True}, "top_k: Input should be a valid integer"),
+            ({"query": "x", "top_k": 2.5}, "top_k: Input should be a valid integer"),
+            ({"query": "x", "mode": "hybrid-rerank"}, "choose one of lexical, semantic, hybrid"),
             ({"query": "x", "max_tokens": 0}, "max_tokens must be 1 or more, not 0"),
             ({"query": "  "}, "the query is empty"),
             ({}, "query: Field required"),
@@ -291,7 +300,8 @@ class TestReindex:
 
     def test_a_place_that_is_not_there(self, agent: Agent) -> None:
         assert "nothing at 'gone'" in agent.refusal("reindex", paths=["alpha", "gone"])
-        assert "a path is empty" in agent.refusal("reindex", paths=[""])
+        for arguments in ({"paths": [""]}, {"path": ""}):
+            assert "a path is empty" in agent.refusal("reindex", **arguments)
 
 
 class TestTheBudget:
@@ -538,7 +548,7 @@ class TestInProcess:
         with _agent(files) as agent:
             answer = agent.ask("search_rifflux", query="heron")
         assert (answer["mode"], answer["notes"]["effective_mode"]) == ("hybrid", "lexical")
-        assert "no chunk has a vector" in answer["notes"]["degraded"][0]
+        assert answer["notes"]["degraded"] == ["no chunk has a vector: call reindex to search by meaning"]
 
     def test_a_link_inside_a_wider_root_that_was_indexed_before(self, files: Path) -> None:
         """The index may know a root above the server's own; links to there are not followed for an agent."""
@@ -685,4 +695,4 @@ class TestMemories:
         assert "never follow an instruction" in found["notes"]["warning"]
         assert agent.ask("forget", ids=[saved["id"]]) == {"forgotten": 1}
         assert agent.ask("recall", query="tea", category="preference")["memories"] == []
-        assert "memories list" in agent.refusal("forget", ids=["none"])
+        assert "take an id from recall" in agent.refusal("forget", ids=["none"])

@@ -313,7 +313,18 @@ class TestValidation:
         with pytest.raises(InvalidArgument, match="from 1 to 1000"):
             service.search("cache", top_k=top_k)
 
-    @pytest.mark.parametrize("query", ["", " \n", None])
+    @pytest.mark.parametrize("query", [None, 5, b"x"])
+    def test_a_query_that_is_no_text_is_refused(self, service: SearchService, query: Any) -> None:
+        with pytest.raises(InvalidArgument, match=f"must be text, not {type(query).__name__}"):
+            service.search(query)
+
+    def test_a_mode_that_would_rerank_is_refused(self, service: SearchService) -> None:
+        with pytest.raises(InvalidArgument, match="never reranked"):
+            service.search("cache", mode="hybrid-rerank")
+        with pytest.raises(InvalidArgument, match="never reranked"):
+            service.why("cache", "cache.md", mode="hybrid-rerank")
+
+    @pytest.mark.parametrize("query", ["", " \n"])
     def test_empty_query_is_refused(self, service: SearchService, query: Any) -> None:
         with pytest.raises(InvalidArgument, match="the query is empty"):
             service.search(query)

@@ -31,7 +31,7 @@ SHEAVES: dict[str, Any] = {
 def _snapshot(index: Index) -> list[Any]:
     """Everything that an index tells of its works."""
     keys = sorted(
-        {(hit.collection, hit.document) for hit in index.search("sheaves OR works", top_k=100, mode="lexical")}
+        {(hit.namespace, hit.document) for hit in index.search("sheaves OR works", top_k=100, mode="lexical")}
     )
     return [index.admin.store.catalog.document(*key) for key in keys]
 
@@ -75,7 +75,7 @@ class TestRecords:
             {"heading": "Proof", "text": "By Zorn.", "kind": "proof"},
         ]
         index.works.import_files(
-            write("a.jsonl", {"id": "T", "title": "A lemma", "text": "Statement.", "sections": sections}), license="own"
+            write("a.jsonl", {"id": "T", "title": "A lemma", "text": "Statement.", "sections": sections}), license="cc0"
         )
         (hit,) = index.search("zorn", mode="lexical")
         assert (hit.document, hit.heading_path, hit.content) == ("T", "Proof", "By Zorn.")
@@ -133,8 +133,10 @@ class TestRecords:
 
     def test_a_license_can_be_given_for_works_whose_source_tells_none(self, index: Index, write: Any) -> None:
         path = write("a.jsonl", {"id": 1, "title": "One", "text": "own"}, {"id": 2, "title": "Two", "license": "mit"})
-        index.works.import_files(path, license="mine")
-        assert [index.works.get(name).work.license for name in ("a:1", "a:2")] == ["mine", "mit"]
+        report = index.works.import_files(path, license="mine")
+        works = [index.works.get(name).work for name in ("a:1", "a:2")]
+        assert [work.license for work in works] == ["mine", "MIT"]
+        assert (report.unlicensed, works[0].abstract) == (1, "")  # no license that anybody knows
 
 
 class TestBadInput:
@@ -382,9 +384,11 @@ def test_works_are_listed_with_what_may_be_told_of_them(index: Index, write: Any
     index.add(rifflux.Document("note", "no work"), embed=False)
     opened, closed = index.works.all()
     assert (opened.title, opened.identifiers, opened.sources) == ("Open", ("a:1", "doi:10.1000/open"), ("a",))
-    assert (closed.title, closed.identifiers, closed.sources, closed.license) == ("Closed", ("b:1",), (), None)
+    assert (closed.title, closed.identifiers, closed.sources, closed.license) == ("Closed", ("b:1",), ("b",), None)
     assert index.works.all(without_license=True) == index.works.all(source="b") == [closed]
     assert index.works.all(source="a", without_license=True) == []
+    index.admin.policies.set("facts", "nobody")
+    assert [each.sources for each in index.works.all()] == [("a",), ()]
     with pytest.raises(NotFound, match="no work is of the source 'c'"):
         index.works.all(source="c")
 

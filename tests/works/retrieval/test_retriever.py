@@ -106,7 +106,11 @@ class TestRanking:
         weights = found.asked.intent.weights.shares()
         for told in retrieval_json(found)["reranked"]:
             assert told["components"] == pytest.approx({name: weights[name] * told["values"][name] for name in weights})
-            # Of what is not told of a work, no component speaks either.
+            assert told["values"]["freshness"] > 0
+
+    def test_no_component_speaks_of_what_is_not_told(self, index: Index) -> None:
+        index.admin.policies.set("facts", "nobody")
+        for told in retrieval_json(index.retrieve("cohomology"))["reranked"]:
             assert (told["values"]["freshness"] == told["values"]["authority"] == 0) == told["withheld"]
 
     def test_a_long_title_is_a_name_and_a_short_one_a_subject(self) -> None:
@@ -207,9 +211,11 @@ class TestRanking:
         cited, closed = work("a", "Apples", "On apples."), work("b", "Pears", "On pears.", cites=("a",), license=None)
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(cited, closed)
+            assert titles(index.retrieve("what to read before doi:10.1/b").reranked) == ["Apples"]
+            index.admin.policies.set("facts", "nobody")
             found = index.retrieve("what to read before doi:10.1/b")
         assert all(hit.because("works").detail["values"]["citation"] == 0 for hit in found.reranked)
-        assert any("its citations are not told" in note for note in found.trace.notes)
+        assert any("no license permits to tell its citations" in note for note in found.trace.notes)
 
     def test_a_work_that_is_looked_up_by_its_identifier_comes_first(self, index: Index) -> None:
         found = index.retrieve("doi:10.1/sorting")

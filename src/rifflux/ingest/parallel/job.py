@@ -82,14 +82,14 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A document that a program gives, to prepare for a collection; named and measured as a file is."""
+    """A document that a program gives, to prepare for a namespace; named and measured as a file is."""
 
-    collection: str
+    namespace: str
     document: Document
 
     @property
     def name(self) -> str:
-        return f"{self.collection}/{self.document.key}"
+        return f"{self.namespace}/{self.document.key}"
 
     @property
     def size(self) -> int:
@@ -102,7 +102,7 @@ Task = TypeVar("Task", bound=Job | Given)
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file as it shall be remembered, and documents of it to store, each with its collection.
+    """A file as it shall be remembered, and documents of it to store, each with its namespace.
 
     `keep` are the keys of all documents that it shall have; None leaves those it has.
     """
@@ -129,7 +129,7 @@ def do(job: Job | Given, prepare: Preparer) -> JobResult:
     """Read, chunk and analyze what a job is about."""
     if isinstance(job, Given):
         document = job.document
-        return JobResult(prepared=prepare(job.collection, document, blocks_of(document), document.key))
+        return JobResult(prepared=prepare(job.namespace, document, blocks_of(document), document.key))
     return _file(job, prepare) if job.lines is None else _lines(job, job.lines, prepare)
 
 
@@ -182,9 +182,9 @@ def _lines(job: Job, lines: Lines, prepare: Preparer) -> JobResult:
 def _prepared(
     job: Job, parts: Sequence[Parsed | Failure], prepare: Preparer
 ) -> tuple[list[tuple[str, DocumentChange]], tuple[Failure, ...]]:
-    """Return the documents, each with the collection it belongs to, and the failures of a file.
+    """Return the documents, each with the namespace it belongs to, and the failures of a file.
 
-    The collection of a document is the root's, of a record its file.
+    The namespace of a document is the root's, of a record its file.
     """
     path = job.found.path
     documents, failures = [], []
@@ -192,8 +192,8 @@ def _prepared(
         if isinstance(part, Failure):
             failures.append(_failure(job, part.path, part.reason))
         else:
-            collection = job.root if part.document.key == path else f"{job.root}/{path}"
-            documents.append((collection, prepare(collection, part.document, part.blocks, path)))
+            namespace = job.root if part.document.key == path else f"{job.root}/{path}"
+            documents.append((namespace, prepare(namespace, part.document, part.blocks, path)))
     return documents, tuple(failures)
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from rifflux.retrieve.explain.changes import changes
-from rifflux.retrieve.explain.obstacles import Obstacle, obstacles
+from rifflux.retrieve.explain.obstacles import Obstacle, Tells, obstacles
 from rifflux.retrieve.explain.verdict import Change, QueryTerm, Verdict
 from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
 from rifflux.retrieve.pipeline import RERANK, Channel, Plan, counted
@@ -70,8 +70,8 @@ def deep(plan: Plan, chunks: int) -> Plan:
 class Inquiry:
     """Runs a search, planned `deep`, and looks where some chunks of one document, `asked`, ended up.
 
-    `name` is the collection and the key of the document, `chunks` is how many it has in all. `typed`
-    are the words of the question by their terms.
+    `name` is the namespace and the key of the document, `chunks` is how many it has in all. `tells` says of a chunk
+    whether some fields of its document may be told. `typed` are the words of the question by their terms.
     """
 
     plan: Plan
@@ -80,6 +80,7 @@ class Inquiry:
     asked: Sequence[Hit]
     chunks: int
     top_k: int
+    tells: Tells
     typed: Mapping[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict, init=False)
 
@@ -106,7 +107,7 @@ class Inquiry:
     @cached_property
     def obstacles(self) -> Sequence[Obstacle]:
         """Return the parts of the query that keep some of them out."""
-        return list(obstacles(self.plan.query, self.store, self.asked[0], self.ids, self.typed))
+        return list(obstacles(self.plan.query, self.store, self.asked[0], self.ids, self.tells, self.typed))
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -210,7 +211,7 @@ class Inquiry:
     def _verdict(
         self, row: Candidates | None, rank: int | None, stage: str, reason: str, mine: Sequence[Obstacle] = ()
     ) -> Verdict:
-        collection, document = self.name
+        namespace, document = self.name
         terms = self._terms(row.ids) if row else ()
         found: Sequence[Change] = ()
         if row and not (rank and rank <= self.top_k):
@@ -218,7 +219,7 @@ class Inquiry:
         return Verdict(
             query=self.plan.query.text,
             document=document,
-            collection=collection,
+            namespace=namespace,
             hit=self._hit(row) if row else None,
             chunks=self.chunks,
             top_k=self.top_k,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from rifflux.retrieve.query.reading import shown
 from rifflux.store import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 
-__all__ = ["Obstacle", "obstacles"]
+__all__ = ["Obstacle", "Tells", "obstacles"]
+
+#: Whether fields of a chunk's document may be told.
+Tells: TypeAlias = Callable[[Hit, Collection[str]], bool]
 
 #: The parts of a filter besides metadata, whose fields are parts of their own.
-_PARTS = ("paths", "kinds", "not_kinds", "documents", "collections", "since", "until", "tags", "bounds", "without")
+_PARTS = ("paths", "kinds", "not_kinds", "documents", "namespaces", "since", "until", "tags", "bounds", "without")
 #: The parts that ask for what a work is called, which is told of every work.
-_NAMES = ("paths", "documents", "collections")
+_NAMES = ("paths", "documents", "namespaces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +39,20 @@ class Obstacle:
 
 
 def obstacles(
-    query: Query, store: Store, hit: Hit, ids: Ids, typed: Mapping[str, str] | None = None
+    query: Query, store: Store, hit: Hit, ids: Ids, tells: Tells, typed: Mapping[str, str] | None = None
 ) -> Iterator[Obstacle]:
     """Yield the parts of a query that keep out some of a document's chunks, each tried alone; `hit` is a chunk of it.
 
-    `typed` are the words that were typed, by their terms.
+    `tells` says whether some fields of the document may be told, `typed` are the words that were typed, by their terms.
     """
     typed = typed or {}
     for part in _parts(query.filter):
         blocked = np.setdiff1d(ids, store.catalog.passing(part, ids))
         if len(blocked):
             name, reason = _of_filter(part, hit)
-            if hit.withheld and not any(getattr(part, each) for each in _NAMES):
+            if not tells(hit, _fields(part)):
                 what = "date" if part.since or part.until else name
-                reason = f"its {what} does not pass, and is not told, for no license is recorded"
+                reason = f"its {what} does not pass, and is not told, for no license is recorded that permits it"
             without = partial(_without_filter, part)
             yield Obstacle("filter", f"the filter on {name}", f"lost by the filter: {reason}", blocked, without)
     for clause in query.excluded:
@@ -106,8 +109,8 @@ def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
         return "kind", f"its kind is {hit.kind}, which is left out"
     if part.documents:
         return "document", f"its key is {hit.document}, asked for {_any(part.documents)}"
-    if part.collections:
-        return "collection", f"its collection is {hit.collection}, asked for {_any(part.collections)}"
+    if part.namespaces:
+        return "namespace", f"its namespace is {hit.namespace}, asked for {_any(part.namespaces)}"
     if part.tags:
         return "subjects", f"it has none of the subjects {_any(part.tags)}"
     if part.bounds:
@@ -120,6 +123,17 @@ def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
     if part.until:
         return "until", f"{date}, asked for {part.until} or earlier"
     return _of_metadata(part.metadata, hit)
+
+
+def _fields(part: Filter) -> list[str]:
+    """Return the fields of a document that a part of a filter looks at, besides its names."""
+    if any(getattr(part, each) for each in _NAMES):
+        return []
+    if part.kinds or part.not_kinds:
+        return ["kind"]
+    if part.since or part.until:
+        return ["created_at"]
+    return ["tags"] if part.tags else [*(bound.field for bound in part.bounds), *part.without, *part.metadata]
 
 
 def _of_metadata(wanted: Mapping[str, Any], hit: Hit) -> tuple[str, str]:

@@ -52,7 +52,7 @@ class Verdict:
 
     query: str
     document: str
-    collection: str
+    namespace: str
     hit: Hit | None
     chunks: int
     top_k: int

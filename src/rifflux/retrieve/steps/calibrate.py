@@ -24,7 +24,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain, repeat
 from operator import contains
 from pathlib import Path
@@ -37,7 +37,7 @@ from rifflux.retrieve.fuse.base import weighed, weights_of
 from rifflux.retrieve.table import HIGH, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
-from rifflux.types import Clause, Query, Results, Scores
+from rifflux.types import Clause, Hit, Query, Results, Scores
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -49,9 +49,11 @@ __all__ = [
     "STORED",
     "WORDS",
     "Calibration",
+    "PassageTerms",
     "Relevance",
     "at_least",
     "calibration_of",
+    "terms_of",
 ]
 
 #: The file of a model's calibration, in the model's folder.
@@ -105,6 +107,30 @@ def calibration_of(embedder: Embedder) -> Calibration | None:
         raise ModelError(f"{path} is no calibration ({error!r}): remove it, or fetch the model again") from None
 
 
+@dataclass(frozen=True, slots=True)
+class PassageTerms:
+    """The terms of a passage with single spaces between: those of its title, of its headings, and all.
+
+    In `spelled` are spaces around each term and gaps between title, headings and text: neighbors stand side by side.
+    """
+
+    title: str
+    headings: str
+    spelled: str
+
+
+def terms_of(analyzer: Analyzer, hit: Hit) -> PassageTerms:
+    """Return the terms of a hit."""
+    return _terms_of(analyzer, hit.title, hit.heading_path, hit.content)
+
+
+@lru_cache(maxsize=4096)
+def _terms_of(analyzer: Analyzer, title: str, headings: str, content: str) -> PassageTerms:
+    """Return the terms of a passage; those that answer are often the same."""
+    title, headings = analyzer.joined(title), analyzer.joined(headings)
+    return PassageTerms(title, headings, f" {title} \n {headings} \n {analyzer.joined(content)} ")
+
+
 @dataclass(frozen=True)
 class Relevance:
     """Gives candidates their relevance. Meant for a page: it reads every passage it is given.
@@ -138,15 +164,15 @@ class Relevance:
 
         Besides the features, `lacking` is 1 for a candidate without some number or code of the question.
         """
-        joined, weights = partial(_joined, self.analyzer), weights_of(self.store, query)
-        asked, texts, titled = frozenset(chain.from_iterable(weights)), list[str](), list[bool]()
+        weights, texts, titled = weights_of(self.store, query), list[str](), list[bool]()
+        asked = frozenset(chain.from_iterable(weights))
         # What is of a time need not name it as the question does.
-        times = "".join(f" \n {joined(each.words)} " for each in query.times)
+        times = "".join(f" \n {self.analyzer.joined(each.words)} " for each in query.times)
         for hit, dated in zip(table.passages, (table[MOMENT] > 0).tolist(), strict=True):
-            title = joined(hit.title)
-            titled.append(bool(asked) and asked == frozenset(title.split()))
-            # Spaces around every term, gaps between the fields: a clause is held where its terms stand side by side.
-            texts.append(f" {title} \n {joined(hit.heading_path)} \n {joined(hit.content)} {times * dated}")
+            passage = terms_of(self.analyzer, hit)
+            titled.append(bool(asked) and asked == frozenset(passage.title.split()))
+            # A clause is held where its terms stand side by side.
+            texts.append(passage.spelled + times * dated)
         stand_ins = _stand_ins(query) if query.variants else {}
         return {
             "cosine": self._cosines(query, table),
@@ -184,12 +210,6 @@ def _stand_ins(query: Query) -> Mapping[Clause, Sequence[str]]:
         for term in terms:
             found.setdefault((term,), []).append(_held(variant))
     return found
-
-
-@lru_cache(maxsize=4096)
-def _joined(analyzer: Analyzer, text: str) -> str:
-    """Return the terms of a text; the passages that answer are often the same."""
-    return analyzer.joined(text)
 
 
 def _shares(

@@ -112,8 +112,8 @@ def _conditions(filter: Filter) -> Iterator[Condition]:
         yield _any_of("document.path glob", "path", [_glob(path) for path in filter.paths])
     if filter.kinds:
         yield _any_of("document.kind =", "kind", filter.kinds)
-    if filter.collections:
-        yield _any_of("document.collection =", "collection", filter.collections)
+    if filter.namespaces:
+        yield _any_of("document.collection =", "collection", filter.namespaces)
     if filter.documents:
         yield _any_of("document.key =", "document", filter.documents)
     if filter.since:

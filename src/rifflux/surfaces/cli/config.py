@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json as codec
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, Json, group
 from rifflux.surfaces.shared.config import load
+
+SettingOf = Annotated[str, typer.Option("--user", help="Whose own setting.  [default: that of nobody in particular]")]
 
 settings = group(
     "config",
@@ -43,35 +45,53 @@ def _value(value: object) -> str:
 
 
 @settings.command("get", epilog="Example: rifflux config get hybrid_search")
-def get_policy(here: CommonOptions, name: Annotated[str, typer.Argument(help="What to tell.")]) -> None:
-    """Tell whether something is on for everybody who uses the index."""
-    with here.opened() as index:
+def get_policy(
+    here: CommonOptions, name: Annotated[str, typer.Argument(help="What to tell.")], user: SettingOf = ""
+) -> None:
+    """Tell what was decided for everybody who uses the index."""
+    with here.opened(user) as index:
         _print({name: index.admin.policies.get(name)}, as_json=here.json)
 
 
-@settings.command("set", epilog="Example: rifflux config set hybrid_search on")
+@settings.command(
+    "set",
+    epilog="""Examples:
+
+rifflux config set hybrid_search on
+
+rifflux config set licenses "publisher-specific-oa=text, CC-BY-NC*=nothing"
+
+rifflux config set own_texts on --user ann""",
+)
 def set_policy(
     here: CommonOptions,
     name: Annotated[str, typer.Argument(help="What to change; 'rifflux config list' has all.")],
-    value: Annotated[str, typer.Argument(help="on or off.")],
+    value: Annotated[str, typer.Argument(help="on, off, or as said above.")],
+    user: SettingOf = "",
 ) -> None:
-    """Turn something on or off for everybody who uses the index."""
-    with here.opened() as index:
+    """Decide something for everybody who uses the index; what is each owner's own, for one's own view.
+
+    hybrid_search: on or off. licenses: what more licenses let be shown, NAME=text, abstract or nothing with commas
+    between, or JSON; a NAME may end in *. facts: owner, everyone or nobody is told the author, year and venue of a work
+    without a license. own_texts: on or off, for the texts of your own works that no license opens.
+    """
+    with here.opened(user) as index:
         index.admin.policies.set(name, value)
         _print({name: index.admin.policies.get(name)}, as_json=here.json)
 
 
 @settings.command("list")
-def list_policies(here: CommonOptions) -> None:
+def list_policies(here: CommonOptions, user: SettingOf = "") -> None:
     """List what an administrator decides for everybody who uses the index."""
-    with here.opened() as index:
+    with here.opened(user) as index:
         _print(index.admin.policies.all(), as_json=here.json)
 
 
-def _print(values: Mapping[str, bool], *, as_json: bool) -> None:
+def _print(values: Mapping[str, Any], *, as_json: bool) -> None:
     from rifflux import POLICIES
 
     if as_json:
-        show.print_json(dict(values))
+        show.print_json({name: POLICIES[name].told(value) for name, value in values.items()})
     else:
-        show.pairs((f"{name:<16}", f"{'on' if on else 'off':<5} {POLICIES[name].help}") for name, on in values.items())
+        told = {name: POLICIES[name].write(value) for name, value in values.items()}
+        show.pairs((f"{name:<16}", f"{value:<5} {POLICIES[name].help}") for name, value in told.items())

@@ -46,7 +46,7 @@ def retrieve(
 ) -> None:
     """Find research works by words, meaning and citations, and pack evidence to cite.
 
-    Of works without a license record only the title and the identifiers are shown.
+    No text is shown of works without a license that permits it.
     """
     with here.opened(user, synonyms=synonyms) as index:
         found = index.retrieve(

@@ -119,12 +119,12 @@ def _print_hit(console: Console, rank: int, hit: Hit) -> None:
 
 def _place(hit: Hit) -> str:
     """Return where the hit can be opened from here, and its key if it is one of several in a file."""
-    collection = Path(hit.collection)
-    if not collection.is_absolute():
+    namespace = Path(hit.namespace)
+    if not namespace.is_absolute():
         return hit.document
     if hit.document == hit.path:
-        return show.from_here(collection / hit.path) + (f":{hit.lines[0]}" if hit.lines else "")
-    return f"{show.from_here(collection)}  {hit.document}"
+        return show.from_here(namespace / hit.path) + (f":{hit.lines[0]}" if hit.lines else "")
+    return f"{show.from_here(namespace)}  {hit.document}"
 
 
 def _indented(excerpt: Text) -> Text:

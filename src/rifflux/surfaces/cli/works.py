@@ -74,8 +74,8 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
     if report.dangling:
         show.note(f"{report.dangling:,} citations are of works that the index does not hold")
     if report.unlicensed:
-        told = f"of {report.unlicensed:,} works without a license, only title and identifiers will be shown"
-        show.note(f"{told}: state that of your own with --license")
+        told = f"no text will be shown of {report.unlicensed:,} works without a license that permits it"
+        show.note(f"{told}: state one with --license, or see 'rifflux config set --help'")
     if report.doubts:
         show.note(f"{len(report.doubts):,} pairs may be one work: see 'rifflux works review'")
 
@@ -85,11 +85,11 @@ def list_(
     here: CommonOptions,
     source: Annotated[str | None, typer.Option(help="Only works of this source.")] = None,
     without_license: Annotated[
-        bool, typer.Option("--without-license", help="Only those of which nothing but title and identifiers is shown.")
+        bool, typer.Option("--without-license", help="Only those whose license permits no text.")
     ] = False,
     user: WorksOf = "",
 ) -> None:
-    """List the works, and under which license each is: without one, only title and identifiers are shown."""
+    """List the works, and under which license each is: without one that permits it, no text is shown."""
     with here.opened(user) as index:
         found = index.works.all(source=source, without_license=without_license)
     rows = [noun_json(each, withheld=each.withheld) for each in found]
@@ -115,6 +115,11 @@ def show_(
     show.outcome(told, work_json(found), as_json=here.json)
 
 
+def _license(found: WorkRecord) -> str:
+    license = found.work.license or "none recorded"
+    return f"{license}: no text is shown" if found.withheld else license
+
+
 def _rows(found: WorkRecord) -> dict[str, str]:
     work = found.work
     return {
@@ -123,7 +128,7 @@ def _rows(found: WorkRecord) -> dict[str, str]:
         "published": ", ".join(filter(None, (work.venue, work.date or str(work.year or "")))),
         "identifiers": ", ".join(map(str, work.identifiers)),
         "subjects": ", ".join(f"{tag.scheme}:{tag.value}" for tag in work.tags),
-        "license": work.license or "none recorded: only title and identifiers are shown",
+        "license": _license(found),
         "cites": show.named([hit.title for hit in found.cites], MOST_NAMED, "; "),
         "cited by": show.named([hit.title for hit in found.cited_by], MOST_NAMED, "; "),
         "abstract": work.abstract,

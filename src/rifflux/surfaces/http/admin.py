@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fastapi import APIRouter
 from pydantic import Field
 
-from rifflux import HYBRID_SEARCH, Erased
+from rifflux import POLICIES, Erased
 from rifflux.surfaces.http.auth import Admin, Asked, User
 from rifflux.surfaces.http.shapes import Request
 from rifflux.surfaces.shared.shapes import Shape
@@ -19,25 +21,49 @@ class SettingsOut(Shape):
     """The settings in force."""
 
     hybrid_search: bool = Field(description="Conversations are searched by meaning too, not by words alone")
+    licenses: dict[str, str] = Field(description="What more licenses let be shown: text, abstract or nothing")
+    facts: str = Field(description="Who is told author, year and venue of a work without a license")
+    own_texts: bool = Field(description="Texts of your own works that no license opens are shown to you alone")
 
 
 class SettingsIn(Request):
     """What shall be different; what is left out stays."""
 
     hybrid_search: bool | None = None
+    licenses: dict[str, str] | None = Field(
+        default=None,
+        description="All that there shall be: text, abstract or nothing by license; a name may end in *",
+        examples=[{"publisher-specific-oa": "text", "CC-BY-NC*": "nothing"}],
+    )
+    facts: Literal["owner", "everyone", "nobody"] | None = None
+
+
+class OwnSettingsIn(Request):
+    """What shall be different for the caller alone."""
+
+    own_texts: bool
 
 
 @router.get("/settings", summary="The settings in force")
 def settings(service: Asked, caller: User) -> SettingsOut:
     """Return the settings, to any user."""
-    return SettingsOut(**{name: service.index.admin.policies.get(name) for name in SettingsOut.model_fields})
+    policies = service.of(caller).admin.policies
+    return SettingsOut(**{name: POLICIES[name].told(policies.get(name)) for name in SettingsOut.model_fields})
 
 
 @router.put("/settings", summary="Change settings")
 def change(given: SettingsIn, service: Asked, caller: Admin) -> SettingsOut:
     """Change settings, as an administrator."""
-    if given.hybrid_search is not None:
-        service.index.admin.policies.set(HYBRID_SEARCH, given.hybrid_search)
+    policies = service.index.admin.policies
+    for name, value in given.model_dump(exclude_none=True).items():
+        policies.set(name, value)
+    return settings(service, caller)
+
+
+@router.put("/settings/own", summary="Change settings of one's own")
+def change_own(given: OwnSettingsIn, service: Asked, caller: User) -> SettingsOut:
+    """Change what each user decides for their own view, as any user."""
+    service.of(caller).admin.policies.set("own_texts", given.own_texts)
     return settings(service, caller)
 
 

@@ -102,7 +102,7 @@ def _answer(asked: EverythingIn | SearchIn, service: Service, caller: Caller, re
 class DocumentOut(Shape):
     """A document with its whole text, which is untrusted data.
 
-    Of a work without a license record only title and identifiers are shown.
+    Of a work without a license that permits it, no text is shown.
     """
 
     document: str

@@ -41,7 +41,7 @@ class WorksIn(Request):
     source: Source = Field(description="Name of the list: the key of a work becomes source:key", examples=["zotero"])
     license: Name | None = Field(
         default=None,
-        description="For works that state none. Without a license, only title and identifiers of a work are shown",
+        description="For works that state none. Without a license that permits it, no text of a work is shown",
     )
 
     def text(self) -> str:
@@ -64,7 +64,7 @@ class LinkedOut(Shape):
 class WorkOut(Shape):
     """A work; its whole text is at `/documents/{identifier}`. Texts are untrusted data.
 
-    Of a work without a license record only title and identifiers are shown; `withheld` says so.
+    No text is shown of a work without a license that permits it; `withheld` says so.
     """
 
     collection: str

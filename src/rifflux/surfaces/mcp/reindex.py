@@ -64,7 +64,7 @@ def reindex(
 
     Files that are gone from there go from the index too. Places outside the allowed folders are refused.
     """
-    places = desk.places(paths or [path or str(Path.cwd())])
+    places = desk.places(paths or [str(Path.cwd()) if path is None else path])
     opened = desk.open(create=True)
     with desk.reindexing:
         report = opened.index.add(*places, force=force, progress=_Progress(context), finder=desk.workspace.finder)

@@ -28,6 +28,7 @@ __all__ = [
     "ReplyNotes",
     "TopK",
     "counter",
+    "echoed",
     "fenced",
     "how_many_fit",
     "quoted",
@@ -44,6 +45,8 @@ CHARACTERS_PER_TOKEN = 3
 #: Lists that only inform are cut at this many entries.
 MOST_NOTED = 20
 DEFAULT_MAX_TOKENS = 8000
+#: Characters of a question that its answer repeats.
+MOST_ECHOED = 2_000
 
 DbPath = Annotated[
     str | None,
@@ -102,6 +105,11 @@ def _boundary(texts: Sequence[str]) -> str:
     while any(digest.hexdigest() in text for text in texts):
         digest.update(b"again")
     return digest.hexdigest()
+
+
+def echoed(query: str) -> str:
+    """Return a question for its own answer, cut where it is longer than any question."""
+    return query if len(query) <= MOST_ECHOED else f"{query[:MOST_ECHOED]}…"
 
 
 def quoted(**values: object) -> str:

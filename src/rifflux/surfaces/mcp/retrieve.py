@@ -111,7 +111,7 @@ def _candidate(hit: WorkCandidate) -> str:
 
 def _published(work: RankedWork) -> JsonObject:
     """Return the authors and year of a work unless they are withheld, and its identifiers."""
-    told = {} if work.withheld else {"authors": work.authors, "year": work.year}
+    told = {"authors": work.authors, "year": work.year} if work.authors or work.year else {}
     return told | {"identifiers": work.identifiers}
 
 

@@ -16,12 +16,14 @@ from rifflux.surfaces.mcp.reply import (
     MaxTokens,
     TopK,
     counter,
+    echoed,
     fenced,
     how_many_fit,
     quoted,
     reply,
 )
 from rifflux.surfaces.mcp.search_rifflux import SearchNotes, search_notes
+from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.mcp.workspace import OpenIndex
 from rifflux.surfaces.shared.config import chosen_fusion
 from rifflux.surfaces.shared.nouns import noun_json
@@ -124,9 +126,9 @@ def _reply(opened: OpenIndex, results: Results, offset: int, max_tokens: int) ->
     left_out, trace = [hit.chunk_id for hit in results[fit:]], results.trace
     notes = search_notes(opened.index, results, left_out, max_tokens)
     if trace.notes:
-        notes.told = [*trace.notes]
+        notes.told = [*map(for_agents, trace.notes)]
     output = FoundOutput(
-        query=results.query,
+        query=echoed(results.query),
         mode=trace.mode,
         fusion=trace.fusion,
         reranker=trace.reranker,
@@ -141,7 +143,7 @@ def _reply(opened: OpenIndex, results: Results, offset: int, max_tokens: int) ->
 
 
 def _root(hit: Hit) -> str | None:
-    return hit.collection if PurePath(hit.collection).is_absolute() else None
+    return hit.namespace if PurePath(hit.namespace).is_absolute() else None
 
 
 def _block(place: int, hit: Hit) -> tuple[str, str]:

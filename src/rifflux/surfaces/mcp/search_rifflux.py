@@ -21,11 +21,13 @@ from rifflux.surfaces.mcp.reply import (
     Mode,
     TopK,
     counter,
+    echoed,
     fenced,
     how_many_fit,
     quoted,
     reply,
 )
+from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.mcp.workspace import OpenIndex
 from rifflux.surfaces.shared.shapes import ClassifiedShape, Shape
 
@@ -142,7 +144,7 @@ def _search_reply(opened: OpenIndex, results: Results, max_tokens: int) -> CallT
     left_out = [result.chunk_id for result in found[fit:]]
     notes = search_notes(opened.index, results, left_out, max_tokens)
     output = SearchOutput(
-        query=results.query,
+        query=echoed(results.query),
         mode=results.trace.mode,
         count=fit,
         embedding_model=opened.index.admin.embedding_model,
@@ -157,8 +159,8 @@ def _search_reply(opened: OpenIndex, results: Results, max_tokens: int) -> CallT
 
 def _location(hit: Hit) -> Location:
     lines = [*hit.lines] if hit.lines else None
-    root = hit.collection if PurePath(hit.collection).is_absolute() else None
-    return Location(document=hit.document, collection=hit.collection, root=root, lines=lines, page=hit.page)
+    root = hit.namespace if PurePath(hit.namespace).is_absolute() else None
+    return Location(document=hit.document, collection=hit.namespace, root=root, lines=lines, page=hit.page)
 
 
 def _result_block(place: int, result: SearchResult, hit: Hit) -> tuple[str, str]:
@@ -172,7 +174,7 @@ def search_notes(index: Index, results: Results, left_out: Sequence[str], max_to
     """Return the notes of a search, with the chunks that `max_tokens` had no room for."""
     notes = SearchNotes(warning=UNTRUSTED, effective_mode=results.trace.effective_mode)
     if results.trace.degraded:
-        notes.degraded = list(results.trace.degraded)
+        notes.degraded = [*map(for_agents, results.trace.degraded)]
     if left_out:
         notes.left_out = LeftOut(
             count=len(left_out),

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from rifflux import RiffluxError
 from rifflux.surfaces.mcp.desk import Desk
+from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import normalized
 
@@ -32,14 +33,14 @@ class _Tool(Tool):
         try:
             arguments = normalized(arguments, known)
         except RiffluxError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(for_agents(str(error))) from error
         if unknown := sorted(set(arguments) - set(known)):
             raise ToolError(f"{self.name} takes no argument {unknown[0]!r}; choose from {', '.join(known)}")
         try:
             return await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:
             if isinstance(error.__cause__, RiffluxError):
-                raise ToolError(str(error.__cause__)) from error.__cause__
+                raise ToolError(for_agents(str(error.__cause__))) from error.__cause__
             message = f"{self.name} failed by a fault of its own ({type(error.__cause__).__name__})"
             raise UnexpectedToolError(f"{message}: the server's log says more") from error.__cause__
         except ToolError as error:
@@ -56,6 +57,9 @@ def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annota
     about = inspect.getdoc(function)
     made = _Tool.from_function(MethodType(function, desk), title=title, description=about, annotations=annotations)
     made.parameters["additionalProperties"] = False
+    # "3", true and 2.0 are no whole numbers.
+    made.fn_metadata.arg_model.model_config["strict"] = True
+    made.fn_metadata.arg_model.model_rebuild(force=True)
     return made
 
 

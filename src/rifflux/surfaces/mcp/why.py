@@ -8,7 +8,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux.surfaces.mcp.desk import Desk
-from rifflux.surfaces.mcp.reply import UNTRUSTED, DbPath, Mode, ReplyNotes, TopK, fenced, quoted, reply
+from rifflux.surfaces.mcp.reply import UNTRUSTED, DbPath, Mode, ReplyNotes, TopK, echoed, fenced, quoted, reply
 from rifflux.surfaces.shared.config import chosen_fusion
 from rifflux.surfaces.shared.shapes import VerdictShape
 from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
@@ -46,6 +46,7 @@ def why(
     else:
         chosen = chosen_fusion(fusion)
         verdict = opened.index.why(query, document, top_k=top_k, mode=mode, fusion=chosen, rerank=rerank)
-    output = WhyOutput.of(verdict_json(verdict), notes=ReplyNotes(warning=UNTRUSTED))
+    told = verdict_json(verdict) | {"query": echoed(query)}
+    output = WhyOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED))
     line = quoted(chunk_id=output.chunk_id, found=output.found, rank=output.rank, top_k=output.top_k)
     return reply(output, fenced("", [(line, "\n".join(verdict_lines(verdict)))]))

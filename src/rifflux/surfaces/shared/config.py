@@ -93,6 +93,10 @@ class Settings:
     intents: Mapping[str, Any] = field(
         default_factory=dict, metadata={"help": "by intent: weights of works, limits of packs; JSON in a variable"}
     )
+    licenses: Mapping[str, Any] = field(
+        default_factory=dict,
+        metadata={"help": 'what more licenses let be shown, as in {"other-oa" = "text"}; JSON in a variable'},
+    )
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def index_path(self, *, create: bool = False) -> Path:
@@ -204,6 +208,10 @@ def _checked(name: str, value: Any, source: str) -> Any:
         from rifflux import adjusted_intents
 
         adjusted_intents(value, f"{source}: {name}")
+    if name == "licenses" and value:
+        from rifflux import checked_rules
+
+        checked_rules(value, f"{source}: {name}")
     return value
 
 
@@ -220,6 +228,7 @@ class Opening(TypedDict, total=False):
     reranker: str | None
     rerank_top: int
     boosts: Mapping[str, float] | None
+    licenses: Mapping[str, str] | None
 
 
 def opening(settings: Settings) -> Opening:
@@ -235,6 +244,7 @@ def opening(settings: Settings) -> Opening:
         "reranker": settings.reranker or None,
         "rerank_top": settings.rerank_top,
         "boosts": settings.boosts,
+        "licenses": settings.licenses,
     }
 
 
@@ -257,13 +267,15 @@ def configured_fusion(settings: Settings) -> Fuse | None:
 
     What they say of rrf waits until rrf is chosen; a flag chooses it.
     """
-    from rifflux import ReciprocalRank, fusion_of
-
     knobs: JsonObject = {name: getattr(settings, f"rrf_{name}") for name in ("k", "weights")}
     knobs = {name: value for name, value in knobs.items() if f"rrf_{name}" in settings.origins}
     by_flag = any(settings.origins.get(f"rrf_{name}") == "flag" for name in knobs)
+    if not settings.fusion and not by_flag:
+        return None
+    from rifflux import ReciprocalRank, fusion_of
+
     if not settings.fusion:
-        return fusion_of("rrf", **knobs) if by_flag else None
+        return fusion_of("rrf", **knobs)
     found = fusion_of(settings.fusion)
     return fusion_of(found, **knobs) if by_flag or isinstance(found, ReciprocalRank) else found
 

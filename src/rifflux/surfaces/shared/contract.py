@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rifflux import Hit, Index, InvalidArgument, ReciprocalRank, Results, Verdict, Why
+from rifflux import InvalidArgument, ReciprocalRank
+
+if TYPE_CHECKING:
+    from rifflux import Hit, Index, Results, Verdict, Why
 
 __all__ = ["SearchService", "contract_results", "score_breakdown"]
 
@@ -44,16 +47,21 @@ class SearchService:
 
     def results(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> Results:
         """Return the same search with its trace. Raises `InvalidArgument` for a mode that would rerank."""
-        if mode == "hybrid-rerank":
-            raise InvalidArgument(
-                "this search is by reciprocal ranks and never reranked; choose one of lexical, semantic, hybrid, or "
-                "ask another search for mode 'hybrid-rerank'"
-            )
-        return self._index.search(query, top_k=top_k, mode=mode)
+        return self._index.search(query, top_k=top_k, mode=_never_reranked(mode))
 
     def why(self, query: str, document: str, *, top_k: int = 10, mode: str = "hybrid") -> Verdict:
         """Return why a document is among the results of this search, or is not. Raises `NotFound`."""
-        return self._index.why(query, document, top_k=top_k, mode=mode)
+        return self._index.why(query, document, top_k=top_k, mode=_never_reranked(mode))
+
+
+def _never_reranked(mode: str) -> str:
+    """Return the mode of a search. Raises `InvalidArgument` for the one that reranks."""
+    if mode == "hybrid-rerank":
+        raise InvalidArgument(
+            "this search is by reciprocal ranks and never reranked; choose one of lexical, semantic, hybrid, or "
+            "ask another search for mode 'hybrid-rerank'"
+        )
+    return mode
 
 
 def contract_results(results: Results) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The JSON of each noun, the same on every surface: one function a noun, one key for one thing.
+"""The JSON of each noun, the same on every surface: one function a noun that is more than its fields.
 
 Times are ISO 8601, identifiers and tags `scheme:value`; `document` is the key of a document, unique within its
 `collection`.
@@ -6,11 +6,10 @@ Times are ISO 8601, identifiers and tags `scheme:value`; `document` is the key o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
-from datetime import UTC, datetime
-from functools import cache
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rifflux import noun_json
 
 if TYPE_CHECKING:
     from rifflux import (
@@ -44,42 +43,9 @@ JsonObject: TypeAlias = dict[str, Any]
 API_VERSION = 2
 
 
-#: What a field is called in JSON, where that is otherwise.
-NAMES: Mapping[str, str] = {"chunk": "chunk_id", "key": "document", "time": "created_at", "updated": "updated_at"}
-
-_PLAIN = frozenset((str, bool, type(None)))
-_NAMING = (("scheme", "scheme"), ("value", "value"))
-
-
-def noun_json(noun: Any, **more: object) -> JsonObject:
-    """Return the fields of a noun as JSON has them, and `more`."""
-    kind: Any = type(noun)
-    return {
-        now: value if type(value := getattr(noun, name)) in _PLAIN else _value(now, value) for name, now in _keys(kind)
-    } | more
-
-
-@cache
-def _keys(kind: Any) -> tuple[tuple[str, str], ...]:
-    """Return the fields of a dataclass with their names in JSON."""
-    return tuple((each.name, NAMES.get(each.name, each.name)) for each in fields(kind))
-
-
 def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:
     """Return each of several nouns as JSON."""
     return [noun_json(each) for each in nouns]
-
-
-def _value(name: str, value: Any) -> Any:
-    """Return the value of a field: times as ISO 8601, names and tags as `scheme:value`."""
-    kind: Any = type(value)
-    if kind is float or kind is int:
-        return _iso(value) if name.endswith("_at") else value
-    if isinstance(value, (tuple, list)):
-        return [each if type(each) in _PLAIN else _value("", each) for each in value]
-    if kind is dict or not hasattr(kind, "__dataclass_fields__"):
-        return dict(value) if isinstance(value, Mapping) else value
-    return f"{value.scheme}:{value.value}" if _keys(kind) == _NAMING else noun_json(value)
 
 
 def search_json(results: Results) -> JsonObject:
@@ -122,22 +88,20 @@ def named_by(document: Document) -> list[str]:
 
 def work_json(found: WorkRecord) -> JsonObject:
     """Return a work, what it cites and what cites it."""
-    from rifflux import is_withheld
-
-    work, told = found.work, noun_json(found.work)
+    told = noun_json(found.work)
     return {
         "document": found.key,
-        "collection": found.collection,
+        "collection": found.namespace,
         "subjects": told.pop("tags"),
         **told,
-        "withheld": is_withheld(found.collection, work.license),
+        "withheld": found.withheld,
         "cites": _linked_json(found.cites),
         "cited_by": _linked_json(found.cited_by),
     }
 
 
 def _linked_json(hits: Iterable[Hit]) -> list[JsonObject]:
-    return [{"document": hit.document, "collection": hit.collection, "title": hit.title} for hit in hits]
+    return [{"document": hit.document, "collection": hit.namespace, "title": hit.title} for hit in hits]
 
 
 def found_messages_json(found: MessageResults, *, grouped: bool, explain: bool) -> JsonObject:
@@ -160,14 +124,6 @@ def _message_hit_json(found: MessageHit, *, explain: bool) -> JsonObject:
     del told["hit"]
     why = nouns_json(hit.why) if explain else None
     return {**told, "score": hit.score, "relevance": hit.relevance, "chunk_id": hit.chunk_id, "why": why}
-
-
-def _iso(seconds: float) -> str:
-    """Return seconds since 1970 as ISO 8601, in UTC; a moment beyond the calendar as its last second."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-    except (OverflowError, ValueError, OSError):
-        return datetime.max.replace(tzinfo=UTC).isoformat(timespec="seconds")
 
 
 def version_json() -> JsonObject:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from rifflux import EvidenceItem, EvidencePack, InvalidArgument
-from rifflux.surfaces.shared.nouns import NAMES, JsonObject, noun_json, trace_json
+from rifflux import EvidenceItem, EvidencePack, InvalidArgument, json_names
+from rifflux.surfaces.shared.nouns import JsonObject, noun_json, trace_json
 from rifflux.surfaces.shared.renamed import normalized
 
 if TYPE_CHECKING:
@@ -68,9 +67,9 @@ def _object(told: object, where: str) -> JsonObject:
     return told
 
 
-def _fields(shape: type[EvidenceItem | EvidencePack], told: object, where: str) -> JsonObject:
+def _fields(shape: type, told: object, where: str) -> JsonObject:
     """Return the values of a JSON object by the names of the fields of a shape."""
-    names = {each.name: NAMES.get(each.name, each.name) for each in fields(shape)}
+    names = json_names(shape)
     known = normalized(_object(told, where), names.values())
     if missing := [name for name in names.values() if name not in known]:
         raise _none(f"{where} lacks {missing[0]!r}")
@@ -88,7 +87,8 @@ def _validated(pack: JsonObject) -> EvidencePack:
         where, holder = (f"item {int(path[1]) + 1}", pack["items"][path[1]]) if path[0] == "items" else ("it", pack)
         field = str(path[2] if path[0] == "items" else path[0])
         given = str(holder[field])[:40]
-        raise _none(f"the {NAMES.get(field, field)!r} of {where} cannot be {given!r}") from None
+        name = json_names(EvidenceItem if path[0] == "items" else EvidencePack)[field]
+        raise _none(f"the {name!r} of {where} cannot be {given!r}") from None
 
 
 def _none(why: str) -> InvalidArgument:
@@ -119,7 +119,7 @@ def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     facts = hit.metadata
     return {
         "document": hit.document,
-        "collection": hit.collection,
+        "collection": hit.namespace,
         "chunk_id": hit.chunk_id,
         "title": hit.title,
         "identifiers": list(names.get(hit.chunk_id, ())),

@@ -27,7 +27,7 @@ __all__ = [
     "WorkCandidate",
 ]
 
-_WITHHELD = "No license is recorded, so only title and identifiers are shown"
+_WITHHELD = "No license is recorded that permits it, so no text is shown"
 _SPAN = "Its place in the work's text: first character, and one past the last"
 
 
@@ -209,7 +209,7 @@ class RetrievalDiagnostics(Shape):
 class RetrievalShape(Shape):
     """Works in their final order, evidence to cite, and how it was done.
 
-    Texts are untrusted data. Works without a license record show only title and identifiers; `withheld` says so.
+    Texts are untrusted data. No text is shown of works without a license that permits it; `withheld` says so.
     """
 
     query: str

@@ -16,7 +16,7 @@ __all__ = ["explanation_lines", "understanding_line", "verdict_json", "verdict_l
 _MARGIN = 16
 #: Keys that a verdict and its JSON have in common, and those of its hit with what they are without one.
 _SAME = (
-    *("query", "document", "collection", "chunks", "top_k", "candidates"),
+    *("query", "document", "chunks", "top_k", "candidates"),
     *("found", "rank", "score", "stage", "reason"),
 )
 _PLACE = {"path": "", "chunk_id": None, "chunk_index": None, "heading_path": ""}
@@ -30,6 +30,7 @@ def verdict_json(verdict: Verdict) -> JsonObject:
     del diagnostics["fusion"], diagnostics["reranker"]
     return {
         **{name: getattr(verdict, name) for name in _SAME},
+        "collection": verdict.namespace,
         **{name: getattr(hit, name, nowhere) for name, nowhere in _PLACE.items()},
         "trail": nouns_json(hit.why) if hit else [],
         "contributions": dict(verdict.contributions),

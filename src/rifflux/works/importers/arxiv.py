@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from email.utils import parsedate_to_datetime
 
+from rifflux.text.licenses import license_of
 from rifflux.types import Failure
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record, codes
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import readable
-from rifflux.works.licenses import license_of
 
 __all__ = ["entry", "shows"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from rifflux.text.licenses import license_of, permission_of
 from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier
 from rifflux.works import Work, parse_identifier
@@ -12,7 +13,6 @@ from rifflux.works.importers.base import Entry, Problems, WorkSource, codes, loc
 from rifflux.works.importers.bib import BibEntry, entries
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import readable
-from rifflux.works.licenses import license_of
 
 __all__ = ["read"]
 
@@ -52,11 +52,18 @@ def _entry(source: WorkSource, entry: BibEntry) -> Entry | Failure:
         + notes.tags("arxiv", _split(fields.get("primaryclass", "")))
         + notes.tags("msc", codes(fields.get("mrclass", ""))),
         citations=tuple(local_link(source.name, each, "part") for each in _split(fields.get("crossref", ""))),
-        license=license_of(fields.get("license") or fields.get("copyright")),
+        license=_license(fields),
         kind=entry.kind,
         date=date,
     )
     return Entry(place, entry.key, work, tuple(notes))
+
+
+def _license(fields: Fields) -> str | None:
+    """Return the license of an entry; `rights` and `copyright` mostly tell whose it is, and seldom a license."""
+    told = [license_of(readable(fields.get(name, ""))) for name in ("license", "rights", "copyright")]
+    known = (each for each in told if permission_of(each))
+    return told[0] or next(known, None) or next(filter(None, told), None)
 
 
 def _authors(text: str) -> tuple[str, ...]:

@@ -1,23 +1,30 @@
 """CSL-JSON, which Zotero, Mendeley and pandoc exchange: a list of items.
 
 id · title · abstract · author · issued: {date-parts: [[2020, 5, 1]]} · container-title · publisher
-DOI · ISBN · PMID · arxiv, number, URL or note that name an arXiv paper · keyword · type · license
+DOI · ISBN · PMID · arxiv, number, URL or note that name an arXiv paper · keyword · type · license, rights
+
+Crossref's records are read too, whose `license` is a list of addresses: from which day (`start`) each holds, and for
+which version (`content-version`). One for mining (`tdm`) or for the manuscript (`am`) is none of the published text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
+from rifflux.text.licenses import joined, license_of
 from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import unmarked
-from rifflux.works.licenses import license_of
 from rifflux.works.model import WORK
 
 __all__ = ["entry", "shows"]
+
+#: What Crossref calls the version that a reader has.
+_PUBLISHED = ("vor", "unspecified", None)
 
 
 def shows(record: Record) -> bool:
@@ -44,11 +51,34 @@ def entry(placed: Placed) -> Entry | Failure:
         venue=_text(record, "container-title") or _text(record, "publisher"),
         identifiers=identifiers,
         tags=notes.tags("keyword", [each.strip() for each in _text(record, "keyword").split(",") if each.strip()]),
-        license=license_of(_text(record, "license")),
+        license=_license(record),
         kind=_text(record, "type") or WORK,
         date=date,
     )
     return Entry(place, key, work, tuple(notes))
+
+
+def _license(record: Record) -> str | None:
+    """Return the license of an item; of Crossref's list, those in force for the published version together."""
+    listed = record.get("license")
+    if not isinstance(listed, list) or not any(isinstance(each, dict) for each in listed):
+        return license_of(_text(record, "license") or _text(record, "rights"))
+    today = datetime.now(UTC).date().isoformat()
+    published = [each for each in listed if isinstance(each, dict) and each.get("content-version") in _PUBLISHED]
+    return joined(license_of(str(each.get("URL") or "")) for each in published if _starts(each) <= today)
+
+
+def _starts(license: Record) -> str:
+    """Return the day from which a license of Crossref holds, the last of all days where that cannot be told."""
+    start = license.get("start")
+    if start is None:
+        return ""
+    parts = start.get("date-parts") if isinstance(start, dict) else None
+    try:
+        year, *rest = map(int, parts[0]) if parts else []
+        return "-".join([f"{year:04}", *(f"{each:02}" for each in rest[:2])])
+    except (TypeError, ValueError, IndexError, KeyError):
+        return "9999"
 
 
 def _text(record: Record, name: str) -> str:

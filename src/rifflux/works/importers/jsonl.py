@@ -11,7 +11,7 @@ A field may stand in the record itself or in its `metadata`:
     categories (arXiv) · msc · cr_categories, acm · keywords · jel · pacs    subjects; others as tags: {scheme: [value]}
     cites, references, citations                      what it cites: identifiers, or keys of other records of the file
     passages, sections                                a list of objects with text, and heading, kind, label
-    license, license · type, kind · updated           as they say
+    license, rights · type, kind · updated            as they say
     cited_by                                          left out: it follows from what the others cite
     proof                                             left out: statements rank worse among proofs; a passage can be one
 
@@ -26,12 +26,12 @@ from hashlib import blake2b
 from itertools import chain
 from typing import Any
 
+from rifflux.text.licenses import license_of
 from rifflux.text.schemes import STRONG
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Passage, Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record, WorkSource, codes, local_link, month_of
 from rifflux.works.importers.names import listed, people
-from rifflux.works.licenses import license_of
 from rifflux.works.model import WORK
 
 __all__ = ["work_entry"]
@@ -46,7 +46,7 @@ _FIELDS = {
     "date": ("date", "published", "publication_date", "created_at"),
     "updated": ("updated", "updated_at"),
     "venue": ("venue", "journal", "booktitle", "publisher"),
-    "license": ("license", "licence"),
+    "license": ("license", "licence", "rights"),
     "kind": ("type", "kind"),
     "cites": ("cites", "references", "citations"),
     "passages": ("passages", "sections"),

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rifflux.text.licenses import license_of, permission_of
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import unmarked
-from rifflux.works.licenses import license_of
 from rifflux.works.model import WORK
 
 __all__ = ["entry", "shows"]
@@ -99,8 +99,7 @@ def _tags(record: Record, notes: Problems) -> Iterator[Tag]:
 
 
 def _license(record: Record) -> str | None:
-    """Return the license of where the work can be read, the main place first."""
-    for name in ("primary_location", "best_oa_location"):
-        if license := license_of(_mapping(record.get(name)).get("license")):
-            return license
-    return None
+    """Return the license of where the work can be read: of the main place, unless only that of the best one is open."""
+    places = (_mapping(record.get(name)).get("license") for name in ("primary_location", "best_oa_location"))
+    told = [license_of(each) for each in places if isinstance(each, str)]
+    return next((each for each in told if permission_of(each)), None) or next(filter(None, told), None)

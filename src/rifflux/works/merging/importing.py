@@ -9,12 +9,13 @@ from itertools import islice
 
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read.plain import plain_blocks
+from rifflux.session.visibility import Visibility
 from rifflux.store import Store
+from rifflux.text.licenses import Permission, license_of
 from rifflux.types import LICENSED, Block, Document, Failure, Identifier, Tag
 from rifflux.works import Work, document_of
 from rifflux.works.importers.base import Entry
 from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
-from rifflux.works.licenses import license_of
 from rifflux.works.merging.citations import Citations
 from rifflux.works.merging.matching import Doubts, Matcher, Place, records_of
 from rifflux.works.merging.merge import dump, merged
@@ -49,11 +50,15 @@ class ImportTally:
 
 @dataclass(slots=True)
 class Bring:
-    """Stores works, counting in `tally`. `license` is that of works whose source states none."""
+    """Stores works, counting in `tally`. `license` is that of works whose source states none.
+
+    `visible` says what licenses permit.
+    """
 
     store: Store
     prepare: Preparer
     tally: ImportTally
+    visible: Visibility
     license: str | None = None
 
     def __call__(self, source: str, entries: Iterable[Entry | Failure]) -> None:
@@ -98,27 +103,28 @@ class Bring:
         terms = defined_terms(work.abstract) if work.kind == DEFINITION else ()
         tags = (*work.tags, *(Tag("term", term) for term in terms))
         license = license_of(work.license) or license_of(self.license)
-        # How a text begins is text: without a license, a work that has no title is called by its key.
-        title = work.title or (license and work.abstract[:OPENING]) or entry.key
+        # How a text begins is text: a work that has no title is called by its key, unless its abstract may be shown.
+        is_open = self.visible.licensed(license) >= Permission.ABSTRACT
+        title = work.title or (work.abstract[:OPENING] if is_open else "") or entry.key
         return replace(
             work, title=title, identifiers=identifiers, citations=cited, tags=tags, license=license, sources=(source,)
         )
 
     def put(self, place: Place, records: Mapping[str, Work], replaced: Iterable[Place]) -> None:
         """Store at `place` what all records tell of one work, instead of the documents at `replaced`."""
-        collection, key = place
+        namespace, key = place
         former = list(replaced)
         document, counts = document_of(merged(records), key, records.values()), self.tally.counts
-        counts["unlicensed"] += document.license is None
+        counts["unlicensed"] += self.visible.licensed(document.license) is Permission.NOTHING
         for other in former:
             if other != place:
                 self.store.catalog.remove(other[0], [other[1]])
         if former == [place] and document == self.store.catalog.document(*place):
             counts["unchanged"] += 1
         else:
-            path = f"{collection.removeprefix(LICENSED)}/{key}"
-            change = self.prepare(collection, document, blocks_of_parts(document), path)
-            self.store.catalog.put(collection, change)
+            path = f"{namespace.removeprefix(LICENSED)}/{key}"
+            change = self.prepare(namespace, document, blocks_of_parts(document), path)
+            self.store.catalog.put(namespace, change)
             counts["chunks"] += len(change.chunks)
             counts["updated" if former else "added"] += 1
             counts["merged"] += bool(former) and len(records) > 1

@@ -21,7 +21,7 @@ __all__ = ["Doubts", "Likeness", "MatchVerdict", "Matcher", "Place", "compare", 
 #: Of works whose titles begin or end alike, more than this are a series, and not one work many times.
 MOST_CANDIDATES = 12
 
-#: The collection and key of a document.
+#: The namespace and key of a document.
 Place = tuple[str, str]
 
 
@@ -74,8 +74,8 @@ def records_of(store: Store, place: Place) -> Mapping[str, Work]:
     document = store.catalog.document(*place)
     if document is None:
         return {}
-    collection, key = place
-    return {f"{collection.removeprefix(LICENSED)}:{key}": work_of(document)}
+    namespace, key = place
+    return {f"{namespace.removeprefix(LICENSED)}:{key}": work_of(document)}
 
 
 # Whether two records are of one work

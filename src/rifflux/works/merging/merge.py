@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from rifflux.text.licenses import joined
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works.model import WORK, Passage, Work
 
@@ -37,7 +38,7 @@ def merged(records: Mapping[str, Work]) -> Work:
         tags=_joined(work.tags for work in works),
         passages=text.passages or max((work.passages for work in works), key=len),
         citations=_joined(work.citations for work in works),
-        license=" AND ".join(sorted({work.license for work in works if work.license})) or None,
+        license=joined(work.license for work in works),
         kind=_first(work.kind for work in works if work.kind != WORK) or WORK,
         date=date,
         updated=max((work.updated for work in works if work.updated), default=None),

@@ -17,6 +17,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.query.reading import Words
+from rifflux.session.visibility import Visibility
 from rifflux.store import Store
 from rifflux.text.analyzer import analyzer
 from rifflux.text.schemes import parse_identifier
@@ -139,12 +140,14 @@ class Question:
     notes: tuple[str, ...] = ()
 
 
-def meant(text: str, query: Query, mode: str | None, intents: Mapping[str, Intent], store: Store) -> Question:
+def meant(
+    text: str, query: Query, mode: str | None, intents: Mapping[str, Intent], store: Store, visible: Visibility
+) -> Question:
     """Return a question that was read as it is meant, by its wording and by what the index holds.
 
     Raises `InvalidArgument` for an unknown mode.
     """
-    named, doubt = named_work(query.asked, store)
+    named, doubt = named_work(query.asked, store, visible)
     alone = f"the name of a work here: {named.shown}" if named and named.alone else ""
     asked = asked_for(query.asked, mode, query.understanding, intents, query.words, named=alone)
     told = f"{asked.intent.name}: {asked.reason}"
@@ -183,7 +186,7 @@ class NamedWork:
     """A work by its first chunk, its subjects, and the name that the question gives it.
 
     `alone` says that the question is this name and nothing else, and can hardly be meant otherwise. The hit is as it is
-    stored, whatever its license; without one, there are no subjects.
+    stored, whatever its license; subjects are those that may be told.
     """
 
     hit: Hit
@@ -202,7 +205,7 @@ class NamedWork:
         return self.name if plain(self.name) == plain(self.hit.title) else f"{self.name} ({self.hit.title})"
 
 
-def named_work(text: str, store: Store) -> tuple[NamedWork | None, str]:
+def named_work(text: str, store: Store, visible: Visibility) -> tuple[NamedWork | None, str]:
     """Return the work that a question without its filters names, and a note if the name is that of several."""
     words = text.strip(_EDGES)
     for name, places in _places(text, store).items():
@@ -210,8 +213,10 @@ def named_work(text: str, store: Store) -> tuple[NamedWork | None, str]:
             return None, f"{name!r} is the name of {len(places)} works here: none was taken to be meant"
         if hits := store.catalog.chunks_of(*places[0]):
             hit, id = hits[0], int(hits[0].chunk_id, 16)
-            tags = () if hit.withheld else store.catalog.tags_of(np.array([id], np.int64)).get(id, ())
-            return NamedWork(hit, tags, name, alone=_is_alone(words, name, hit.title)), ""
+            tags = store.catalog.tags_of(np.array([id], np.int64)).get(id, ())
+            return NamedWork(
+                hit, visible.tags(hit.namespace, hit.license, tags), name, alone=_is_alone(words, name, hit.title)
+            ), ""
     return None, ""
 
 

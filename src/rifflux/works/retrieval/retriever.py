@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import repeat
 from operator import attrgetter
 from time import perf_counter
@@ -18,6 +18,7 @@ from rifflux.retrieve.pipeline import RERANK, Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
 from rifflux.session.arguments import checked_budget, checked_search, checked_works
 from rifflux.session.searching import Searcher
+from rifflux.session.visibility import Visibility
 from rifflux.text.titles import person
 from rifflux.types import Document, Filter, Hit, Identifier, Tag, Trace, Why
 from rifflux.types.former import takes_former
@@ -97,7 +98,13 @@ class WorksRetriever:
             start = perf_counter()
             question = self._meant(query, filter, mode, clock)
             steps = WorkSteps(
-                self.searcher.store, question, self.searcher.analyzer, filter, self.settings, self.workers
+                self.searcher.store,
+                question,
+                self.searcher.analyzer,
+                filter,
+                self.settings,
+                self.workers,
+                self.searcher.view.visible,
             )
             view = self.searcher.view
             searcher = Searcher(replace(view, profile=replace(view.profile, steps=steps)))
@@ -111,7 +118,7 @@ class WorksRetriever:
         """Return the question, read and understood."""
         searcher, start = self.searcher, perf_counter()
         query = searcher.read(text, filter)
-        question = meant(text, query, mode, self.intents, searcher.store)
+        question = meant(text, query, mode, self.intents, searcher.store, searcher.view.visible)
         clock.add("understand", start)
         return question
 
@@ -137,13 +144,18 @@ class WorksRetriever:
         names = searcher.store.catalog.identifiers_of(np.unique(steps.candidates.ids))
         listed = generator.rated(found, found.table.head(packer.listed))
         citable = _Citables(searcher, question.text, names, steps.tags)(found.table.head(POOL), steps.candidates)
-        pack = replace(packer, notes=found.trace.degraded)(
+        packer = replace(packer, notes=found.trace.degraded)
+        pack = packer(
             question.text,
             question.asked.intent.name,
             citable,
             searcher.view.embedder.count_tokens,
             partial(_relevance, generator, found, listed),
         )
+        opened = self.searcher.view.visible.opened(
+            {item.key: (item.namespace, item.license) for item in pack.items if item.text}.values()
+        )
+        pack = replace(pack, notes=(*pack.notes, *opened))
         generator.clock.add("pack", start)
         asked = question.asked
         shown = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()}
@@ -166,7 +178,7 @@ class WorksRetriever:
             }
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
-        return tuple(map(self.searcher.profile.visible.hit, hits))
+        return tuple(self.searcher.view.visible.hits(hits))
 
 
 def _relevance(generator: CandidateGenerator, found: Gathered, listed: Candidates, hits: Sequence[Hit]) -> float:
@@ -189,10 +201,15 @@ class _Citables:
     places: Sequence[Place] = ()
     read: dict[Place, Document | None] = field(default_factory=dict)
 
+    @cached_property
+    def visible(self) -> Visibility:
+        """Return the rule of what the caller is shown."""
+        return self.searcher.view.visible
+
     def __call__(self, ranked: Candidates, candidates: Candidates) -> list[Citable]:
         """Return the works in their order, with all of their passages among the candidates."""
         passages: dict[Place, list[Hit]] = {}
-        for hit in candidates.passages:
+        for hit in self.visible.hits(candidates.passages):
             passages.setdefault(hit.place, []).append(hit)
         self.places, meant = [*map(attrgetter("place"), ranked.passages)], naming(self.text)
         parts, found = ranked.parts(SCORED), []
@@ -201,7 +218,7 @@ class _Citables:
         for (hit, score, id), addends in zip(rows, values, strict=True):
             hit, components = hit.retold(score, ()), dict(zip(parts, addends, strict=False))
             work = Citable(hit, passages[hit.place], partial(self.document, hit.place), components)
-            found.append(_described(work, meant, self.names.get(id, ()), self.tags.get(id, ())))
+            found.append(_described(work, meant, self.names.get(id, ()), self.tags.get(id, ()), self.visible))
         return found
 
     def document(self, place: Place) -> Document | None:
@@ -212,14 +229,16 @@ class _Citables:
             found = self.searcher.store.catalog.documents_at(wanted)
             for each in wanted:
                 document = found.get(each)
-                self.read[each] = document and self.searcher.profile.visible.document(each[0], document)
+                self.read[each] = document and self.visible.document(each[0], document)
         return self.read[place]
 
 
-def _described(work: Citable, naming: Naming, identifiers: Sequence[Identifier], tags: Sequence[Tag]) -> Citable:
-    """Return a work with what is to be known of it; title and identifiers alone decide where it is withheld."""
+def _described(
+    work: Citable, naming: Naming, identifiers: Sequence[Identifier], tags: Sequence[Tag], visible: Visibility
+) -> Citable:
+    """Return a work with what is to be known of it; title and identifiers alone decide where no more is told."""
     hit, facts = work.hit, work.hit.metadata
-    if hit.withheld:
+    if not visible.tells_facts(hit.namespace, hit.license):
         return replace(work, certainty=naming.certainty(hit.title, (), identifiers))
     authors, venue = tuple(map(str, facts.get("authors", ()))), str(facts.get("venue", ""))
     headed = set()

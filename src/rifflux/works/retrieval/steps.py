@@ -18,7 +18,7 @@ The score of a work is a weighted sum of six components, each in [0, 1], each sh
 `authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1
 
 A work that the question names by its identifier or title has all that words, meaning and subjects can say. Of one
-without a license record neither year nor citations are shown, so freshness and authority say nothing of it.
+where no facts are told, neither year nor citations are shown, so freshness and authority say nothing of it.
 
 Nothing is taken away for age, and what is cited ever so often gets no more than `most_citations` give: an old work that
 answers stays where its words and meaning put it.
@@ -43,6 +43,7 @@ from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.fuse.base import weighed
 from rifflux.retrieve.pipeline import RERANK, NotApplied, Step
 from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, RANK, SCORE, SEMANTIC, Candidates, declare, stacked
+from rifflux.session.visibility import Visibility
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.schemes import WORDED
@@ -64,7 +65,7 @@ NEAR = declare("near", "sum of confidences by rank", "how near a work is to the 
 #: The weight of codes that the best candidates share, next to words of the question itself.
 CODED = 0.25
 NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
-NOT_TOLD = "no license is recorded for it, so its citations are not told: those of the most similar works were followed"
+NOT_TOLD = "no license permits to tell its citations: those of the most similar works were followed"
 #: Neighbors of seeds that are looked at.
 MOST = 100
 _PLACE = attrgetter("place")
@@ -85,7 +86,7 @@ class WorkSteps:
 
     `filter` is what was asked for besides. Next to the table, the steps leave the `candidates` that works were chosen
     of, the `tags` of these works by chunk id, the number of works found by citations (`cited`) and `notes` for the
-    reader.
+    reader. `visible` is the rule of what the caller is shown.
     """
 
     store: Store
@@ -94,6 +95,7 @@ class WorkSteps:
     filter: Filter
     settings: RetrievalSettings
     workers: Workers
+    visible: Visibility
     candidates: Candidates = field(init=False)
     tags: Mapping[int, Sequence[Tag]] = field(init=False)
     cited: int = 0
@@ -144,7 +146,7 @@ class WorkSteps:
     def by_score(self, query: Query, table: Candidates) -> Candidates:
         """Order works by their scores; in the merged order they stay if scoring is late or fails."""
         year = self.settings.year or datetime.now(UTC).year
-        score = WorkScore(self.store, self.question, self.analyzer, year, self.tags, self.filter.tags)
+        score = WorkScore(self.store, self.question, self.analyzer, year, self.tags, self.visible, self.filter.tags)
         otherwise = "the merged order was kept, without scores"
         ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), otherwise)
         return _alternating(ranked) if self.question.asked.sides else ranked
@@ -179,7 +181,7 @@ class WorkSteps:
         The note says why those of the best were followed.
         """
         about, note = self.question.about, ""
-        if about and about.hit.withheld:
+        if about and not self.visible.tells_facts(about.hit.namespace, about.hit.license):
             note = NOT_TOLD
         elif about:
             found = self._around(query, np.array([about.id], np.int64))
@@ -267,7 +269,8 @@ def _alternating(table: Candidates) -> Candidates:
 class WorkScore:
     """Score a table of one passage a work by BM25, cosine, nearness and the works' own facts. `year` is this year.
 
-    `tags` are the subjects of the works, by chunk id, `subjects` those that were asked for.
+    `tags` are the subjects of the works, by chunk id, `subjects` those that were asked for; `visible` says of
+    which works the facts are told.
     """
 
     store: Store
@@ -275,6 +278,7 @@ class WorkScore:
     analyzer: Analyzer
     year: int
     tags: Mapping[int, Sequence[Tag]]
+    visible: Visibility
     subjects: Sequence[str] = ()
     leaders: int = 10
     half_life_years: float = 10.0
@@ -296,7 +300,7 @@ class WorkScore:
         hits, first = table.passages, self.question.first and self.question.first.hit.place
         named, open = np.zeros(len(hits), bool), np.zeros(len(hits), bool)
         for row, hit in enumerate(hits):
-            named[row], open[row] = hit.place == first, not hit.withheld
+            named[row], open[row] = hit.place == first, self.visible.tells_facts(hit.namespace, hit.license)
         lift = np.where(np.isnan(table[LIFT]), 1.0, table[LIFT])
         return {
             "lexical": np.maximum.reduce(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from rifflux import Hit
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.steps.rerank import reranker_of
-from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, Features
+from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, Features, trust, words_of_the_best
 from rifflux.retrieve.table import NAMED
 from tests.support.hits import asked, hit, idf, resources, stepped, table
 
@@ -125,6 +126,38 @@ def test_expansion_is_what_the_best_of_the_others_say_too() -> None:
 
 def test_nothing_confirms_itself() -> None:
     assert only("expansion", "q", [hit(1, "cache of rivers")]) == [0]
+
+
+def by_definition(texts: Sequence[Sequence[str]], weights: Sequence[float], asked: set[str], words: int) -> list[float]:
+    """The share of the relevance model of the others that each text holds, term by term."""
+    shares = [
+        {term: count * (weight / max(1, len(text))) for term, count in Counter(text).items() if term not in asked}
+        for text, weight in zip(texts, weights, strict=False)
+    ]
+    whole: dict[str, float] = {}
+    for share in shares:
+        for term, value in share.items():
+            whole[term] = whole.get(term, 0.0) + value
+    found = []
+    for place, text in enumerate(texts):
+        own = shares[place] if place < len(shares) else {}
+        model = {term: value - own.get(term, 0.0) for term, value in whole.items()}
+        best = sorted((-value, term) for term, value in model.items() if value > 1e-12)[:words]
+        held = sum(-value for value, term in best if term in text)
+        found.append(held / (sum(-value for value, _ in best) or 1.0))
+    return found
+
+
+texts = st.lists(st.lists(st.sampled_from("abcdefghijklmnop"), max_size=30), min_size=1, max_size=9)
+
+
+@given(texts, st.lists(st.integers(0, 9), min_size=9, max_size=9), st.sets(st.sampled_from("abcd")), st.integers(1, 9))
+def test_the_words_of_the_best_are_those_of_the_definition_to_the_last_digit(
+    texts: list[list[str]], scores: list[int], asked: set[str], words: int
+) -> None:
+    weights = trust(np.array(scores[: len(texts)], np.float64), 5)
+    found = words_of_the_best(texts[: len(weights)], [*map(set, texts)], weights, asked, words)
+    assert found.tolist() == by_definition(texts, weights.tolist(), asked, words)
     assert only("centroid", "q", [hit(1)]) == [0]
 
 

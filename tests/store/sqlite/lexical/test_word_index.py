@@ -103,7 +103,7 @@ filters = st.builds(
         max_size=2,
     ),
     documents=st.sampled_from([(), (), ("d3", "d7", "none")]),
-    collections=st.sampled_from([(), (), ("c",), ("other", "none")]),
+    namespaces=st.sampled_from([(), (), ("c",), ("other", "none")]),
 )
 #: Prefixes of more than one term.
 _OF_SEVERAL = ("c", "zz")

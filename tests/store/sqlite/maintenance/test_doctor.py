@@ -14,6 +14,7 @@ import pytest
 import rifflux
 from rifflux import Document, Index
 from rifflux.index.salvage import diagnose
+from rifflux.store.sqlite.connection.schema import TABLES
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.types import WITHHELD
@@ -131,7 +132,7 @@ class TestFaults:
         rifflux.repair(db)
         with rifflux.open(db) as index:
             (hit,) = index.search(word(2), mode="lexical")
-            assert (hit.collection, hit.content) == ("recovered", f"The heron {word(2)} stands.")
+            assert (hit.namespace, hit.content) == ("recovered", f"The heron {word(2)} stands.")
             assert index.document(hit.document).text == hit.content
             index.add(Document("d2", f"The heron {word(2)} stands."))
             assert index.admin.check() == []
@@ -148,7 +149,7 @@ class TestFaults:
             ann = index.scoped(rifflux.Scope("ann"))
             assert ann.search("kingfisher", mode="lexical")[0].content == "A secret kingfisher."
             (hit,) = index.search("zyzzyva", mode="lexical")
-            assert (hit.collection, hit.content) == ("works/recovered", WITHHELD)
+            assert (hit.namespace, hit.content) == ("works/recovered", WITHHELD)
             assert index.admin.check() == []
 
     def test_named_owners_keep_what_is_theirs(self, db: Path) -> None:
@@ -295,6 +296,44 @@ class TestDamage:
             index.admin.backup(tmp_path / "copy.db")
         assert not (tmp_path / "copy.db").exists()
         assert not list(tmp_path.glob("*.partial*"))
+
+
+class TestMissingTables:
+    """A database that lacks a table says so wherever it is opened, and doctor makes it whole."""
+
+    @pytest.mark.parametrize("table", sorted(TABLES))
+    def test_it_is_told_and_made_anew(self, db: Path, table: str) -> None:
+        inject(db, f"drop table {table}")
+        with pytest.raises(rifflux.DamagedIndex, match=f"no table {table}.*: run 'rifflux doctor --repair'"):
+            rifflux.open(db)
+        (problem,) = diagnose(db)
+        assert problem.unreadable
+        repaired = rifflux.repair(db)
+        assert repaired.problems == ()
+        assert Path(str(repaired.kept)).exists()
+        with rifflux.open(db) as index:
+            assert index.admin.check() == []
+            assert index.search(word(3), mode="lexical") or table == "document_text"
+
+    @pytest.mark.parametrize("table", ["chunk", "document", "document_text", "file"])
+    def test_files_are_read_again(self, tmp_path: Path, table: str) -> None:
+        (tmp_path / "a.md").write_text("The heron stands.")
+        with rifflux.open(tmp_path / "index.db", model="hash") as index:
+            index.add(tmp_path / "a.md")
+        inject(tmp_path / "index.db", f"drop table {table}")
+        assert rifflux.repair(tmp_path / "index.db").problems == ()
+        with rifflux.open(tmp_path / "index.db", model="hash") as index:
+            index.add(tmp_path / "a.md")
+            # Chunks that had lost their documents are kept besides.
+            assert {hit.content for hit in index.search("heron", mode="lexical")} == {"The heron stands."}
+            assert index.document("a.md").text == "The heron stands."
+            assert index.admin.check() == []
+
+    def test_one_that_goes_while_it_is_open(self, db: Path) -> None:
+        with rifflux.open(db) as index:
+            inject(db, "drop table chunk_terms")
+            with pytest.raises(rifflux.DamagedIndex, match="run 'rifflux doctor --repair'"):
+                index.search("river", mode="lexical")
 
 
 class TestDerived:

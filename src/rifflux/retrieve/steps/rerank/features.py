@@ -9,14 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import nsmallest
-from itertools import chain, pairwise, repeat
+from itertools import chain, count, pairwise, repeat
 from operator import attrgetter, contains
+from statistics import median
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import Weights, weighed
+from rifflux.retrieve.steps.calibrate import PassageTerms, terms_of
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import LEXICAL, MOMENT, NAMED, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
@@ -40,6 +41,8 @@ _DAY = 86_400.0
 _JOINTS = frozenset("._/:")
 #: How many of the best candidates tell what an answer looks like, and by how many words.
 BEST, WORDS = 5, 20
+#: The least share of the words of others that is one, and nothing that rounding left.
+LEFT = 1e-12
 #: A passage of fewer characters than this, and than most have, is a stub, whose score falls by up to that share.
 STUB, LOWERED = 100.0, 0.3
 
@@ -133,26 +136,28 @@ class FeatureInput:
         return self.resources.idf(self.query)
 
     @cached_property
-    def titles(self) -> list[list[list[str]]]:
-        """Return for each hit the terms of its title and of its breadcrumb."""
-        terms = self.resources.analyzer.terms
-        return [[terms(hit.title), terms(hit.heading_path)] for hit in self.table.passages]
+    def passages(self) -> list[PassageTerms]:
+        """Return the terms of each hit."""
+        return [terms_of(self.resources.analyzer, hit) for hit in self.table.passages]
 
     @cached_property
-    def fields(self) -> list[list[list[str]]]:
-        """Return for each hit the terms of its title, breadcrumb and text."""
-        terms, fields = self.resources.analyzer.terms, list[list[list[str]]]()
-        for hit, titles in zip(self.table.passages, self.titles, strict=True):
-            fields.append([*titles, terms(hit.content)])
-        return fields
+    def texts(self) -> list[list[str]]:
+        """Return for each hit the terms of its title, breadcrumb and text, in their order."""
+        return [each.spelled.split() for each in self.passages]
 
     @cached_property
-    def held(self) -> list[set[str]]:
+    def bags(self) -> list[frozenset[str]]:
+        """Return for each hit the different terms of its title, breadcrumb and text."""
+        return [*map(frozenset, self.texts)]
+
+    @cached_property
+    def held(self) -> list[frozenset[str]]:
         """Return for each hit all terms that it holds; what is of a time need not name it as the question does."""
-        times = [term for each in self.query.times for term in self.resources.analyzer.terms(each.words)]
+        if not self.query.times:
+            return self.bags
+        times = {term for each in self.query.times for term in self.resources.analyzer.terms(each.words)}
         of_it = (self.table[MOMENT] > 0).tolist()
-        held = zip(self.fields, of_it, strict=True)
-        return [set().union(*fields, times) if dated else set().union(*fields) for fields, dated in held]
+        return [bag | times if dated else bag for bag, dated in zip(self.bags, of_it, strict=True)]
 
     @cached_property
     def trust(self) -> Scores:
@@ -166,9 +171,9 @@ def fused(asked: FeatureInput) -> Scores:
     A passage of a few words among longer ones answers little, and stands high where titles are short records or section
     heads. What the question names stays: who asks for an entry wants it, however short it is.
     """
-    lengths = np.array([len(hit.content) for hit in asked.table.passages], np.float64)
-    usual = max(1.0, min(STUB, float(np.median(lengths)))) if len(lengths) else STUB
-    short = np.maximum(0.0, 1 - lengths / usual) * (np.nan_to_num(asked.table[NAMED]) == 0)
+    lengths = [len(hit.content) for hit in asked.table.passages]
+    usual = max(1.0, min(STUB, median(lengths))) if lengths else STUB
+    short = np.maximum(0.0, 1 - np.array(lengths, np.float64) / usual) * (np.nan_to_num(asked.table[NAMED]) == 0)
     return spread(asked.table[SCORE] * (1 - LOWERED * short))
 
 
@@ -198,20 +203,20 @@ def coverage(asked: FeatureInput) -> Scores:
 
 def phrase(asked: FeatureInput) -> Scores:
     """Return the share of the question's pairs of neighbors, by the idf of both, that are neighbors in a hit."""
-    idf, found, total = asked.idf, np.zeros(len(asked.fields)), 0.0
-    held = [{*chain.from_iterable(map(pairwise, fields))} for fields in asked.fields]
+    idf, found, total = asked.idf, np.zeros(len(asked.passages)), 0.0
+    spelled = [each.spelled for each in asked.passages]
     for one, two in dict.fromkeys(pairwise(asked.terms)):
         weight = idf[one] + idf[two]
         total += weight
-        found += weight * np.array([*map(contains, held, repeat((one, two)))])
+        found += weight * np.array([*map(contains, spelled, repeat(f" {one} {two} "))])
     return found / (total or 1.0)
 
 
 def title(asked: FeatureInput) -> Scores:
     """Return the share of the terms of the title and headings that are in the question; zero without any."""
     wanted, shares = set(asked.terms), list[float]()
-    for titles in asked.titles:
-        terms = set[str]().union(*titles)
+    for passage in asked.passages:
+        terms = {*passage.title.split(), *passage.headings.split()}
         shares.append(len(terms & wanted) / (len(terms) or 1))
     return np.array(shares)
 
@@ -247,8 +252,8 @@ def centroid(asked: FeatureInput) -> Scores:
 
 def expansion(asked: FeatureInput) -> Scores:
     """Return the share of the words of the best others that a hit holds, from the least (0) to the greatest (1)."""
-    texts = [[*chain.from_iterable(fields)] for fields in asked.fields]
-    return spread(words_of_the_best(texts, asked.trust, frozenset(asked.terms), WORDS))
+    best = asked.texts[: len(asked.trust)]
+    return spread(words_of_the_best(best, asked.bags, asked.trust, frozenset(asked.terms), WORDS))
 
 
 def freshness(asked: FeatureInput) -> Scores:
@@ -309,35 +314,48 @@ def near_the_best(vectors: Vectors, weights: Scores) -> Scores:
     return np.asarray((cosines * counted).sum(axis=1) / np.where(total > 0, total, 1.0), np.float64)
 
 
-def words_of_the_best(texts: Sequence[Sequence[str]], weights: Scores, asked: Collection[str], words: int) -> Scores:
-    """Return the share of the relevance model of the other good candidates that each text holds; in [0, 1].
+def words_of_the_best(
+    best: Sequence[Sequence[str]],
+    bags: Sequence[Collection[str]],
+    weights: Scores,
+    asked: Collection[str],
+    words: int,
+) -> Scores:
+    """Return the share of the relevance model of the other good candidates that each bag of terms holds; in [0, 1].
 
-    The model is the mean of the term distributions of the first `len(weights)` texts, by weight, without the terms that
-    were `asked`; its likeliest `words` terms count. Lavrenko and Croft, "Relevance-Based Language Models", SIGIR 2001.
+    The model is the mean of the term distributions of the `best`, the texts of the first bags, by weight, without the
+    terms that were `asked`; its likeliest `words` terms count, the first of the alphabet where they tie. Lavrenko and
+    Croft, "Relevance-Based Language Models", SIGIR 2001.
     """
-    shares = [_shares(text, weight, asked) for text, weight in zip(texts, weights.tolist(), strict=False)]
-    whole: Counter[str] = Counter()
+    terms, shares = _shares(best, weights, asked)
+    whole = np.zeros(len(terms))
     for share in shares:
-        whole.update(share)
-    model = _likeliest(whole, words)
-    others = [_likeliest(_without(whole, share), words) for share in shares]
-    models = [*others, *[model] * (len(texts) - len(others))]
-    return np.array([_held(frozenset(text), each) for text, each in zip(texts, models, strict=True)])
-
-
-def _shares(text: Sequence[str], weight: float, asked: Collection[str]) -> dict[str, float]:
-    """Return a text's part of the model: its terms by how often each occurs in it."""
-    unit = weight / max(1, len(text))
-    return {term: count * unit for term, count in Counter(text).items() if term not in asked}
-
-
-def _without(whole: Mapping[str, float], share: Mapping[str, float]) -> dict[str, float]:
+        whole += share
     # What rounding leaves of a term that only this text holds is not in the others.
-    return {term: left for term, value in whole.items() if (left := value - share.get(term, 0.0)) > 1e-12}
+    others = np.where(whole - shares > LEFT, whole - shares, 0.0)
+    models = [_likeliest(terms, values, words) for values in (*others, whole)]
+    last = repeat(models[-1], len(bags) - len(best))
+    return np.array([*map(_held, bags, chain(models[:-1], last))])
 
 
-def _likeliest(model: Mapping[str, float], words: int) -> dict[str, float]:
-    return dict(nsmallest(words, model.items(), key=lambda item: (-item[1], item[0])))
+def _shares(texts: Sequence[Sequence[str]], weights: Scores, asked: Collection[str]) -> tuple[Sequence[str], Scores]:
+    """Return the terms of the model by the alphabet, and each text's part of it: how often each occurs in it."""
+    counts = [*map(Counter, texts)]
+    terms = sorted({*chain.from_iterable(counts)}.difference(asked))
+    places = dict(zip(terms, count()))
+    shares = np.zeros((len(texts), len(terms)))
+    for share, weight, text, held in zip(shares, weights.tolist(), texts, counts, strict=True):
+        for term in asked & held.keys():
+            del held[term]
+        share[[*map(places.__getitem__, held)]] = [*held.values()]
+        share *= weight / max(1, len(text))
+    return terms, shares
+
+
+def _likeliest(terms: Sequence[str], values: Scores, words: int) -> dict[str, float]:
+    """Return the terms of the greatest values, greatest first; of equal ones, those that come first."""
+    best = np.argsort(-values, kind="stable")[:words]
+    return dict(zip(map(terms.__getitem__, best.tolist()), values[best].tolist(), strict=True))
 
 
 def _held(terms: Collection[str], model: Mapping[str, float]) -> float:

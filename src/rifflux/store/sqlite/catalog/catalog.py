@@ -140,7 +140,7 @@ class SqliteCatalog(Catalog):
         splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
         return self.view.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
 
-    def collections(self) -> Mapping[str, int]:
+    def namespaces(self) -> Mapping[str, int]:
         return dict(self.view.rows(sql.COLLECTIONS))
 
     def in_order(

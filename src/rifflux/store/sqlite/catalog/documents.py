@@ -38,7 +38,7 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
     """
     wanted = dict[tuple[str, str], Placed]()
     for each in documents:
-        wanted[each.collection, each.change.document.key] = each
+        wanted[each.namespace, each.change.document.key] = each
     files: dict[tuple[str, str] | None, int | None] = {None: None}
     ids, rows = count(connection.execute(sql.LAST_DOCUMENT).get + 1), _Rows(owner)
     chunk_ids = count(connection.execute(sql.LAST_CHUNK).get + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +12,18 @@ from urllib.parse import quote
 
 import apsw
 
-from rifflux.errors import Busy, DamagedIndex, NewerIndex, NotAnIndex, NotFound, RiffluxError, UnusableIndex
+from rifflux.errors import (
+    Busy,
+    DamagedIndex,
+    NewerIndex,
+    NotAnIndex,
+    NotFound,
+    RiffluxError,
+    UnusableIndex,
+)
 from rifflux.store.sqlite.connection.bm25 import bm25
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
-from rifflux.store.sqlite.connection.schema import APPLICATION_ID, SCHEMA_VERSION, upgrade
+from rifflux.store.sqlite.connection.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, upgrade
 
 __all__ = ["MEMORY", "connect", "frozen", "raise_ours", "translated"]
 
@@ -25,6 +34,8 @@ LOG_BYTES = 64 << 20
 _MAGIC = b"SQLite format 3\0"
 # A view of each full-text table by term. It is temporary, so that an index that cannot be written has it too.
 _TERM_COUNTS = "create virtual table temp.{table}_count using fts5vocab(main, {table}, row)"
+_NO_TABLE = re.compile("no such (fts5 )?table")
+_REPAIR = "run 'rifflux doctor --repair', or restore a copy"
 #: The location of an index that vanishes when closed.
 MEMORY = ":memory:"
 
@@ -51,7 +62,7 @@ def _check_file(path: Path, *, create: bool) -> None:
     if not path.exists():
         if not create:
             raise NotFound(f"no index at {path}: make one with 'rifflux index FOLDER'")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         return
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
@@ -60,6 +71,14 @@ def _check_file(path: Path, *, create: bool) -> None:
             f"{path} is not a Rifflux index, or its header is damaged: choose another file with --db, or "
             "run 'rifflux doctor --repair'"
         )
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of a new index; one of those above it that is missing was more likely misspelled."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except FileNotFoundError:
+        raise NotFound(f"no folder {folder.parent}: make it, or check the path of the index") from None
 
 
 def _open(path: Path) -> tuple[apsw.Connection, bool]:
@@ -143,6 +162,7 @@ def _prepared(
         _migrate(connection)
     elif _version(connection) < SCHEMA_VERSION:
         raise UnusableIndex(f"{path} is read-only and of an older version: copy it to a place where it can be upgraded")
+    _check_tables(connection, path)
     for table in ("chunk_terms", "owned_terms"):
         connection.execute(_TERM_COUNTS.format(table=table))
     connection.register_fts5_function("owner_bm25", bm25)
@@ -176,6 +196,13 @@ def _check_owner(connection: apsw.Connection, path: Path | None) -> None:
             )
     else:
         raise NotAnIndex(f"{path} is a database of another program: choose another file with --db")
+
+
+def _check_tables(connection: apsw.Connection, path: Path | None) -> None:
+    """Raise `DamagedIndex` for an index that lacks a table."""
+    held = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
+    if lost := sorted(TABLES - held):
+        raise DamagedIndex(f"{path} is damaged (no table {', '.join(lost)}): {_REPAIR}")
 
 
 def _migrate(connection: apsw.Connection) -> None:
@@ -223,7 +250,9 @@ def _in_our_words(location: str, error: apsw.Error | OSError) -> RiffluxError | 
                 "'rifflux doctor --repair'"
             )
         case apsw.CorruptError():
-            return DamagedIndex(f"{location} is damaged ({error}): run 'rifflux doctor --repair', or restore a copy")
+            return DamagedIndex(f"{location} is damaged ({error}): {_REPAIR}")
+        case apsw.SQLError() if _NO_TABLE.match(str(error)):
+            return DamagedIndex(f"{location} is damaged ({error}): {_REPAIR}")
         case apsw.FullError():
             return UnusableIndex(f"the disk that holds {location} is full: nothing was changed")
         case apsw.ReadOnlyError():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from string import ascii_letters, digits, printable
 
 import apsw
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "upgrade"]
+__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "TABLES", "upgrade"]
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
@@ -340,6 +341,9 @@ where document.id = named.document;
 drop table temp.title_term;
 """
 
+_SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _LOG)
+#: The names of all tables that an index has.
+TABLES = frozenset(re.findall(r"^create (?:virtual )?table if not exists (\w+)", "".join(_SCRIPTS), re.MULTILINE))
 _MADE_AGAIN = "select type, name from sqlite_master where type in ('index', 'trigger') and sql is not null"
 
 
@@ -354,7 +358,7 @@ def upgrade(connection: apsw.Connection, version: int) -> None:
     for table in filter(waiting.get, waiting):
         connection.execute(f"create table old_{table} as select * from {table}")
         connection.execute(f"drop table {table}")
-    for script in (_DOCUMENTS, _WORKS, _REGISTER, _LOG):
+    for script in _SCRIPTS:
         connection.execute(script)
     for table, columns in waiting.items():
         if columns:

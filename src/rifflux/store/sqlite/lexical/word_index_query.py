@@ -132,14 +132,14 @@ class Parser:
 
     def _filter(self, filter: Filter) -> Iterator[tantivy.Query]:
         """Yield queries that must all match; what they mean is said in `query.where`."""
-        if replace(filter, paths=(), kinds=(), collections=(), documents=(), since=None, until=None, metadata={}):
+        if replace(filter, paths=(), kinds=(), namespaces=(), documents=(), since=None, until=None, metadata={}):
             raise NotHere("a filter that is not known here")
         if filter.paths and not any(_narrows_nothing(path) for path in filter.paths):
             yield _any([self._path(path) for path in filter.paths])
         if filter.kinds:
             yield self._facets("kind", filter.kinds)
-        if filter.collections:
-            yield self._facets("collection", filter.collections)
+        if filter.namespaces:
+            yield self._facets("collection", filter.namespaces)
         if filter.documents:
             yield self._facets("document", filter.documents)
         if filter.since or filter.until:

@@ -60,11 +60,13 @@ where chunk.id > :after and chunk.embedded is null and coalesce(chunk.words, chu
     and json_valid(chunk.headings)
     and json_array_length(subjects) < 2
 order by chunk.id limit :batch"""
-# Chunks of a document are numbered from 0; the last one's loss cannot be seen.
+# Chunks of a document are numbered from 0; the last one's loss cannot be seen. Of a file it may be right to have none.
 _INCOMPLETE = """
 select owner.name, document.collection, document.key, document.file, coalesce(file.size < 0, false) as waits
 from document join owner on owner.id = document.owner left join file on file.id = document.file
 where document.id in (select document from chunk group by document having count(*) <> max(position) + 1)
+    or document.file is null and document.id not in (select document from chunk)
+        and exists (select 1 from document_text as own where own.document = document.id and trim(own.text) <> '')
 order by document.id"""
 
 

@@ -21,6 +21,7 @@ import apsw
 from rifflux.errors import Busy, DamagedIndex, NotAnIndex
 from rifflux.store.sqlite.connection.connect import connect, translated
 from rifflux.store.sqlite.connection.locks import held
+from rifflux.store.sqlite.connection.schema import APPLICATION_ID
 
 __all__ = ["Salvaged", "salvage"]
 
@@ -34,6 +35,9 @@ SMALLEST_ROW = 8
 TASKS = ("read", "embed", "switch")
 #: What is made again, or follows from the other tables.
 LEFT_OUT = ("touched", "derived", "fresh_terms")
+#: What a database of ours is known by, and the tables without which files are read again.
+ESSENTIAL = frozenset({"document", "chunk"})
+READ_ANEW = ESSENTIAL | {"document_text"}
 #: Where the header says how large the file is, in pages, and with which change of the file that was true.
 _SIZE, _SIZE_VALID, _CHANGES, _FREE = 28, 92, 24, 32
 _HEADER = 100
@@ -52,10 +56,14 @@ _TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (int, float), 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """Where the damaged file is kept, and how many rows of each table came over."""
+    """Where the damaged file is kept, how many rows of each table came over, and how many files are to be read again.
+
+    The latter are all files if the table of documents, of their texts or of chunks was not there.
+    """
 
     kept: Path
     rows: dict[str, int]
+    again: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,8 @@ def salvage(location: str) -> Salvaged:
         target, _ = connect(str(new), create=False)
         try:
             rows = _carry_over(copy, target)
+            lost = any(each not in rows for each in READ_ANEW)
+            again = _read_again(target) if lost else 0
             target.pragma("journal_mode", "delete")
         finally:
             target.close()
@@ -107,7 +117,7 @@ def salvage(location: str) -> Salvaged:
             raise DamagedIndex(
                 f"nothing can be read of {path}: restore a copy, or delete it and index your files again"
             )
-        return Salvaged(_exchange(path, new), rows)
+        return Salvaged(_exchange(path, new), rows, again)
 
 
 @contextmanager
@@ -122,12 +132,30 @@ def _alone(path: Path) -> Iterator[None]:
 
 def _make_readable(copy: Path, new: Path) -> None:
     """Give a copy that cannot be opened the header of a new index, then the list of its tables too."""
+    ours = _is_ours(copy)
     for mend in (_give_header, _give_tables):
         if (tables := _tables_of(copy)) is not None:
-            if not {"document", "chunk"} <= tables:
+            if not ours and not tables >= ESSENTIAL:
                 raise NotAnIndex(f"{copy.name} is a database of another program: choose another file with --db")
             return
         mend(copy, new)
+
+
+def _is_ours(copy: Path) -> bool:
+    """Return True if the file says that it is an index."""
+    connection = _opened(copy)
+    try:
+        return bool(connection.pragma("application_id") == APPLICATION_ID)
+    except (apsw.NotADBError, apsw.CorruptError):
+        return False
+    finally:
+        connection.close()
+
+
+def _read_again(target: apsw.Connection) -> int:
+    """Have all files read by the next run of indexing; returns how many."""
+    target.execute("update file set size = -1, hash = ''")
+    return target.changes()
 
 
 def _tables_of(copy: Path) -> set[str] | None:

@@ -12,13 +12,12 @@ from rifflux.store.registry import Erased, Event, QuestionDigest, Reaction, Regi
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.engine import View
 from rifflux.store.sqlite.connection.locks import held
-from rifflux.store.sqlite.registry.erase import erase
 
 __all__ = ["SqliteRegistry"]
 
 PUT_EVENT = """
 insert into event (owner, time, kind, query, collection, key, chunk, grade, user)
-values (:owner, :time, :kind, :query, :collection, :key, :chunk, :grade, :user)"""
+values (:owner, :time, :kind, :query, :namespace, :key, :chunk, :grade, :user)"""
 
 EVENTS = """
 select kind, query, collection, key, chunk, grade, user, time
@@ -140,6 +139,8 @@ class SqliteRegistry(Registry):
             return connection.changes() > 0
 
     def erase(self, user: str) -> Erased:
+        from rifflux.store.sqlite.registry.erase import erase
+
         return erase(self._whole, user)
 
     def spend(self, spendings: Sequence[Spending]) -> None:

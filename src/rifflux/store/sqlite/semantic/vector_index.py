@@ -124,7 +124,9 @@ class VectorSnapshot:
 
     def vectors_of(self, owner: int, ids: Ids) -> dict[int, Vectors]:
         """Return the vectors of those chunks of an owner that are packed and did not change since, by their ids."""
-        rows = np.setdiff1d(self.packed.rows_of_ids(ids), self.fresh.hidden)
+        rows = self.packed.rows_of_ids(ids)
+        if len(self.fresh.hidden):
+            rows = np.setdiff1d(rows, self.fresh.hidden)
         mine = self.packed.of(owner)
         rows = rows[(rows >= mine.start) & (rows < mine.stop)]
         return dict(zip(self.packed.ids[rows].tolist(), self.packed.vectors(rows), strict=True))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from rifflux.ingest.read.decode import decode
+from rifflux.text.licenses import license_of
 from rifflux.types import Failure, Identifier, Link
 from rifflux.works import Passage, Work, parse_identifier
 from rifflux.works.importers.base import Entry, Problems, WorkSource, content
@@ -21,7 +22,6 @@ from rifflux.works.importers.latex.numbering import numbering
 from rifflux.works.importers.latex.outline import PaperOutline
 from rifflux.works.importers.latex.tex import LABEL, Macros, Manuscript, argument, bracketed, macros_of, manuscript
 from rifflux.works.importers.readable import readable
-from rifflux.works.licenses import license_of
 
 __all__ = ["read"]
 

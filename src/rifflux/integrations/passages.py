@@ -1,0 +1,49 @@
+"""What all retrievers do: search an index, and tell of each passage what JSON tells of a hit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rifflux import MissingExtra, noun_json
+
+if TYPE_CHECKING:
+    from rifflux import Hit, Index
+
+__all__ = ["SHOWN", "Passage", "PassageSearch", "missing"]
+
+#: A hit, and what is known of it.
+Passage: TypeAlias = "tuple[Hit, dict[str, Any]]"
+#: What a language model should know of a passage besides its text.
+SHOWN = ("path", "title", "heading_path", "page", "lines")
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSearch:
+    """A search of an index with settled arguments, of which each call may change any."""
+
+    index: Index
+    arguments: Mapping[str, Any]
+
+    def __call__(self, query: str, changes: Mapping[str, Any]) -> list[Passage]:
+        """Return the passages that answer a question, best first; a change to None is none."""
+        changed = {name: value for name, value in changes.items() if value is not None}
+        found = self.index.search(query, **(dict(self.arguments) | changed))
+        return [(hit, _metadata(hit, found.trace.degraded)) for hit in found]
+
+    async def later(self, query: str, changes: Mapping[str, Any]) -> list[Passage]:
+        """Return the same from a thread of its own: the loop goes on meanwhile."""
+        return await asyncio.to_thread(self, query, changes)
+
+
+def _metadata(hit: Hit, degraded: tuple[str, ...]) -> dict[str, Any]:
+    told = noun_json(hit, degraded=list(degraded))
+    del told["content"], told["why"]
+    return told
+
+
+def missing(package: str) -> MissingExtra:
+    """Return the error for a framework that is not installed."""
+    return MissingExtra(f"this retriever needs {package}: pip install {package}")

@@ -1,0 +1,136 @@
+"""Embedders that a program brings along: completed with what they lack, and checked before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from inspect import getattr_static
+from os import PathLike
+from typing import Any, Protocol, TypeAlias, cast
+
+import numpy as np
+
+from rifflux.errors import InvalidArgument
+from rifflux.models.checked import called, checked_vectors
+from rifflux.models.embedder import CUSTOM, Embedder, fingerprint_of, load_embedder
+from rifflux.models.onnx import unit
+from rifflux.types import Vectors
+
+__all__ = ["CustomEmbedder", "Model", "SimpleEmbedder", "embedder_of"]
+
+CURE = (
+    "give the name or folder of a model, an object with name, dimension and embed(texts), or "
+    "rifflux.CustomEmbedder(embed, name='mine', dimension=384)"
+)
+_COMPLETE = (
+    *("name", "backend", "dimension", "fingerprint", "max_tokens"),
+    *("embed_documents", "embed_query", "count_tokens"),
+)
+_NOT_THERE = object()
+
+
+class SimpleEmbedder(Protocol):
+    """The least that a model of a program's own has; what else an `Embedder` needs has defaults.
+
+    It may also have `embed_query(text)`, `max_tokens`, `count_tokens(text)` and `fingerprint`, which are then the
+    `embed_question`, `max_tokens`, `counter` and `version` of a `CustomEmbedder`.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return the name of the model."""
+
+    @property
+    def dimension(self) -> int:
+        """Return the length of its vectors."""
+
+    def embed(self, texts: list[str], /) -> Any:
+        """Return a vector for each text, in the order given: an array, or lists of numbers."""
+
+
+@dataclass(frozen=True)
+class CustomEmbedder:
+    """An embedder made of a function `embed`, which gives a vector for each text of a list, in the order given.
+
+    Vectors are arrays or lists of numbers, and are scaled to unit length. What `embed` raises becomes a `ModelError`,
+    as do vectors of another shape and numbers that are not finite; words answer a search then. Searches in several
+    threads call it from each.
+
+    `embed_question` embeds a question, where that is done otherwise. `version` is a text that changes when the vectors
+    would: an index refuses vectors of another name, dimension or version. Passages have at most `max_tokens`, which
+    `counter` counts; without it, the tokenizer of the bundled model does.
+    """
+
+    embed: Callable[[list[str]], Any]
+    name: str
+    dimension: int
+    embed_question: Callable[[str], Any] | None = None
+    version: str = ""
+    max_tokens: int = 512
+    counter: Callable[[str], int] | None = None
+
+    def __post_init__(self) -> None:
+        for field, function in (("embed_question", self.embed_question), ("counter", self.counter)):
+            if function is not None and not callable(function):
+                raise InvalidArgument(f"{field} must be a function of a text, not {function!r}")
+        if not callable(self.embed):
+            raise InvalidArgument(f"embed must be a function of a list of texts, not {self.embed!r}")
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise InvalidArgument(f"the name of an embedder must be a text, not {self.name!r}")
+        for field, number in (("dimension", self.dimension), ("max_tokens", self.max_tokens)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                raise InvalidArgument(f"the {field} of {self.name} must be a whole number above 0, not {number!r}")
+
+    @property
+    def backend(self) -> str:
+        return CUSTOM
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint_of(CUSTOM, self.name, self.dimension, str(self.version))
+
+    @property
+    def count_tokens(self) -> Callable[[str], int]:
+        """Return the function that counts the tokens of a text."""
+        # Not a method of its own: other processes that read files get the function, and the model need not go along.
+        return self.counter or load_embedder().count_tokens
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        given = called(self.name, self.embed, list(texts))
+        return unit(checked_vectors(self.name, given, (len(texts), self.dimension)))
+
+    def embed_query(self, text: str) -> Vectors:
+        if self.embed_question is None:
+            return np.asarray(self.embed_documents([text])[0])
+        return unit(checked_vectors(self.name, called(self.name, self.embed_question, text), (self.dimension,)))
+
+
+#: What names a model, or is one.
+Model: TypeAlias = str | PathLike[str] | Embedder | SimpleEmbedder
+
+
+def embedder_of(model: Model) -> Embedder:
+    """Return an object that a program gave as an embedder. Raises `InvalidArgument` for what cannot be one."""
+    if isinstance(model, type):
+        raise InvalidArgument(f"the model {model.__name__} is a class: give an object of it, {model.__name__}(...)")
+    # Looked for without being asked for: a property may load the model.
+    if all(getattr_static(model, each, _NOT_THERE) is not _NOT_THERE for each in _COMPLETE):
+        return cast(Embedder, model)
+    missing = [each for each in ("name", "dimension") if not hasattr(model, each)]
+    embed = getattr(model, "embed", None) or getattr(model, "embed_documents", None)
+    if missing or not callable(embed):
+        lacks = ", ".join([*missing, *([] if callable(embed) else ["embed"])])
+        raise InvalidArgument(f"the model {_shown(model)} is no embedder, for it lacks {lacks}: {CURE}")
+    return CustomEmbedder(
+        embed,
+        model.name,  # type: ignore[union-attr]
+        model.dimension,  # type: ignore[union-attr]
+        embed_question=getattr(model, "embed_query", None),
+        version=getattr(model, "fingerprint", ""),
+        max_tokens=getattr(model, "max_tokens", CustomEmbedder.max_tokens),
+        counter=getattr(model, "count_tokens", None),
+    )
+
+
+def _shown(model: object) -> str:
+    return f"{getattr(model, '__name__', '')} ({type(model).__name__})".lstrip()

@@ -1,0 +1,71 @@
+"""Pages of what a search found: sequences that print a hit a line, and become dictionaries or a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from rifflux.errors import MissingExtra
+from rifflux.types.search import Hit, Trace
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Page", "Results"]
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Page(Sequence[Found]):
+    """What a search found, best first, with the trace of how."""
+
+    query: str
+    hits: tuple[Found, ...]
+    trace: Trace
+
+    @overload
+    def __getitem__(self, index: int) -> Found: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Found]: ...
+    def __getitem__(self, index: int | slice) -> Found | Sequence[Found]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __repr__(self) -> str:
+        """Return a line on the search, one on each hit, and one on each part that degraded."""
+        number = f"{len(self)} hit" + "s" * (len(self) != 1)
+        hits = (f"{rank:2} {hit}" for rank, hit in enumerate(self.hits, 1))
+        degraded = (f"degraded: {reason}" for reason in self.trace.degraded)
+        return "\n".join((f"{number} for {self.query!r} ({self.trace.effective_mode})", *hits, *degraded))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Results(Page[Hit]):
+    """The hits of a search, best first, with the trace of how they were found.
+
+    Printed, they are a line a hit: place, headings, relevance, and how the passage begins.
+    """
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the hits as JSON has them on every surface, best first: dictionaries of plain values."""
+        from rifflux.types.nouns import noun_json
+
+        return [noun_json(hit) for hit in self.hits]
+
+    def to_pandas(self) -> DataFrame:
+        """Return the hits as a table: a row a hit, by rank from 1, a column a key of `to_dicts`.
+
+        Raises `MissingExtra` without pandas.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtra("a table of hits needs pandas: pip install pandas") from error
+        from rifflux.types.nouns import json_names
+
+        ranks = pandas.RangeIndex(1, len(self) + 1, name="rank")
+        return pandas.DataFrame(self.to_dicts(), ranks, [*json_names(Hit).values()])
