@@ -59,7 +59,7 @@ NEIGHBOURS = ({"scifact", "nfcorpus"}, {"cacm", "cosqa"}, {"stacks", "stacks:ter
 PAGE, FOREIGN, NONSENSE, BINS = 10, 25, 60, 10
 MEANING = ("cosine", "coverage", "length", "named", "title")
 #: What hits of a collection's own questions that nobody judged weigh, where answers weigh .5: by meaning, by words.
-UNJUDGED, UNJUDGED_BY_WORDS = 0.08, 0.25
+UNJUDGED, UNJUDGED_BY_WORDS = 0.07, 0.25
 LOREM = ["lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed", "do", "eiusmod"]
 Mask = NDArray[np.bool_]
 OWN, OTHERS, MADE_UP = "own", "others", "made up"
