@@ -157,19 +157,20 @@ def columns() -> str:
 
 #: The public classes that are interfaces; the others are values or errors.
 _INTERFACES = ("Index", "Conversations", "Memories", "WorksCatalog")
+#: The class behind `Index.admin`, documented under that name.
+_ADMIN = "Admin"
 
 
 def interfaces() -> str:
     """Return a page with the public functions and the classes that programs call."""
     import rifflux
-    from rifflux.index.admin import Admin
 
     functions = ["open", *(name for name, each in _public(rifflux) if not isinstance(each, type) and name != "open")]
     parts = [
         "# Python\n\nAll public names are attributes of `rifflux`, loaded when they are first used.\n\n## Functions",
         *(_documented(f"rifflux.{name}", getattr(rifflux, name)) for name in functions),
     ]
-    for name, each in [*((name, getattr(rifflux, name)) for name in _INTERFACES), ("Index.admin", Admin)]:
+    for name, each in [*((name, getattr(rifflux, name)) for name in _INTERFACES), ("Index.admin", rifflux.Admin)]:
         parts += [f"## {name}", *_members(name, each)]
     return "\n\n".join(parts) + "\n"
 
@@ -178,7 +179,8 @@ def values() -> str:
     """Return a page with the public values, protocols and errors."""
     import rifflux
 
-    classes = [(name, each) for name, each in _public(rifflux) if isinstance(each, type) and name not in _INTERFACES]
+    elsewhere = (*_INTERFACES, _ADMIN)
+    classes = [(name, each) for name, each in _public(rifflux) if isinstance(each, type) and name not in elsewhere]
     parts = ["# Python: values and errors\n\n## Values"]
     parts += [_documented(f"rifflux.{name}", each) for name, each in classes if not issubclass(each, Exception)]
     errors = sorted((each for _, each in classes if issubclass(each, Exception)), key=lambda each: len(each.__mro__))

@@ -98,20 +98,17 @@ class Row:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table; what is written grows with every collection, so that an interruption leaves something."""
     arguments = _arguments()
     with tempfile.TemporaryDirectory() as temporary:
         measuring = Measuring(arguments, arguments.keep or Path(temporary))
         for model in (BUNDLED, *arguments.models):
             for name in arguments.names or NAMES:
                 measuring(model, name)
-    told = [row.told() for row in measuring.rows.values()]
-    if arguments.json:
-        print(json.dumps({"rows": told, "left_out": measuring.left_out}, indent=2))
-    else:
-        print("\n".join(_tables(told, measuring.left_out)))
-    if arguments.markdown:
-        arguments.markdown.write_text("\n".join([*_tables(told, measuring.left_out), ""]), "utf-8")
+                if arguments.markdown:
+                    arguments.markdown.write_text("\n".join([*_tables(measuring.told()), ""]), "utf-8")
+    told = measuring.told()
+    print(json.dumps(told, indent=2) if arguments.json else "\n".join(_tables(told)))
 
 
 def _arguments() -> argparse.Namespace:
@@ -147,6 +144,10 @@ class Measuring:
     keep: Path
     rows: dict[str, Row] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+
+    def told(self) -> dict[str, Any]:
+        """Return all rows, and why peers have none, as one JSON object."""
+        return {"rows": [row.told() for row in self.rows.values()], "left_out": self.left_out}
 
     def __call__(self, model: str, name: str) -> None:
         """Add what one collection says of every way with one model, and of the peers with the bundled one."""
@@ -257,8 +258,9 @@ def _give(work: Path, collection: Collection, index: Index) -> list[str]:
     return [*documents]
 
 
-def _tables(rows: Sequence[Mapping[str, Any]], left_out: Mapping[str, str]) -> Iterator[str]:
+def _tables(told: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of all tables: the means with the times, and two measures by collection."""
+    rows = told["rows"]
     head = (
         "engine",
         "mode",
@@ -272,15 +274,17 @@ def _tables(rows: Sequence[Mapping[str, Any]], left_out: Mapping[str, str]) -> I
         "than",
     )
     yield from markdown(head, map(_line, rows))
-    for engine, why in left_out.items():
+    for engine, why in told["left_out"].items():
         yield f"\n{engine} is left out: {why}."
     for measure in ("ndcg@10", "p@5"):
         names = list(rows[0]["collections"])
         yield from ("", f"{MEASURES[measure]} by collection:", "")
-        yield from markdown(
-            ("engine", *names),
-            ((_called(row), *(f"{row['collections'][name][measure]:.3f}" for name in names)) for row in rows),
-        )
+        yield from markdown(("engine", *names), (_by_collection(row, measure, names) for row in rows))
+
+
+def _by_collection(row: Mapping[str, Any], measure: str, names: Sequence[str]) -> Sequence[str]:
+    values = [row["collections"].get(name, {}).get(measure) for name in names]
+    return _called(row), *("" if value is None else f"{value:.3f}" for value in values)
 
 
 def _called(row: Mapping[str, Any]) -> str:

@@ -142,7 +142,7 @@ def _searching(store: SqliteStore, path: Path, queries: Sequence[Query]) -> None
     semantic = store.semantic
     assert isinstance(semantic, SqliteSemantic)
     connection = apsw.Connection(str(path))
-    matrix = Matrix.read(connection, 0, len(_vector(queries[0])))
+    matrix = Matrix.read(connection, (0,), len(_vector(queries[0])))
     connection.close()
     for name, filter in SHARES.items():
         asked = [replace(query, filter=filter) for query in queries]

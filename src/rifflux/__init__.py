@@ -16,10 +16,12 @@ import typing as _typing
 if _typing.TYPE_CHECKING:
     from rifflux.conversations import Conversation as Conversation
     from rifflux.conversations import Conversations as Conversations
+    from rifflux.conversations import Group as Group
     from rifflux.conversations import ImportReport as ImportReport
     from rifflux.conversations import Message as Message
     from rifflux.conversations import MessageHit as MessageHit
     from rifflux.conversations import MessageResults as MessageResults
+    from rifflux.conversations import Thread as Thread
     from rifflux.errors import Busy as Busy
     from rifflux.errors import DamagedIndex as DamagedIndex
     from rifflux.errors import InvalidArgument as InvalidArgument
@@ -39,6 +41,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.evidence.pack import EvidencePack as EvidencePack
     from rifflux.index import Index as Index
     from rifflux.index import open as open
+    from rifflux.index.admin import Admin as Admin
+    from rifflux.index.federated import Everything as Everything
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
     from rifflux.index.status import Status as Status
@@ -48,6 +52,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.ingest.walk.find import Skipped as Skipped
     from rifflux.memories import Memories as Memories
     from rifflux.memories import Memory as Memory
+    from rifflux.memories import Recalled as Recalled
     from rifflux.memories import Saved as Saved
     from rifflux.models import Embedder as Embedder
     from rifflux.models import load_embedder as load_embedder
@@ -58,21 +63,28 @@ if _typing.TYPE_CHECKING:
     from rifflux.models.fetched import fetch_model as fetch_model
     from rifflux.models.guarded import Guard as Guard
     from rifflux.models.workers import Workers as Workers
+    from rifflux.retrieve.explain.verdict import Change as Change
     from rifflux.retrieve.explain.verdict import QueryTerm as QueryTerm
     from rifflux.retrieve.explain.verdict import Verdict as Verdict
     from rifflux.retrieve.fuse import Fuse as Fuse
     from rifflux.retrieve.fuse import ReciprocalRank as ReciprocalRank
     from rifflux.retrieve.fuse.spelled import fusion_of as fusion_of
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER as DEFAULT_RERANKER
+    from rifflux.retrieve.steps.rerank import Rerank as Rerank
     from rifflux.retrieve.steps.rerank import RerankSettings as RerankSettings
     from rifflux.session.maintenance import Copied as Copied
     from rifflux.session.maintenance import Repaired as Repaired
     from rifflux.session.maintenance import Switched as Switched
     from rifflux.session.policies import POLICIES as POLICIES
+    from rifflux.session.policies import Policies as Policies
+    from rifflux.session.profile import Profile as Profile
+    from rifflux.session.visibility import Visibility as Visibility
     from rifflux.store import Erased as Erased
     from rifflux.store import Event as Event
     from rifflux.store import Generation as Generation
+    from rifflux.store import ModelInfo as ModelInfo
     from rifflux.store import Problem as Problem
+    from rifflux.store import State as State
     from rifflux.store import Store as Store
     from rifflux.store import Token as Token
     from rifflux.surfaces.shared.contract import SearchService as SearchService
@@ -81,13 +93,16 @@ if _typing.TYPE_CHECKING:
     from rifflux.text.analyzer import Analyzer as Analyzer
     from rifflux.text.licenses import checked_rules as checked_rules
     from rifflux.types import WITHHELD as WITHHELD
+    from rifflux.types import Bound as Bound
     from rifflux.types import Document as Document
     from rifflux.types import Failure as Failure
     from rifflux.types import Filter as Filter
+    from rifflux.types import Freshness as Freshness
     from rifflux.types import Hit as Hit
     from rifflux.types import Identifier as Identifier
     from rifflux.types import IndexReport as IndexReport
     from rifflux.types import Link as Link
+    from rifflux.types import Part as Part
     from rifflux.types import Progress as Progress
     from rifflux.types import Results as Results
     from rifflux.types import Scope as Scope
@@ -97,58 +112,68 @@ if _typing.TYPE_CHECKING:
     from rifflux.types import Why as Why
     from rifflux.types.nouns import json_names as json_names
     from rifflux.types.nouns import noun_json as noun_json
+    from rifflux.works import Passage as Passage
     from rifflux.works import Work as Work
     from rifflux.works.catalog import WorkRecord as WorkRecord
     from rifflux.works.catalog import WorksCatalog as WorksCatalog
     from rifflux.works.catalog import WorkSummary as WorkSummary
     from rifflux.works.export import verify as verify
+    from rifflux.works.report import Doubt as Doubt
     from rifflux.works.report import WorksReport as WorksReport
+    from rifflux.works.retrieval.intent import Intent as Intent
     from rifflux.works.retrieval.intent import adjusted_intents as adjusted_intents
+    from rifflux.works.retrieval.question import Asked as Asked
     from rifflux.works.retrieval.retriever import Retrieval as Retrieval
+    from rifflux.works.retrieval.retriever import WorksRetriever as WorksRetriever
 
 __version__ = "0.1.0"
 
 # The public names by their module. Loading them all takes longer than many a command runs, so each is loaded when it is
 # first asked for.
 _PUBLIC = {
-    "conversations": "Conversation Conversations ImportReport Message MessageHit MessageResults",
+    "conversations": "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread",
     "errors": (
-        "Busy DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
-        "NotFound OutOfScope OutsideRoots RiffluxError Unreadable UnusableIndex"
+        "Busy DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex NotFound "
+        "OutOfScope OutsideRoots RiffluxError Unreadable UnusableIndex"
     ),
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",
+    "index.admin": "Admin",
+    "index.federated": "Everything",
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",
     "ingest.walk.find": "Finder Found Skipped",
-    "memories": "Memories Memory Saved",
+    "memories": "Memories Memory Recalled Saved",
     "models": "Embedder load_embedder",
     "models.custom": "CustomEmbedder SimpleEmbedder",
     "models.embedder": "KnownModel known_models",
     "models.fetched": "fetch_model",
     "models.guarded": "Guard",
     "models.workers": "Workers",
-    "retrieve.explain.verdict": "QueryTerm Verdict",
+    "retrieve.explain.verdict": "Change QueryTerm Verdict",
     "retrieve.fuse": "Fuse ReciprocalRank",
     "retrieve.fuse.spelled": "fusion_of",
-    "retrieve.steps.rerank": "DEFAULT_RERANKER RerankSettings",
+    "retrieve.steps.rerank": "DEFAULT_RERANKER Rerank RerankSettings",
     "session.maintenance": "Copied Repaired Switched",
-    "session.policies": "POLICIES",
-    "store": "Erased Event Generation Problem Store Token",
+    "session.policies": "POLICIES Policies",
+    "session.profile": "Profile",
+    "session.visibility": "Visibility",
+    "store": "Erased Event Generation ModelInfo Problem State Store Token",
     "surfaces.shared.contract": "SearchService contract_results score_breakdown",
     "text.analyzer": "Analyzer",
     "text.licenses": "checked_rules",
     "types": (
-        "WITHHELD Document Failure Filter Hit Identifier IndexReport Link Progress Results Scope Tag Trace "
-        "Understanding Why"
+        "Bound Document Failure Filter Freshness Hit Identifier IndexReport Link Part Progress Results Scope Tag "
+        "Trace Understanding WITHHELD Why"
     ),
     "types.nouns": "json_names noun_json",
-    "works": "Work",
+    "works": "Passage Work",
     "works.catalog": "WorkRecord WorksCatalog WorkSummary",
     "works.export": "verify",
-    "works.report": "WorksReport",
-    "works.retrieval.intent": "adjusted_intents",
-    "works.retrieval.retriever": "Retrieval",
+    "works.report": "Doubt WorksReport",
+    "works.retrieval.intent": "Intent adjusted_intents",
+    "works.retrieval.question": "Asked",
+    "works.retrieval.retriever": "Retrieval WorksRetriever",
 }
 _PLACES = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 

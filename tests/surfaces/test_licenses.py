@@ -98,11 +98,11 @@ def the_other(text: str) -> str:
 
 
 PYTHON: dict[str, Callable[[Surfaces], object]] = {
-    "search": lambda on: [on.index.search(QUERY, mode=mode) for mode in ("lexical", "semantic", "hybrid")],
-    "search with a reranker": lambda on: [on.index.search(QUERY, rerank=each) for each in ("features", "maxsim")],
-    "search of a user": lambda on: on.index.scoped(Scope("ann")).search(QUERY),
-    "everything": lambda on: on.index.everything(QUERY),
-    "everything of a user": lambda on: on.index.scoped(Scope("ann")).everything(QUERY),
+    "search": lambda on: [[*on.index.search(QUERY, mode=mode)] for mode in ("lexical", "semantic", "hybrid")],
+    "search with a reranker": lambda on: [[*on.index.search(QUERY, rerank=each)] for each in ("features", "maxsim")],
+    "search of a user": lambda on: [*on.index.scoped(Scope("ann")).search(QUERY)],
+    "everything": lambda on: [*on.index.everything(QUERY)],
+    "everything of a user": lambda on: [*on.index.scoped(Scope("ann")).everything(QUERY)],
     "the contract": lambda on: SearchService(on.index).search(QUERY),
     "chunk": lambda on: on.index.get(on.chunk),
     "get": lambda on: on.index.get(on.key),

@@ -74,9 +74,9 @@ def surfaces(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Ite
 
 
 WAYS: dict[str, Callable[[Surfaces], object]] = {
-    "search": lambda on: [on.index.search(QUERY, top_k=300, mode=mode) for mode in ("lexical", "hybrid")],
-    "search of a user": lambda on: on.index.scoped(Scope("ann")).search(QUERY, top_k=300),
-    "everything of a user": lambda on: on.index.scoped(Scope("ann")).everything(QUERY, top_k=300),
+    "search": lambda on: [[*on.index.search(QUERY, top_k=300, mode=mode)] for mode in ("lexical", "hybrid")],
+    "search of a user": lambda on: [*on.index.scoped(Scope("ann")).search(QUERY, top_k=300)],
+    "everything of a user": lambda on: [*on.index.scoped(Scope("ann")).everything(QUERY, top_k=300)],
     "document": lambda on: [on.index.document(f"doi:{id}") for id in IDS],
     "get": lambda on: [on.index.get(f"doi:{id}") for id in IDS],
     "chunks": lambda on: [on.index.chunks(f"doi:{id}") for id in IDS],

@@ -314,7 +314,7 @@ class Conversations:
 
     def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:
         """Return a found message with its neighbours; None if it was deleted meanwhile."""
-        rows = self._store.catalog.in_order(hit.namespace, hit.document, before=neighbours, after=neighbours)
+        rows = self._store.catalog.in_order(*hit.place, before=neighbours, after=neighbours)
         turns = [message_of(row, hit.namespace) for row in rows]
         place = next((place for place, turn in enumerate(turns) if turn.id == hit.document), None)
         if place is None:

@@ -14,7 +14,7 @@ from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.query.expand import known_synonyms
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.arguments import MOST_RESULTS, checked_whole
+from rifflux.session.arguments import MOST_RESULTS, checked_place, checked_whole
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.session.reading import Feedback, Reader
@@ -246,7 +246,7 @@ def open_index(
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
-    chosen = find_profile(profile)
+    place, chosen = checked_place("the path of an index", path), find_profile(profile)
     if intents:
         from rifflux.works.retrieval.intent import adjusted_intents
 
@@ -259,11 +259,18 @@ def open_index(
         chosen = replace(chosen, visible=Visibility(checked_rules(licenses)))
     ranked = _ranked(fusion, reranker, rerank_top, boosts)
     chosen_model = _model(model)
-    store = open_store(path, create=create, neighbours=neighbors)
+    words = checked_place("the path of synonyms", synonyms) if synonyms else None
+    store = open_store(place, create=create, neighbours=neighbors)
     try:
         chosen = replace(_settled(store, chosen, explicit=isinstance(profile, Profile)), **ranked)
         load = CurrentEmbedder(store, chosen_model, threads)
-        session = Session(store, str(path), load, rerankers, known_synonyms(synonyms, chosen.analyzer))
+        session = Session(
+            store,
+            place,
+            load,
+            rerankers,
+            known_synonyms(words, chosen.analyzer),
+        )
         return Index(IndexView(session, store, chosen))
     except BaseException:
         store.close()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rifflux import Index
-from rifflux.integrations.passages import Passage, PassageSearch, missing
+from rifflux.integrations.passages import FoundHit, PassageSearch, missing
 
 try:
     from haystack import Document, component
@@ -52,6 +52,6 @@ class HaystackRetriever:
         return {"documents": [_document(each) for each in found]}
 
 
-def _document(passage: Passage) -> Document:
+def _document(passage: FoundHit) -> Document:
     hit, metadata = passage
     return Document(id=hit.chunk_id, content=hit.content, meta=metadata, score=hit.score)

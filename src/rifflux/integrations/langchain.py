@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from rifflux import Index
-from rifflux.integrations.passages import Passage, PassageSearch, missing
+from rifflux.integrations.passages import FoundHit, PassageSearch, missing
 
 try:
     from langchain_core.documents import Document
@@ -43,6 +43,6 @@ class LangChainRetriever(BaseRetriever):
         return [_document(each) for each in await self._search.later(query, changes)]
 
 
-def _document(passage: Passage) -> Document:
+def _document(passage: FoundHit) -> Document:
     hit, metadata = passage
     return Document(id=hit.chunk_id, page_content=hit.content, metadata=metadata)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rifflux.integrations.passages import SHOWN, Passage, PassageSearch, missing
+from rifflux.integrations.passages import SHOWN, FoundHit, PassageSearch, missing
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -49,7 +49,7 @@ class LlamaIndexRetriever(BaseRetriever):
         return [_node(each) for each in await self._search.later(query_bundle.query_str, {})]
 
 
-def _node(passage: Passage) -> NodeWithScore:
+def _node(passage: FoundHit) -> NodeWithScore:
     hit, metadata = passage
     # A model reads where a passage is from; ids, times and scores would only take room in its prompt.
     unread = [name for name in metadata if name not in SHOWN or metadata[name] in (None, "")]

@@ -12,10 +12,10 @@ from rifflux import MissingExtra, noun_json
 if TYPE_CHECKING:
     from rifflux import Hit, Index
 
-__all__ = ["SHOWN", "Passage", "PassageSearch", "missing"]
+__all__ = ["SHOWN", "FoundHit", "PassageSearch", "missing"]
 
 #: A hit, and what is known of it.
-Passage: TypeAlias = "tuple[Hit, dict[str, Any]]"
+FoundHit: TypeAlias = "tuple[Hit, dict[str, Any]]"
 #: What a language model should know of a passage besides its text.
 SHOWN = ("path", "title", "heading_path", "page", "lines")
 
@@ -27,13 +27,13 @@ class PassageSearch:
     index: Index
     arguments: Mapping[str, Any]
 
-    def __call__(self, query: str, changes: Mapping[str, Any]) -> list[Passage]:
+    def __call__(self, query: str, changes: Mapping[str, Any]) -> list[FoundHit]:
         """Return the passages that answer a question, best first; a change to None is none."""
         changed = {name: value for name, value in changes.items() if value is not None}
         found = self.index.search(query, **(dict(self.arguments) | changed))
         return [(hit, _metadata(hit, found.trace.degraded)) for hit in found]
 
-    async def later(self, query: str, changes: Mapping[str, Any]) -> list[Passage]:
+    async def later(self, query: str, changes: Mapping[str, Any]) -> list[FoundHit]:
         """Return the same from a thread of its own: the loop goes on meanwhile."""
         return await asyncio.to_thread(self, query, changes)
 

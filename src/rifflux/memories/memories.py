@@ -15,7 +15,7 @@ from rifflux.errors import InvalidArgument, ModelError, NotFound
 from rifflux.memories.profile import Recall
 from rifflux.retrieve.steps.diversity import resemblance
 from rifflux.retrieve.steps.rerank.stage import Rerank
-from rifflux.session.arguments import checked_whole
+from rifflux.session.arguments import checked_text, checked_whole
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
@@ -242,7 +242,7 @@ class Memories:
 
     def get(self, id: str) -> Memory:
         """Return a memory by its id, in force or not. Raises `NotFound`."""
-        document = self._store.catalog.document(MEMORIES, id)
+        document = self._store.catalog.document(MEMORIES, checked_text("the id of a memory", id))
         if document is None:
             raise NotFound(f"no memory {id!r}: take an id from 'rifflux memories list'")
         return self._with_uses([_memory(document.key, document.text, document.metadata)])[0]

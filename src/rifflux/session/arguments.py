@@ -39,8 +39,10 @@ __all__ = [
     "checked_mode",
     "checked_page",
     "checked_path",
+    "checked_place",
     "checked_query",
     "checked_search",
+    "checked_text",
     "checked_whole",
     "checked_works",
 ]
@@ -87,6 +89,23 @@ class Way:
         from rifflux.retrieve.steps.code import OnlyDefining
 
         return [("symbol", OnlyDefining(self.symbol)), *steps]
+
+
+def checked_text(what: str, value: object) -> str:
+    """Return a name that is text, or a path as text. Raises `InvalidArgument` for anything else."""
+    if isinstance(value, PathLike):
+        value = str(value)
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{what} must be text, not {type(value).__name__}")
+    return value
+
+
+def checked_place(what: str, path: str | Path) -> str:
+    """Return the path of a file. Raises `InvalidArgument` for what names none."""
+    place = checked_text(what, path)
+    if not place.strip() or "\0" in place:
+        raise InvalidArgument(f"{what} must name a file, such as 'notes.db', not {place!r}")
+    return place
 
 
 def checked_query(query: str) -> None:
@@ -166,7 +185,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         until=_date("until", filter.until),
         metadata=_metadata(filter.metadata),
         bounds=_bounds(filter.bounds),
-        without=_strings("without", filter.without),
+        without=_fields("without", filter.without),
         not_kinds=_strings("not_kinds", filter.not_kinds),
         tags=_strings("tags", filter.tags),
     )
@@ -198,10 +217,11 @@ def checked_budget(tokens: int) -> None:
 
 
 def _bounds(value: Any) -> tuple[Bound, ...]:
-    bounds = (value,) if isinstance(value, Bound) else tuple(value)
+    bounds = (value,) if isinstance(value, Bound) or not isinstance(value, Iterable) else tuple(value)
     ends = [end for bound in bounds if isinstance(bound, Bound) for end in (bound.least, bound.most)]
     if not all(isinstance(bound, Bound) for bound in bounds) or not all(map(_finite_or_none, ends)):
         raise InvalidArgument(f"filter 'bounds' must be Bound values with numbers as their ends, not {value!r}")
+    _check_fields("bounds", (bound.field for bound in bounds))
     return bounds
 
 
@@ -215,7 +235,23 @@ def _strings(name: str, value: object) -> tuple[str, ...]:
     items = tuple(value) if isinstance(value, Iterable) else (value,)
     if not all(map(isinstance, items, repeat(str))):
         raise InvalidArgument(f"filter {name!r} must be a string or a sequence of strings, not {value!r}")
+    if not all(map(_well_formed, items)):
+        raise InvalidArgument(f"filter {name!r} holds half a surrogate pair, which no document can hold")
     return items
+
+
+def _fields(filter: str, value: object) -> tuple[str, ...]:
+    """Return names of fields; a lone string is one."""
+    names = _strings(filter, value)
+    _check_fields(filter, names)
+    return names
+
+
+def _check_fields(filter: str, names: Iterable[object]) -> None:
+    """Refuse what cannot be the name of a field: a NUL would end the path by which engines find it."""
+    for name in names:
+        if not isinstance(name, str) or "\0" in name or not _well_formed(name):
+            raise InvalidArgument(f"filter {filter!r}: {name!r} is no name of a field")
 
 
 def _date(name: str, value: object) -> str | None:
@@ -232,9 +268,10 @@ def _date(name: str, value: object) -> str | None:
 def _metadata(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidArgument(f"filter 'metadata' must be a mapping of fields to values, not {value!r}")
+    _check_fields("metadata", value)
     for name, wanted in value.items():
         alternatives = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
-        if not isinstance(name, str) or not all(map(_comparable, alternatives)):
+        if not all(map(_comparable, alternatives)):
             raise InvalidArgument(
                 f"filter 'metadata' cannot compare {name!r} with {wanted!r}: give a string, a number, a truth value "
                 "or a list of them"
@@ -245,7 +282,7 @@ def _metadata(value: Any) -> Mapping[str, Any]:
 def _comparable(value: object) -> bool:
     if isinstance(value, int):
         return -_LARGEST <= value < _LARGEST
-    return value is None or isinstance(value, str | float)
+    return value is None or isinstance(value, float) or (isinstance(value, str) and _well_formed(value))
 
 
 def checked_document(document: Document) -> Document:
@@ -260,7 +297,7 @@ def checked_document(document: Document) -> Document:
             raise InvalidArgument(f"document {key!r}: {name} must be a string or None, such as '2024-05-01'")
     if not isinstance(document.metadata, Mapping):
         raise InvalidArgument(f"document {key!r}: metadata must be a mapping of fields to values")
-    if not all(isinstance(link, Link) for link in document.links):
+    if not isinstance(document.links, Iterable) or not all(isinstance(link, Link) for link in document.links):
         raise InvalidArgument(f"document {key!r}: links must be Link values")
     if not _well_formed(key):
         raise InvalidArgument(f"document {key!r}: the key holds half a surrogate pair, which cannot be stored")

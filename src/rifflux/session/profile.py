@@ -109,7 +109,7 @@ def profile(name: str | Profile) -> Profile:
     """Return the profile of a name; a profile is returned as it is."""
     if isinstance(name, Profile):
         return name
-    if name not in PROFILES:
+    if not isinstance(name, str) or name not in PROFILES:
         raise InvalidArgument(f"no profile {name!r}; choose one of {', '.join(PROFILES)}")
     found: Profile = resolve_name(PROFILES[name])
     return found

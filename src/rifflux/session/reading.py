@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
-from rifflux.session.arguments import checked_query, checked_whole
+from rifflux.session.arguments import checked_query, checked_text, checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
 from rifflux.types import Document, Hit, Lines, Span
@@ -34,6 +34,7 @@ class Reader:
 
     def chunk(self, id: str) -> Hit | None:
         """Return a chunk by its id; of a user's messages and memories too, which a search of everything finds."""
+        id = checked_text("the name of a chunk or document", id)
         views = self.view.store.views() if self.view.scope else (self.view.store,)
         return next((hit for view in views if (hit := view.catalog.chunk(id))), None)
 
@@ -87,6 +88,7 @@ class Reader:
 
     def named(self, key: str) -> list[tuple[str, str]]:
         """Return the namespaces and keys of what has this key, path or identifier."""
+        key = checked_text("the name of a document", key)
         return self.view.store.catalog.find_documents(key) or identified(self.view.store, key)
 
 
@@ -160,6 +162,7 @@ class Feedback:
         if scope and user not in ("", scope.user_id):
             raise OutOfScope(f"what {scope.user_id!r} does is recorded as that user's: leave out the user")
         checked_query(query)
+        kind, user = checked_text("the kind of an event", kind), checked_text("the user of an event", user)
         reader = Reader(self.view)
         hit = reader.chunk(document)
         namespace, key = (hit.namespace, hit.document) if hit else reader.place_of(document)

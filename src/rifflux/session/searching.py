@@ -31,6 +31,7 @@ from rifflux.session.arguments import (
     checked_mode,
     checked_page,
     checked_search,
+    checked_text,
     checked_whole,
 )
 from rifflux.session.reading import Reader, located
@@ -282,7 +283,7 @@ class Searcher:
         from rifflux.retrieve.steps.rerank import reranker_of
 
         make = partial(reranker_of, choice, self.view.resources)
-        found = self.view.kept(choice, make) if isinstance(choice, str) else choice
+        found = self.view.kept(choice, make) if isinstance(choice, str) else make()
         many = top or self.profile.rerank_top
         return replace(found, top=many) if many else found
 
@@ -362,8 +363,8 @@ class Searcher:
 
         checked_search(query, top_k, None)
         way = self.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
-        hit = self.store.catalog.chunk(document)
-        name = (hit.namespace, hit.document) if hit else Reader(self.view).place_of(document)
+        hit = self.store.catalog.chunk(checked_text("the name of a document", document))
+        name = hit.place if hit else Reader(self.view).place_of(document)
         chunks = self.store.catalog.chunks_of(*name)
         clock = Stopwatch()
         plan = self.ready(self.timed(query, filter, clock), top_k, clock, way)

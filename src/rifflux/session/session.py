@@ -159,8 +159,10 @@ class Sampler:
 
 def synced(store: Store) -> Mapping[str, float]:
     """Return the moment of the last look at each root as a whole, in seconds since 1970."""
-    known = store.registry.setting(_SYNCED)
-    return json.loads(known) if known else {}
+    found: dict[str, float] = {}
+    for each in store.members():
+        found |= json.loads(each.registry.setting(_SYNCED) or "{}")
+    return found
 
 
 def note_synced(store: Store, roots: Iterable[str], time: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,12 @@ class VectorReading:
 
 
 def stored_reading(store: Store) -> VectorReading | None:
-    """Return what was read of the vectors in use; None if nothing was, or by another version."""
+    """Return what was read of the vectors in use; None if nothing was, or by another version.
+
+    Of several owners, it is what was read of each, as far as their vectors agree with words weighed by their number.
+    """
+    if len(store.owners) > 1:
+        return _together([*filter(None, map(stored_reading, store.members()))])
     known, model = store.registry.setting(SETTING), store.semantic.model()
     with suppress(ValueError, TypeError):
         content: dict[str, Any] = json.loads(known or "")
@@ -58,6 +63,17 @@ def stored_reading(store: Store) -> VectorReading | None:
         found = VectorReading(**content, model=ModelScale(**scale) if scale else None)
         return found if model and found.fingerprint == model.fingerprint else None
     return None
+
+
+def _together(readings: Sequence[VectorReading]) -> VectorReading | None:
+    """Return what was read of several owners' vectors as one reading."""
+    if not readings:
+        return None
+    agreeing = [(each.agreement, each.vectors) for each in readings if each.agreement is not None]
+    total = sum(vectors for _, vectors in agreeing)
+    agreement = sum(share * vectors / total for share, vectors in agreeing) if agreeing else None
+    model = next((each.model for each in readings if each.model), None)
+    return VectorReading(readings[0].fingerprint, sum(each.vectors for each in readings), agreement, model)
 
 
 @dataclass
@@ -113,12 +129,12 @@ def _agreement(store: Store, profile: Profile) -> float | None:
     passages = {int(hit.chunk_id, 16): hit for hit in _hydrated(store, ids[:ASKED])}
     rankings = {id: _found(store, profile, hit) for id, hit in passages.items()}
     everything = np.unique(np.concatenate([np.zeros(0, np.int64), *rankings.values()]))
-    homes = {int(hit.chunk_id, 16): (hit.namespace, hit.document) for hit in _hydrated(store, everything)}
+    homes = {int(hit.chunk_id, 16): hit.place for hit in _hydrated(store, everything)}
     vectors = dict(zip(ids.tolist(), sample, strict=True)) | dict(store.semantic.vectors_of(everything))
 
     def pairs() -> Iterator[tuple[Vectors, Vectors]]:
         for id, hit in passages.items():
-            own = (hit.namespace, hit.document)
+            own = hit.place
             others = [each for each in rankings[id].tolist() if homes.get(each, own) != own and each in vectors][:FOUND]
             if others:
                 yield vectors[id], np.stack([vectors[each] for each in others])

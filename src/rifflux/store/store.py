@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -14,10 +14,12 @@ from rifflux.store.registry import Registry
 from rifflux.store.semantic import Semantic
 from rifflux.types import Progress
 
-__all__ = ["PART", "Store"]
+__all__ = ["BESIDE", "PART", "Store"]
 
 #: Stands between an owner and a part in the name of the part's own view; no name of a user holds it.
 PART = "\x1f"
+#: Stands before each owner in the name of a view of several; no name of an owner holds it.
+BESIDE = "\x1d"
 
 
 class Store(Protocol):
@@ -27,8 +29,10 @@ class Store(Protocol):
     of another owner, whatever it is given.
     """
 
-    #: Whose rows these are; empty for the owner without a name.
+    #: Whose rows these are; empty for the owner without a name. A view of several has a name of its own.
     owner: str
+    #: Their names, in order: one, or several that are read together.
+    owners: tuple[str, ...]
     #: Documents, chunks, files, links and tags.
     catalog: Catalog
     #: Chunks by their terms.
@@ -45,6 +49,17 @@ class Store(Protocol):
 
     def of(self, owner: str) -> Store:
         """Return the view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
+
+    def united(self, owners: Iterable[str]) -> Store:
+        """Return the view of several owners together, to read only: as if one index held what they have, and no more.
+
+        Its hits and namespaces say whose they are (`Hit.owner`, `of_owner`). Statistics, ranks and samples are those
+        of all of them; settings it has none. Whatever would write raises OutOfScope. One owner gives that one's view.
+        Raises OutOfScope from a named owner's to another's.
+        """
+
+    def members(self) -> Sequence[Store]:
+        """Return the views of the owners that are read together, each by itself; of one owner, that view."""
 
     def part(self, name: str) -> Store:
         """Return the view of a part of what this owner has, such as messages: with terms and statistics of its own."""

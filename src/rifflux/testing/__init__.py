@@ -18,6 +18,7 @@ from rifflux.testing.owners import OwnerContract, everything
 from rifflux.testing.registry import AccountsContract, RegistryContract
 from rifflux.testing.semantic import SemanticContract
 from rifflux.testing.store import StoreContract
+from rifflux.testing.united import UnitedContract
 
 __all__ = [
     "MODEL",
@@ -30,6 +31,7 @@ __all__ = [
     "RegistryContract",
     "SemanticContract",
     "StoreContract",
+    "UnitedContract",
     "change",
     "everything",
     "words",

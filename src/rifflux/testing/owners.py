@@ -23,6 +23,7 @@ _KEYS = ("a", "b", "a.txt", "/root/a.txt")
 #: Every method that reads, asked with everybody's ids and keys. A new one belongs here, or among those below.
 _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "owner": lambda store, ids: store.owner,
+    "owners": lambda store, ids: store.owners,
     "match": lambda store, ids: [_listed(store.lexical.match(query, 50, WEIGHTS)) for query in _queries(store)],
     "nearest": lambda store, ids: [_listed(store.semantic.nearest(query, 50)) for query in _queries(store)],
     "hydrate": lambda store, ids: store.catalog.hydrate(Ranking(ids, np.ones(len(ids)))),
@@ -75,8 +76,8 @@ _WRITES = "transaction put put_all remove put_file remove_files put_vectors reco
 _WRITE = frozenset(_WRITES.split())
 #: These are the same for everybody, are refused to a named owner, or are about views themselves.
 _SHARES = (
-    "of part views memoized model use_model policy claim accelerate troubles check generations backup mend "
-    "schema_version read_only close catalog lexical semantic registry"
+    "of united members part views memoized model use_model policy claim accelerate troubles check generations backup "
+    "mend schema_version read_only close catalog lexical semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())
 #: These are about everybody: a named owner's view refuses them, whatever is given.

@@ -27,9 +27,13 @@ _REACH = 40
 def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]:
     """Return the spans of the words of `text` that share a term with the question, in order, none overlapping."""
     wanted = set(terms)
+    shares: dict[str, bool] = {}  # words repeat, and analyzing one costs more than looking it up
     found: list[Span] = []
     for start, end in _words(text):
-        if wanted.isdisjoint(analyzer.terms(text[start:end])):
+        word = text[start:end]
+        if word not in shares:
+            shares[word] = not wanted.isdisjoint(analyzer.terms(word))
+        if not shares[word]:
             continue
         if found and start < found[-1][1]:
             start = found.pop()[0]

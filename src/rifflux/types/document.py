@@ -21,6 +21,8 @@ __all__ = [
     "Progress",
     "Span",
     "Tag",
+    "of_owner",
+    "parted",
 ]
 
 #: Marks fields that are no keys of a noun in JSON.
@@ -29,6 +31,8 @@ UNTOLD: Mapping[str, bool] = {"untold": True}
 Span = tuple[int, int]
 #: The first and the last line of a passage in its file, counted from 1.
 Lines = tuple[int, int]
+#: Stands between a namespace and its owner where several owners are read as one; no name of either holds it.
+_OWNED = "\x1e"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +184,14 @@ class Progress(Protocol):
 
     def __call__(self, stage: str, done: int, total: int | None, /) -> None:
         """Note how far it is."""
+
+
+def of_owner(namespace: str, owner: str | None) -> str:
+    """Return a namespace as a view of several owners names it; without an owner, as everybody's own view does."""
+    return namespace if owner is None else f"{namespace}{_OWNED}{owner}"
+
+
+def parted(namespace: str) -> tuple[str, str | None]:
+    """Return a namespace and its owner, as far as the name says whose it is."""
+    name, owned, owner = namespace.partition(_OWNED)
+    return name, owner if owned else None

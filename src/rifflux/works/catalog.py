@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
+from rifflux.session.arguments import checked_text
 from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
 from rifflux.session.visibility import Visibility
@@ -243,6 +244,7 @@ class WorksCatalog:
         return tuple(self._view.visible.hits(found))
 
     def _place(self, identifier: str) -> tuple[str, str]:
+        identifier = checked_text("the name of a work", identifier)
         named = identified(self._store, identifier) or self._store.catalog.find_documents(identifier)
         places = [place for place in named if place[0].startswith(LICENSED)]
         if not places:

@@ -35,6 +35,17 @@ def test_words_are_no_formula(question: str) -> None:
     assert _found(question) == []
 
 
+@pytest.mark.parametrize("question", ["how many of 1 000 draws", "a walk from 0 1 to 2 3", "the value at 0 0 0 7"])
+def test_numbers_side_by_side_are_no_formula(question: str) -> None:
+    assert _found(question) == []
+
+
+def test_pieces_of_a_formula_are_longer_than_what_others_have_too() -> None:
+    reader = analyzer("english", "notation")
+    ((_, phrases),) = formulas(understand("a^2 + b^2 = c^2 + d", reader), reader)
+    assert [*map(len, phrases[1:])] == [4] * len(phrases[1:])
+
+
 def test_only_indexes_that_read_notation_search_formulas_so() -> None:
     assert _found("H^1(X, O_X)", "latex") == []
 

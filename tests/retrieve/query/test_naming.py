@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.retrieve.query.naming import Atom, Titles, atoms, held_of, likeness
+from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, held_of, likeness
 from rifflux.text.analyzer import analyzer
 
 TITLES = [
@@ -24,7 +24,7 @@ def of(text: str) -> list[Atom]:
 
 
 def named(question: str, titles: Sequence[str] = TITLES) -> list[str]:
-    return sorted(Titles({title: of(title) for title in titles}, {}).named(of(question)))
+    return sorted(Titles({title: Title(of(title)) for title in titles}, {}).named(of(question)))
 
 
 @pytest.mark.parametrize(

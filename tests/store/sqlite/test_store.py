@@ -28,7 +28,15 @@ from rifflux.store import Event, FieldWeights, FileState, Store, open_store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import locks
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
-from rifflux.testing import AccountsContract, GenerationContract, OwnerContract, StoreContract, change, words
+from rifflux.testing import (
+    AccountsContract,
+    GenerationContract,
+    OwnerContract,
+    StoreContract,
+    UnitedContract,
+    change,
+    words,
+)
 from rifflux.testing.making import embedded
 from rifflux.types import Filter
 from tests.support.first_version import first_version
@@ -78,7 +86,7 @@ def crowd(store: Store, first_id: int) -> None:
         store.catalog.put_file("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None)
 
 
-class TestSqliteOwners(OwnerContract):
+class TestSqliteOwners(OwnerContract, UnitedContract):
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore.open(str(tmp_path / "index.db"))

@@ -67,6 +67,17 @@ class TestSearch:
         assert reply["diagnostics"]["effective_mode"] == "hybrid"
         assert reply["results"][0]["why"] is None
 
+    @pytest.mark.parametrize("route", ["/search", "/everything"])
+    def test_tells_the_place_and_the_words(self, open_service: Running, route: str) -> None:
+        with open_service.client() as client:
+            hit = client.post(route, json={"query": "how long do cache entries live"}).json()["results"][0]
+            text = client.get(f"/documents/{hit['document']}").json()["text"]
+        first, last = hit["span"]
+        assert text[first:last] == hit["content"]
+        words = {hit["content"][start:end].lower() for start, end in hit["highlights"]}
+        assert words
+        assert all(word.startswith(("cach", "entr", "li", "long")) for word in words)
+
     def test_tells_the_lines_and_gives_some_of_them(self, open_service: Running) -> None:
         hit = ask(open_service).json()["results"][0]
         first, last = hit["lines"]
@@ -437,7 +448,7 @@ class TestWorks:
             assert (work["abstract"], work["license"], work["withheld"]) == ("Of things.", "CC0-1.0", False)
             assert work["cites"] == [{"collection": "works/mine", "document": "b", "title": "Closed cohomology"}]
             closed = ann.get("/works/mine:b").json()
-            assert (closed["title"], closed["withheld"], closed["year"]) == ("Closed cohomology", True, None)
+            assert (closed["title"], closed["withheld"], closed["year"]) == ("Closed cohomology", True, 2001)
             asked = {"works": ["mine:b", "doi:10.1000/a"], "format": "csl"}
             assert [item["DOI"] for item in ann.post("/works/export", json=asked).json()["bibliography"][1:]] == [
                 "10.1000/a"

@@ -44,7 +44,9 @@ class TestWhatIsPublished:
         assert set(agent.tools()) == {
             "search_rifflux",
             "search",
+            "everything",
             "reindex",
+            "reindex_job",
             "get_chunk",
             "get_document",
             "why",
@@ -81,7 +83,7 @@ class TestWhatIsPublished:
     def test_annotations(self, agent: Agent) -> None:
         tools = agent.tools()
         writing = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}
-        assert writing == {"reindex", "remember", "forget"}
+        assert writing == {"reindex", "reindex_job", "remember", "forget"}
         assert tools["forget"].annotations.destructive_hint is True
         assert tools["reindex"].annotations.destructive_hint is False
         assert not any(tool.annotations.open_world_hint for tool in tools.values())
@@ -176,6 +178,15 @@ class TestSearchWithChoices:
     )
     def test_what_cannot_be_meant(self, agent: Agent, arguments: dict[str, Any], message: str) -> None:
         assert message in agent.refusal("search", query="cache", **arguments)
+
+
+class TestEverything:
+    def test_each_result_names_its_source(self, agent: Agent) -> None:
+        answer = agent.ask("everything", query="cache entries", top_k=3)
+        assert 0 < answer["count"] == len(answer["results"]) <= 3
+        first = answer["results"][0]
+        assert (first["path"], first["source"], first["root"]) == ("cache.md", "files", str(agent.files))
+        assert agent.ask("everything", query="cache", kinds=["note"])["count"] == 0
 
 
 class TestWrongInput:
@@ -513,6 +524,46 @@ class TestWatching:
             eventually(lambda: self.found(agent, "kingfisher") == ["new.md"])
             assert self.found(agent, "quokka") == []
             assert self.found(agent, "heron") == ["alpha/one.txt"]
+
+
+@pytest.fixture(scope="module")
+def roots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    """An agent of an index of two folders."""
+    files = tmp_path_factory.mktemp("roots") / "files"
+    for root in ("a", "b"):
+        (files / root).mkdir(parents=True)
+        (files / root / "README.md").write_text(f"# Caches\n\nThe cache of {root}.")
+    with _agent(files) as agent:
+        agent.ask("reindex", paths=[str(files / "a"), str(files / "b")])
+        yield agent
+
+
+class TestSeveralRoots:
+    """What a result names leads back to it, also where several folders have a file of one path."""
+
+    def test_every_name_of_a_result_is_taken(self, roots: Agent) -> None:
+        assert "is the name of 2 documents" in roots.refusal("get_document", document="README.md")
+        answer = roots.ask("search_rifflux", query="cache")
+        assert len(answer["results"]) == len(answer["locations"]) == 2
+        for result, location in zip(answer["results"], answer["locations"], strict=True):
+            for asked in (
+                {"document": result["chunk_id"]},
+                {"document": result["path"], "root": location["root"]},
+                {"document": location["document"], "root": location["collection"]},
+                {"document": f"{location['root']}/{result['path']}"},
+            ):
+                assert roots.ask("get_document", **asked)["content"].strip().endswith(result["content"][-10:])
+
+    def test_the_command_line_prints_what_get_takes(self, roots: Agent, command_line: Any) -> None:
+        run, db = command_line(roots.files), ("--db", roots.files.parent / "index.db")
+        for hit in run.json("search", "cache", *db)["results"]:
+            assert hit["content"] in run("get", f"{hit['root']}/{hit['path']}", *db).stdout
+        printed = run("search", "cache", *db).stdout.splitlines()
+        places = [line.split()[1] for line in printed if line.strip() and not line.startswith("   ")]
+        assert {place: run("get", place, *db).stdout.strip() for place in places} == {
+            "a/README.md:3": "The cache of a.",
+            "b/README.md:3": "The cache of b.",
+        }
 
 
 class TestInProcess:

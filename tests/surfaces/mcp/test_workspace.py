@@ -8,7 +8,7 @@ import pytest
 
 import rifflux
 from rifflux.surfaces.mcp import Workspace
-from rifflux.surfaces.mcp.workspace import implied_roots
+from rifflux.surfaces.shared.places import implied_roots
 
 
 @pytest.fixture

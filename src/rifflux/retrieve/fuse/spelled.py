@@ -58,7 +58,7 @@ def fusion_of(
 
 
 def _named(choice: str | Fuse) -> Fuse:
-    if not isinstance(choice, str) and callable(choice):
+    if callable(choice) and hasattr(choice, "anchored"):
         return choice
     name, *parts = str(choice).split(":")
     if name not in FUSIONS:

@@ -277,8 +277,9 @@ def _members(side: str, place: str, analyzer: Analyzer) -> list[tuple[Clause, st
     return members
 
 
-#: Neighbouring tokens that are searched as a piece of a formula, and the most pieces of one question.
-WIDTH, MOST_PIECES = 2, 16
+#: Terms of a formula that is searched as a phrase, neighboring tokens that are searched as a piece of it, and the most
+#: pieces of one question. Shorter ones stand in too many texts that have another formula.
+LEAST_TERMS, WIDTH, MOST_PIECES = 3, 4, 16
 #: Names of functions and categories are short; a longer word belongs to the sentence.
 LONGEST_NAME = 5
 _NAMES = frozenset(
@@ -292,9 +293,10 @@ def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Claus
         return
     for run in _runs(query.tokens):
         terms = [*filter(None, map(itemgetter(1), run))]
-        if len(terms) > 1 and any(_is_symbol(token) for token, _ in run):
+        whole = _joined(terms)
+        if len(whole) >= LEAST_TERMS and any(clause and _is_symbol(token) for token, clause in run):
             pieces = [_joined(terms[start : start + WIDTH]) for start in range(len(terms) - WIDTH + 1)]
-            phrases = dict.fromkeys([_joined(terms), *pieces[:MOST_PIECES]])
+            phrases = dict.fromkeys([whole, *pieces[:MOST_PIECES]])
             yield " ".join(token for token, clause in run if clause), list(phrases)
 
 
@@ -319,7 +321,7 @@ def _is_word(token: str) -> bool:
 
 
 def _is_symbol(token: str) -> bool:
-    return len(token) == 1 or "_" in token or "^" in token or token in symbol_names()
+    return (len(token) == 1 and not token.isdecimal()) or "_" in token or "^" in token or token in symbol_names()
 
 
 def _joined(clauses: Sequence[Clause]) -> Clause:

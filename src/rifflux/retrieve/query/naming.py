@@ -15,16 +15,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
+from itertools import chain, repeat
 from operator import attrgetter
 
 from rifflux.text.analyzer import fold, idf
 from rifflux.types import Clause
 
-__all__ = ["Atom", "Titles", "atoms", "held_of", "likeness"]
+__all__ = ["Atom", "Title", "Titles", "atoms", "held_of", "likeness"]
 
 _PIECE = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
-_TERM = attrgetter("term")
+_TERM, _NUMBER = attrgetter("term"), attrgetter("number")
 MOST_DIGITS = 18
 #: A title agrees with a question that has so much in common with a beginning of it, where the titles know so much of
 #: the question; of titles that stand in a question, so many may be meant.
@@ -68,13 +68,15 @@ def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Ato
     what follows tells of what is numbered. It is 0 where a number that was asked is missing.
     """
     asked = spelt_out(asked, title)
-    total, numbers = sum(map(weight, asked)), sum(atom.number is not None for atom in asked)
-    words = {*map(_TERM, title)}, {*map(_TERM, asked)}
+    total, numbers = sum(map(weight, asked)), len(asked) - [*map(_NUMBER, asked)].count(None)
     if not total:
         return 0.0, 0.0
+    words = {*map(_TERM, title)}, (said := {*map(_TERM, asked)})
     left, held, begun, best = [*asked], 0.0, 0.0, 0.0
     for place, atom in enumerate(title, 1):
         begun += weight(atom)
+        if atom.number is None and atom.term not in said:
+            continue
         match = next((each for each in left if _same(each, atom, *words)), None)
         if match:
             left.remove(match)
@@ -104,11 +106,14 @@ def held_of(title: Sequence[Atom], asked: Sequence[Atom]) -> int:
 
 def spelt_out(asked: Sequence[Atom], title: Sequence[Atom]) -> Sequence[Atom]:
     """Return what is asked with words before numbers as the title has them, where they begin so: `ch. 7`."""
+    labelled = [atom for atom in asked if atom.number is not None and atom.written]
+    if not labelled:
+        return asked
     whole = {
         one.written: other
-        for one in asked
+        for one in labelled
         for other in title
-        if one.number is not None and one.number == other.number and one.written
+        if one.number == other.number
         if one.written != other.written and other.written.startswith(one.written)
     }
     if not whole:
@@ -132,6 +137,20 @@ def _same(asked: Atom, title: Atom, titled: set[str], said: set[str]) -> bool:
     return asked.term not in titled and title.term in said
 
 
+class Title(tuple[Atom, ...]):
+    """A title as atoms, with what is asked of it again and again worked out once."""
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Return its words and numbers."""
+        return frozenset(map(_key, self))
+
+    @cached_property
+    def scheme(self) -> tuple[int, str] | None:
+        """Return where it has its first number, and the word of that."""
+        return next(((place, atom.term) for place, atom in enumerate(self) if atom.number is not None), None)
+
+
 @dataclass(frozen=True)
 class Titles:
     """The titles of candidates as atoms, each of which says more the fewer of them hold it.
@@ -139,31 +158,32 @@ class Titles:
     `idf` is that of the question's words among all chunks; a word of many titles says no more than it does there.
     """
 
-    read: Mapping[str, Sequence[Atom]]
+    read: Mapping[str, Title]
     idf: Mapping[str, float]
 
     @cached_property
     def count(self) -> Counter[str]:
         """Return how many titles hold each word and each number."""
-        found = Counter[str]()
-        for keys in self.keys.values():
-            found.update(keys)
-        return found
-
-    @cached_property
-    def keys(self) -> Mapping[str, frozenset[str]]:
-        """Return the words and numbers of each title."""
-        return {name: frozenset(map(_key, title)) for name, title in self.read.items()}
+        return Counter(chain.from_iterable(title.keys for title in self.read.values()))
 
     @cached_property
     def schemes(self) -> Counter[tuple[int, str] | None]:
         """Return how many titles are numbered in the same way: the word of their first number and its place."""
-        return Counter(map(_scheme, self.read.values()))
+        return Counter(title.scheme for title in self.read.values())
+
+    @cached_property
+    def _weights(self) -> dict[str | int, float]:
+        return {}
 
     def weight(self, atom: Atom) -> float:
         """Return what an atom says: its idf among the titles, for a word at most that among the chunks."""
-        among = idf(len(self.read), self.count[_key(atom)])
-        return min(among, self.idf.get(atom.term, among)) if atom.number is None else among
+        key = atom.term if atom.number is None else atom.number
+        known = self._weights.get(key)
+        if known is None:
+            among = idf(len(self.read), self.count[_key(atom)])
+            known = min(among, self.idf.get(atom.term, among)) if atom.number is None else among
+            self._weights[key] = known
+        return known
 
     def named(self, asked: Sequence[Atom]) -> Collection[str]:
         """Return the titles that a question names: those that agree with it, or else those that stand in it."""
@@ -200,8 +220,9 @@ class Titles:
         for atom in asked:
             weights[_key(atom)] = weights.get(_key(atom), 0.0) + self.weight(atom)
         enough = AGREEMENT * sum(weights.values()) - 1e-9
+        wanted = frozenset(weights)
         return [
-            name for name, keys in self.keys.items() if sum(weights[key] for key in keys & weights.keys()) >= enough
+            name for name, title in self.read.items() if sum(map(weights.__getitem__, title.keys & wanted)) >= enough
         ]
 
     def _is_short(self, word: str) -> bool:
@@ -216,7 +237,7 @@ class Titles:
             # A title that stands in the question begins there.
             begun = _key(title[0]) in said or any(title[0].written.startswith(label) for label in labels)
             widths[name] = held_of(title, asked) if begun else 0
-            if 0 < widths[name] < len(title) and self.schemes[_scheme(title)] < SCHEME:
+            if 0 < widths[name] < len(title) and self.schemes[title.scheme] < SCHEME:
                 widths[name] = 0
         longest = max(widths.values(), default=0)
         found = [name for name, width in widths.items() if width == longest > 0]
@@ -225,11 +246,6 @@ class Titles:
         standing = self.read[found[0]][:longest]
         holding = sum(likeness(standing, title, self.weight)[1] >= AGREEMENT for title in self.read.values())
         return found if holding <= len(found) else []
-
-
-def _scheme(title: Sequence[Atom]) -> tuple[int, str] | None:
-    """Return where a title has its first number, and the word of that."""
-    return next(((place, atom.term) for place, atom in enumerate(title) if atom.number is not None), None)
 
 
 def _key(atom: Atom) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import weights_of
-from rifflux.retrieve.query.naming import Atom, Titles, atoms
+from rifflux.retrieve.query.naming import Title, Titles, atoms
 from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, SCORE, Candidates, declare, product
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
@@ -124,9 +124,9 @@ class Anchors:
 
 
 @lru_cache(maxsize=8192)
-def _read(analyzer: Analyzer, title: str) -> Sequence[Atom]:
+def _read(analyzer: Analyzer, title: str) -> Title:
     """Return the atoms of a title; the candidates of questions are often the same."""
-    return atoms(title, analyzer.of_word)
+    return Title(atoms(title, analyzer.of_word))
 
 
 def _where(ids: Ids, holders: Ids | Sequence[int], factor: float) -> Scores:
@@ -141,6 +141,8 @@ def _contains(terms: Sequence[str], clause: Clause) -> bool:
 
 def checked_boosts(boosts: Mapping[str, float]) -> Mapping[str, float]:
     """Return factors of `Anchors` by their names. Raises `InvalidArgument` for what cannot be meant."""
+    if not isinstance(boosts, Mapping):
+        raise InvalidArgument(f"boosts must be a mapping of names to factors, not {boosts!r}")
     known = [each.name for each in fields(Anchors) if each.name not in ("store", "analyzer")]
     for name, value in boosts.items():
         if name not in known:

@@ -34,7 +34,7 @@ def one_per_document(query: Query, table: Candidates) -> Candidates:
     """Keep the best candidate of each document, and count the others."""
     del query
     best: dict[tuple[str, str], int] = {}
-    stands_for = [best.setdefault((hit.namespace, hit.document), place) for place, hit in enumerate(table.passages)]
+    stands_for = [best.setdefault(hit.place, place) for place, hit in enumerate(table.passages)]
     return _kept(table, stands_for, "one per document")
 
 

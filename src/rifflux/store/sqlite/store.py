@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,16 @@ from rifflux.store.semantic import Semantic
 from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
 from rifflux.store.sqlite.connection.connect import MEMORY, connect
 from rifflux.store.sqlite.connection.derived import DerivedFile
-from rifflux.store.sqlite.connection.engine import Engine, GenerationCache, View
+from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
+from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
+from rifflux.store.sqlite.lexical.postings_index import PostingsIndex
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.registry.registry import SqliteRegistry
 from rifflux.store.sqlite.semantic.semantic import Matrix, SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
-from rifflux.store.store import PART, Store
+from rifflux.store.store import BESIDE, PART, Store
 from rifflux.types import Ids, Progress, Vectors
 
 __all__ = ["SqliteStore"]
@@ -53,6 +54,7 @@ class Database:
     engine: Engine
     words: WordIndexes
     vectors: VectorIndex | None
+    postings: PostingsIndex | None
     frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
@@ -65,21 +67,24 @@ class Database:
         try:
             engine = Engine(connection, location, read_only=read_only)
             words = WordIndexes(location, engine.known, read_only=read_only)
-            vectors = VectorIndex(location, read_only=read_only, way=way) if location != MEMORY else None
+            beside = location != MEMORY
+            vectors = VectorIndex(location, read_only=read_only, way=way) if beside else None
+            postings = PostingsIndex(location, engine.known, read_only=read_only) if beside else None
         except BaseException:
             connection.close()
             raise
-        engine.followers += [words, *([vectors] if vectors else [])]
-        return cls(engine, words, vectors)
+        engine.followers += [words, *([vectors] if vectors else []), *([postings] if postings else [])]
+        return cls(engine, words, vectors, postings)
 
     def opened(self) -> list[DerivedFile]:
         """Return what is derived from the database, as far as it was asked for."""
-        return [*self.words.opened(), *([self.vectors] if self.vectors else [])]
+        return [*self.words.opened(), *filter(None, (self.vectors, self.postings))]
 
     def wanted(self) -> list[DerivedFile]:
         """Return what is next to the database, or would pay."""
         with View(self.engine).reading() as (connection, _):
-            return [*self.words.wanted(connection), *([self.vectors] if self.vectors else [])]
+            known = self.postings if self.postings and self.postings.is_wanted(connection) else None
+            return [*self.words.wanted(connection), *filter(None, (self.vectors, known))]
 
 
 class SqliteStore(Store):
@@ -88,12 +93,18 @@ class SqliteStore(Store):
     schema_version = SCHEMA_VERSION
 
     def __init__(
-        self, database: Database, owner: str = "", roles: Mapping[str, Callable[[SqliteStore], Any]] | None = None
+        self,
+        database: Database,
+        owner: str = "",
+        roles: Mapping[str, Callable[[SqliteStore], Any]] | None = None,
+        several: tuple[str, ...] = (),
     ) -> None:
-        self.owner, self.database, self._roles = owner, database, roles or {}
-        self.view = view = View(database.engine, owner)
+        self.owner, self.owners, self.database, self._roles = owner, several or (owner,), database, roles or {}
+        self.view = view = View(database.engine, owner, several)
         self.catalog: Catalog = SqliteCatalog(view)
-        self.lexical: Lexical = SqliteLexical(view, database.words, database.frequencies)
+        self.lexical: Lexical = SqliteLexical(
+            view, database.words, database.postings, database.frequencies, database.allowed
+        )
         self.semantic: Semantic = SqliteSemantic(
             view, database.vectors, database.matrices, database.allowed, database.samples
         )
@@ -111,21 +122,39 @@ class SqliteStore(Store):
 
         What they are given still has SQLite's own roles, to leave to them what they do not do themselves.
         """
-        return SqliteStore(self.database, self.owner, {**self._roles, **roles})
+        return SqliteStore(self.database, self.owner, {**self._roles, **roles}, self.view.several)
 
     def of(self, owner: str) -> SqliteStore:
         if owner == self.owner:
             return self
-        if self.owner and not owner.startswith(self.owner + PART):
+        if self.owner and not any(owner == each or owner.startswith(each + PART) for each in self.owners):
             raise OutOfScope("this view is of one owner: take another owner's from the store that was opened")
         return SqliteStore(self.database, owner, self._roles)
 
+    def united(self, owners: Iterable[str]) -> SqliteStore:
+        names = tuple(sorted(set(owners))) or (BESIDE,)
+        if len(names) == 1:
+            return self.of(names[0])
+        for each in names:
+            self.of(each)
+        return SqliteStore(self.database, BESIDE.join(("", *names)), self._roles, names)
+
+    def members(self) -> list[SqliteStore]:
+        return [*map(self.of, self.owners)]
+
     def part(self, name: str) -> SqliteStore:
+        if self.view.several:
+            return self.united(f"{owner}{PART}{name}" for owner in self.owners)
         return self.of(f"{self.owner}{PART}{name}")
 
     def views(self) -> list[SqliteStore]:
-        found = self.view.rows(OWNERS, {"name": self.owner, "part": self.owner + PART})
-        return [self, *starmap(self.of, found)]
+        found: dict[str, SqliteStore] = {}
+        for view in self.view.alone():
+            # Of the owner without a name, several have what is theirs alone, and not what is everybody's.
+            name = view.owner or PART * bool(self.view.several)
+            rows = view.rows(OWNERS, {"name": name, "part": view.owner + PART})
+            found |= {owner: self.of(owner) for (owner,) in rows if owner not in self.owners}
+        return [self, *found.values()]
 
     @property
     def read_only(self) -> bool:

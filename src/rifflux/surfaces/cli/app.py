@@ -41,6 +41,15 @@ class Commands(typer.Typer):
 
         return add
 
+    def callback(self, **about: Any) -> Callable[[Function], Function]:
+        """Add a function as what the group does, with its options, before a command of it or without one."""
+
+        def add(function: Function) -> Function:
+            super(Commands, self).callback(**about)(_flat(function))
+            return function
+
+        return add
+
 
 def _flat(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with the options of each group in place of the group."""
@@ -272,10 +281,10 @@ def finder(settings: Settings) -> Finder:
 
 
 def local(id: str, index: Index) -> str:
-    """Return a path as the index knows it: one relative to the working directory is meant where it exists.
+    """Return a path as the index knows it: one relative to the working directory is meant where that is indexed.
 
     Lines behind it stay: `notes/cache.md:10-40`.
     """
     lines = "" if Path(id).is_file() or not (found := _LINES.search(id)) else found.group()
-    path = Path(id.removesuffix(lines))
-    return here + lines if path.is_file() and index.admin.holds(here := str(path.resolve())) else id
+    here = "" if "\0" in id else str(Path(id.removesuffix(lines)).resolve())
+    return here + lines if index.admin.holds(here) else id

@@ -21,6 +21,7 @@ INTERRUPTED = 130
 COMMANDS = (
     "index",
     "search",
+    "everything",
     "get",
     "status",
     "config",

@@ -1,25 +1,50 @@
-"""`rifflux mcp`: serve the index to agents."""
+"""`rifflux mcp`: serve the index to agents, and have their programs start it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux.surfaces.cli.app import EngineOptions, app, finder
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import EngineOptions, finder, group
 from rifflux.surfaces.shared.config import opening
 
+if TYPE_CHECKING:
+    from rifflux.surfaces.shared.clients import Edit
 
-@app.command(epilog="Example: rifflux mcp --http 127.0.0.1:8765")
+servers = group(
+    "mcp",
+    """Serve the index to agents over the Model Context Protocol: they search it, and keep memories in it.
+
+    Over HTTP, whoever comes from another machine needs a token of 'rifflux tokens create', and sees what is theirs.
+
+    install and uninstall write the configuration of a client, such as Claude Code or Cursor.
+
+    Example: rifflux mcp --http 127.0.0.1:8765""",
+    callback_alone=True,
+)
+
+Root = Annotated[
+    list[Path] | None,
+    typer.Option(help="A folder that reindex may read.  [default: the working directory, if it is no home or disk]"),
+]
+Watch = Annotated[bool, typer.Option("--watch", help="Follow all files of the index as they change.")]
+ClientName = Annotated[
+    str,
+    typer.Argument(
+        help="claude-code, claude-desktop, codex, cursor, gemini, vscode, windsurf or zed.", metavar="CLIENT"
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+@servers.callback()
 def mcp(
+    context: typer.Context,
     here: EngineOptions,
-    root: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A folder that reindex may read.  [default: the working directory, if it is no home or disk]"
-        ),
-    ] = None,
+    root: Root = None,
     http: Annotated[
         str | None, typer.Option(help="Serve streamable HTTP here.  [default: stdio]", metavar="HOST:PORT")
     ] = None,
@@ -27,12 +52,11 @@ def mcp(
         bool, typer.Option("--tokens", help="Ask for tokens on this machine too, as on every other address.")
     ] = False,
     user: Annotated[str, typer.Option(help="Whose memories the agent keeps.")] = "",
-    watch: Annotated[bool, typer.Option("--watch", help="Follow all files of the index as they change.")] = False,
+    watch: Watch = False,
 ) -> None:
-    """Serve the index to agents over the Model Context Protocol: they search it, and keep memories in it.
-
-    Over HTTP, whoever comes from another machine needs a token of 'rifflux tokens create', and sees what is theirs.
-    """
+    """Serve the index, unless a command follows."""
+    if context.invoked_subcommand is not None:
+        return
     from rifflux.service.usage import read_prices
     from rifflux.surfaces.mcp import serve
 
@@ -50,6 +74,58 @@ def mcp(
         budget=settings.budget,
         **opening(settings),
     )
+
+
+@servers.command(epilog="Example: rifflux mcp install claude-code --root ~/notes")
+def install(
+    here: EngineOptions,
+    client: ClientName,
+    root: Root = None,
+    watch: Watch = False,
+    yes: Yes = False,
+    print_only: Annotated[
+        bool, typer.Option("--print", help="Print what would be written, and write nothing.")
+    ] = False,
+) -> None:
+    """Have a client start this server: show what its configuration gets, ask, and write it.
+
+    All else in the file stays as it is. A file with comments is not touched: what to add to it is printed.
+    """
+    from rifflux.surfaces.shared.clients import client_of, server_command
+    from rifflux.surfaces.shared.places import implied_roots
+
+    chosen = client_of(client)
+    roots = [each.expanduser().resolve() for each in root] if root else implied_roots()
+    command = server_command(
+        *("mcp", "--db", str(here.settings().index_path(create=True).expanduser().resolve())),
+        *(part for each in roots for part in ("--root", str(each))),
+        *(("--model", here.model) if here.model else ()),
+        *(("--watch",) if watch else ()),
+    )
+    typer.echo(chosen.shown(command), nl=False)
+    if print_only:
+        return
+    _write(chosen.installed(command), f"{chosen.title} starts it from now on; restart it if it runs", yes=yes)
+
+
+@servers.command(epilog="Example: rifflux mcp uninstall claude-code")
+def uninstall(client: ClientName, yes: Yes = False) -> None:
+    """Take this server out of a client's configuration; all else in the file stays as it is."""
+    from rifflux.surfaces.shared.clients import client_of
+
+    chosen = client_of(client)
+    _write(chosen.uninstalled(), f"{chosen.title} starts it no longer", yes=yes)
+
+
+def _write(edit: Edit, done: str, *, yes: bool) -> None:
+    """Write an edit that is wanted."""
+    if edit.before == edit.after:
+        show.note(f"{edit.path} says so already", "dim")
+        return
+    if not yes:
+        typer.confirm(f"Write {edit.path}?", abort=True, err=True)
+    edit.write()
+    show.note(f"wrote {edit.path}: {done}", "green")
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -82,12 +82,13 @@ def search(
         if asked.json:
             show.print_json(search_json(results))
         else:
-            _print(results, index.profile.analyzer, offset, explain=explain, full=full)
+            print_results(results, index.profile.analyzer, offset, explain=explain, full=full)
     if fail_empty and not results:
         raise typer.Exit(1)
 
 
-def _print(found: Results, analyzer: Analyzer, offset: int, *, explain: bool, full: bool) -> None:
+def print_results(found: Results, analyzer: Analyzer, offset: int, *, explain: bool, full: bool) -> None:
+    """Print a page of results, those from `offset` on."""
     from rifflux.surfaces.shared.verdicts import explanation_lines, understanding_line
 
     console, errors, trace = show.console(), show.console(error=True), found.trace
@@ -124,7 +125,7 @@ def _place(hit: Hit) -> str:
         return hit.document
     if hit.document == hit.path:
         return show.from_here(namespace / hit.path) + (f":{hit.lines[0]}" if hit.lines else "")
-    return f"{show.from_here(namespace)}  {hit.document}"
+    return show.from_here(namespace / hit.document)
 
 
 def _indented(excerpt: Text) -> Text:

@@ -13,6 +13,7 @@ from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
 from rifflux.surfaces.shared.nouns import JsonObject, document_json, noun_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, PassageShape, Shape, StepShape
+from rifflux.text.highlight import matches
 
 __all__ = ["router"]
 
@@ -63,6 +64,10 @@ class ResultOut(PassageShape):
     score: float
     relevance: float | None
     quality: str | None
+    span: list[int] = Field(description="Its place in the document's text: first character, and one past the last")
+    highlights: list[list[int]] = Field(
+        description="Words of the content that share a term with the query: first character, and one past the last"
+    )
     why: list[StepShape] | None = None
 
 
@@ -91,10 +96,15 @@ def _answer(asked: EverythingIn | SearchIn, service: Service, caller: Caller, re
     """Return the results as they are answered, and note that they were."""
     service.searched(caller, asked.query, results.trace)
     none = {} if asked.explain else {"why": None}
+    analyzer = service.of(caller).profile.analyzer
+    terms = analyzer.terms(results.query)
     return SearchOut(
         query=results.query,
         mode=results.trace.mode,
-        results=[ResultOut.of(noun_json(hit), **none) for hit in results],
+        results=[
+            ResultOut.of(noun_json(hit), highlights=[*map(list, matches(hit.content, terms, analyzer))], **none)
+            for hit in results
+        ],
         diagnostics=Diagnostics.of(trace_json(results.trace)),
     )
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from rifflux import Memories, OutsideRoots
@@ -17,7 +16,7 @@ __all__ = ["Desk"]
 
 @dataclass(frozen=True)
 class Desk:
-    """What tools work with: a workspace, whose memories they keep, and who may call. Runs of `reindex` take turns.
+    """What tools work with: a workspace, whose memories they keep, and who may call.
 
     With `callers` every call is of the user of its token, who sees what is theirs in the configured index; only
     administrators may have files of this machine read. Without, everybody who reaches the server sees what is nobody's
@@ -27,7 +26,6 @@ class Desk:
     workspace: Workspace
     user: str = ""
     callers: Callers | None = None
-    reindexing: threading.Lock = field(default_factory=threading.Lock)
 
     def open(self, db_path: str | None = None, *, create: bool = False) -> OpenIndex:
         """Return an index as the caller has it. Raises as `Workspace.open` does."""
@@ -41,6 +39,11 @@ class Desk:
         """Return the memories of the caller."""
         opened = self.open(create=create)
         return opened.index.memories if self.callers else view_of(opened.index, self.user).memories
+
+    @property
+    def caller(self) -> str:
+        """Return whose call it is; of nobody in particular where there are no tokens."""
+        return self.callers.caller().user if self.callers else self.user
 
     @property
     def roots(self) -> Sequence[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Annotated
 
@@ -26,6 +27,8 @@ from rifflux.surfaces.shared.nouns import named_by, noun_json
 from rifflux.surfaces.shared.shapes import ChunkShape, Shape
 
 __all__ = ["get_chunk", "get_document"]
+
+_CHUNK_ID = re.compile("[0-9a-f]{16}")
 
 
 class ChunkOutput(ChunkShape):
@@ -67,8 +70,12 @@ def get_chunk(
 def get_document(
     desk: Desk,
     document: Annotated[
-        str, Field(description="Path (PATH:10-40 for some lines), key or identifier (doi:...), as in a result")
+        str,
+        Field(description="Path (PATH:10-40 for some lines), key, identifier (doi:...) or chunk_id, as in a result"),
     ],
+    root: Annotated[
+        str | None, Field(description="The root or collection of the result, where several have the path")
+    ] = None,
     start: Annotated[
         int,
         Field(
@@ -83,7 +90,16 @@ def get_document(
 
     Where it does not fit, next_start is the start for the next call; the parts join to the whole text.
     """
-    return _document_reply(desk.open(db_path).index, document, start, max_tokens)
+    index = desk.open(db_path).index
+    return _document_reply(index, _key(index, document, root), start, max_tokens)
+
+
+def _key(index: Index, document: str, root: str | None) -> str:
+    """Return what names the document, and no other, that a result speaks of."""
+    if root:
+        return f"{root}/{document}"
+    hit = index.get(document) if _CHUNK_ID.fullmatch(document) else None
+    return f"{hit.namespace}/{hit.document}" if isinstance(hit, Hit) else document
 
 
 def _document_reply(index: Index, key: str, start: int, max_tokens: int) -> CallToolResult:

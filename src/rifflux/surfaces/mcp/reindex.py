@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +18,7 @@ from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, reply
 from rifflux.surfaces.mcp.tool import ToolContext
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["reindex"]
+__all__ = ["ReindexOutput", "asked_places", "reindex", "report_output"]
 
 SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -63,15 +64,21 @@ def reindex(
     """Bring the index up to date with files and folders; only what changed is read.
 
     Files that are gone from there go from the index too. Places outside the allowed folders are refused.
+    What may take minutes is better started with reindex_job.
     """
-    places = desk.places(paths or [str(Path.cwd()) if path is None else path])
+    places = asked_places(desk, path, paths)
     opened = desk.open(create=True)
-    with desk.reindexing:
+    with desk.workspace.jobs.turn():
         report = opened.index.add(*places, force=force, progress=_Progress(context), finder=desk.workspace.finder)
-    return _reindex_reply(opened.index.admin.path, report, several=bool(paths))
+    return reply(report_output(opened.index.admin.path, report, several=bool(paths)))
 
 
-def _reindex_reply(path: str, report: IndexReport, *, several: bool) -> CallToolResult:
+def asked_places(desk: Desk, path: str | None, paths: Sequence[str] | None) -> list[Path]:
+    """Return the places that a call names: the list, else the one, else the working directory."""
+    return desk.places(paths or [str(Path.cwd()) if path is None else path])
+
+
+def report_output(path: str, report: IndexReport, *, several: bool) -> ReindexOutput:
     """Return the report of a run on the index at `path`; `several` if it was asked for a list of locations."""
     done = asdict(report)
     lists = {"failed": done.pop("failed")[:MOST_NOTED], "left_out": done.pop("skipped")[:MOST_NOTED]}
@@ -79,7 +86,7 @@ def _reindex_reply(path: str, report: IndexReport, *, several: bool) -> CallTool
     notes = ReindexNotes.of(done | few, warning=UNTRUSTED, index=path, failed_files=len(report.failed))
     if not several:
         del done["indexed_paths"]
-    return reply(ReindexOutput.of(done, notes=notes))
+    return ReindexOutput.of(done, notes=notes)
 
 
 @dataclass

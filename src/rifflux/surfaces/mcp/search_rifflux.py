@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import PurePath
 from typing import Annotated
 
 from mcp.types import CallToolResult
@@ -68,7 +67,7 @@ class SearchResult(Shape):
 class Location(Shape):
     """Where a result is found on the disk."""
 
-    document: str = Field(description="Key of its document; get_document reads it")
+    document: str = Field(description="Key of its document; get_document reads it, with the root where several have it")
     collection: str = Field(description="What the key is unique within: mostly the folder that was indexed")
     root: str | None = Field(description="The folder that path is relative to; null where it is no file")
     lines: list[int] | None = Field(description="First and last line in the file, from 1; null if it has pages")
@@ -159,8 +158,7 @@ def _search_reply(opened: OpenIndex, results: Results, max_tokens: int) -> CallT
 
 def _location(hit: Hit) -> Location:
     lines = [*hit.lines] if hit.lines else None
-    root = hit.namespace if PurePath(hit.namespace).is_absolute() else None
-    return Location(document=hit.document, collection=hit.namespace, root=root, lines=lines, page=hit.page)
+    return Location(document=hit.document, collection=hit.namespace, root=hit.root, lines=lines, page=hit.page)
 
 
 def _result_block(place: int, result: SearchResult, hit: Hit) -> tuple[str, str]:

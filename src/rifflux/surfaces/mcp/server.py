@@ -19,11 +19,13 @@ from pydantic import AnyHttpUrl
 from rifflux import InvalidArgument, __version__
 from rifflux.surfaces.mcp.callers import Callers
 from rifflux.surfaces.mcp.desk import Desk
+from rifflux.surfaces.mcp.everything import everything
 from rifflux.surfaces.mcp.following import watched
 from rifflux.surfaces.mcp.get_document import get_chunk, get_document
 from rifflux.surfaces.mcp.index_status import index_status
 from rifflux.surfaces.mcp.memories import forget, recall, remember
 from rifflux.surfaces.mcp.reindex import reindex
+from rifflux.surfaces.mcp.reindex_job import reindex_job
 from rifflux.surfaces.mcp.reply import UNTRUSTED
 from rifflux.surfaces.mcp.retrieve import retrieve, verify
 from rifflux.surfaces.mcp.search import search
@@ -31,8 +33,9 @@ from rifflux.surfaces.mcp.search_rifflux import classify_query, search_rifflux
 from rifflux.surfaces.mcp.tool import tool
 from rifflux.surfaces.mcp.transports import Server, serve_http, serve_stdio
 from rifflux.surfaces.mcp.why import why
-from rifflux.surfaces.mcp.workspace import Workspace, implied_roots
+from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.surfaces.shared.network import is_loopback
+from rifflux.surfaces.shared.places import implied_roots
 
 if TYPE_CHECKING:
     from rifflux import Finder
@@ -46,7 +49,8 @@ ISSUER = "http://localhost"
 
 INSTRUCTIONS = f"""\
 Rifflux searches the user's own files by words and by meaning. Start with search_rifflux; the tool search has \
-filters, further pages and other ways to rank. Read around a result with get_document, or again with get_chunk. \
+filters, further pages and other ways to rank; everything asks notes, tasks and conversations too. \
+Read around a result with get_document, or again with get_chunk. \
 After files changed, or where nothing is indexed yet, call reindex. For papers, \
 theorems and what they cite, use retrieve: its passages can be cited and checked.
 {UNTRUSTED}"""
@@ -58,7 +62,9 @@ DELETES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempoten
 TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
     (search_rifflux, "Search the indexed files", READS),
     (search, "Search with every choice there is", READS),
+    (everything, "Search all sources at once", READS),
     (reindex, "Update the index", WRITES),
+    (reindex_job, "Update the index in the background", WRITES),
     (get_chunk, "Read a chunk", READS),
     (get_document, "Read a document", READS),
     (why, "Tell why a document ranks where it does", READS),

@@ -12,9 +12,10 @@ from typing import Unpack
 
 import rifflux
 from rifflux import Finder, Found, Index, InvalidArgument, NotFound, OutsideRoots, SearchService, Skipped
+from rifflux.surfaces.mcp.jobs import Jobs
 from rifflux.surfaces.shared.config import Opening
 
-__all__ = ["OpenIndex", "Workspace", "implied_roots"]
+__all__ = ["OpenIndex", "Workspace"]
 
 #: Device and inode: they tell a file from its replacement.
 _Identity = tuple[int, int]
@@ -58,6 +59,8 @@ class Workspace:
         self.roots = tuple(root.expanduser().resolve() for root in roots)
         self._open: dict[Path, OpenIndex] = {}
         self._lock = threading.Lock()
+        #: Runs of indexing.
+        self.jobs = Jobs()
 
     def __enter__(self) -> Workspace:
         return self
@@ -68,7 +71,8 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """Close every index that was opened."""
+        """End what runs in the background, and close every index that was opened."""
+        self.jobs.close()
         with self._lock:
             while self._open:
                 self._open.popitem()[1].index.close()
@@ -163,19 +167,6 @@ class _Inside(Finder):
                 yield Skipped(item.path, "its link leads out of the allowed folders")
             else:
                 yield item
-
-
-def implied_roots() -> list[Path]:
-    """Return the working directory, which may be read unless it is all of a disk or of a home.
-
-    Clients start their servers where they please, some of them there.
-    """
-    here = Path.cwd()
-    try:
-        home = Path.home().resolve()
-    except RuntimeError:  # nobody's home is known
-        home = Path(here.anchor)
-    return [] if here == Path(here.anchor) or home.is_relative_to(here) else [here]
 
 
 def _within(roots: Sequence[Path], path: Path) -> bool:

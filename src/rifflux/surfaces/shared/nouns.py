@@ -60,7 +60,7 @@ def search_json(results: Results) -> JsonObject:
         "mode": trace.mode,
         **head,
         "count": len(results),
-        "results": [noun_json(hit, score_breakdown=score_breakdown(hit, trace.mode)) for hit in results],
+        "results": [noun_json(hit, root=hit.root, score_breakdown=score_breakdown(hit, trace.mode)) for hit in results],
         "diagnostics": diagnostics,
     }
 

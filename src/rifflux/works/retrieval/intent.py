@@ -116,6 +116,8 @@ def adjusted_intents(changes: Mapping[str, Any], where: str = "intents") -> Mapp
     """
     if not changes:
         return INTENTS
+    if not isinstance(changes, Mapping):
+        raise InvalidArgument(f"{where} must be a table of intents, not {changes!r}")
     if unknown := sorted(set(changes) - set(INTENTS)):
         raise InvalidArgument(f"{where}: no intent {unknown[0]!r}; choose from {', '.join(INTENTS)}")
     return {name: _changed(each, changes.get(name, {}), f"{where}.{name}") for name, each in INTENTS.items()}

@@ -191,7 +191,7 @@ DEFAULT_RERANKER = "features"
 
 def checked_reranker(name: str) -> str:
     """Return the name of a reranker, or of none."""
-    if name != NO_RERANKER and name not in RERANKERS:
+    if not isinstance(name, str) or name not in (NO_RERANKER, *RERANKERS):
         raise InvalidArgument(f"no reranker {name!r}; choose one of {', '.join(RERANKERS)}, {NO_RERANKER}")
     return name
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import starmap
+from dataclasses import asdict, dataclass, replace
+from itertools import repeat, starmap
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -15,9 +15,9 @@ import numpy as np
 from rifflux.store.catalog import Catalog, CodePiece, DocumentChange, Edge, FileState, Placed
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
-from rifflux.store.sqlite.connection.engine import View
+from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.query import where
-from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Why
+from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Why, of_owner, parted
 
 __all__ = ["SqliteCatalog"]
 
@@ -30,7 +30,11 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class SqliteCatalog(Catalog):
-    """Documents, files and links of one owner. Every change is one transaction, or part of the one around it."""
+    """Documents, files and links of a view. Every change is one transaction, or part of the one around it.
+
+    Of several owners, namespaces that are returned name their owner (`of_owner`). One that is given may do without,
+    and then means that of each owner; a document is that of the first who has one.
+    """
 
     view: View
 
@@ -85,9 +89,10 @@ class SqliteCatalog(Catalog):
         which = "chunk.uid in (select value from json_each(:ids))"
         found = self.view.rows(sql.HYDRATE.format(which=which), {"ids": json.dumps(ids)})
         rows, hits = dict(zip(map(itemgetter(0), found), found, strict=True)), []
+        names = self.view.names
         for id, score, why in zip(ids, ranking.scores.tolist(), trails or [()] * len(ids), strict=True):
             if id in rows:
-                hits.append(_hit(rows[id], score, why))
+                hits.append(_hit(rows[id], names, score, why))
         return hits
 
     def chunk(self, chunk_id: str) -> Hit | None:
@@ -100,45 +105,81 @@ class SqliteCatalog(Catalog):
         return next(iter(self._hits("chunk.uid = :uid", {"uid": uid})), None)
 
     def chunks_of(self, collection: str, key: str) -> list[Hit]:
+        view, name = self._home(collection)
         which = "document.owner = :owner and document.collection = :collection and document.key = :key"
-        return self._hits(f"{which} order by chunk.position", {"collection": collection, "key": key})
+        ordered = f"{which} order by document.owner, chunk.position"
+        return self._first(self._hits(ordered, {"collection": name, "key": key}, view))
 
-    def _hits(self, which: str, bound: Mapping[str, object]) -> list[Hit]:
-        return [*map(_hit, self.view.rows(sql.HYDRATE.format(which=which), bound))]
+    def _hits(self, which: str, bound: Mapping[str, object], view: View | None = None) -> list[Hit]:
+        rows = (view or self.view).rows(sql.HYDRATE.format(which=which), bound)
+        return [*map(_hit, rows, repeat(self.view.names))]
+
+    def _first(self, hits: list[Hit]) -> list[Hit]:
+        """Return those hits that are the first one's owner's."""
+        return [hit for hit in hits if hit.owner == hits[0].owner] if self.view.several else hits
+
+    def _home(self, collection: str) -> tuple[View, str]:
+        """Return the view of the owner that a namespace names, if one of several, and its name there."""
+        name, owner = parted(collection)
+        # A name of somebody else stays whole, and is no namespace.
+        return (View(self.view.engine, owner), name) if owner in self.view.several else (self.view, collection)
+
+    def _in(self, collection: str, statement: str, bound: Mapping[str, object] | None = None) -> list[Any]:
+        """Return the rows that a statement finds in a namespace."""
+        view, name = self._home(collection)
+        return view.rows(statement, {**(bound or {}), "collection": name})
+
+    def _named(self, names: Mapping[int, str], collection: str, owner: int) -> str:
+        """Return a namespace with its owner, of several owners."""
+        return of_owner(collection, names[owner]) if names else collection
 
     def document(self, collection: str, key: str) -> Document | None:
         return self.documents_at([(collection, key)]).get((collection, key))
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
-        rows = self.view.rows(sql.DOCUMENTS_AT, {"places": json.dumps(places)}) if places else []
-        found = {}
-        for collection, key, *row in rows:
-            found[collection, key] = _document(key, *row)
+        found: dict[tuple[str, str], Document] = {}
+        for place, key, *row in self._at(sql.DOCUMENTS_AT, places):
+            found.setdefault(places[place], _document(key, *row))
         return found
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
-        rows = self.view.rows(sql.TEXTS_AT, {"places": json.dumps(list(places))}) if places else []
-        found = {}
-        for collection, key, text in rows:
-            found[collection, key] = text
+        listed, found = list(places), dict[tuple[str, str], str]()
+        for place, text in self._at(sql.TEXTS_AT, listed):
+            found.setdefault(listed[place], text)
         return found
+
+    def _at(self, statement: str, places: Sequence[tuple[str, str]]) -> list[Any]:
+        """Return the rows that a statement finds of some places, each with the number of its place."""
+        if not places:
+            return []
+        if not self.view.several:
+            return self.view.rows(statement, {"places": json.dumps(places)})
+        numbers = {name: number for number, name in self.view.names.items()}
+        owned = [(*parted(collection), key) for collection, key in places]
+        # A place of somebody else is one of nobody.
+        asked = [(name, key, None if owner is None else numbers.get(owner, -1)) for name, owner, key in owned]
+        return self.view.rows(statement, {"places": json.dumps(asked)})
 
     def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
         literal = re.sub(r"([\\%_])", r"\\\1", words)
-        return self.view.rows(sql.BEARING, {"words": f"%{literal}%", "limit": limit})
+        rows, names = self.view.rows(sql.BEARING, {"words": f"%{literal}%", "limit": limit}), self.view.names
+        return [(self._named(names, collection, owner), *place) for collection, *place, owner in rows]
 
     def outlines(self, prefix: str) -> list[tuple[str, Document]]:
         rows = self.view.rows(sql.OUTLINES, {"prefix": prefix, "end": prefix + chr(0x10FFFF)})
-        return [(collection, _outline(*row)) for collection, *row in rows]
+        names = self.view.names
+        return [(self._named(names, collection, owner), _outline(*row)) for collection, owner, *row in rows]
 
     def documents(self, collection: str, filter: Filter) -> list[Document]:
         condition, bound = where(filter)
-        rows = self.view.rows(sql.DOCUMENTS.format(condition=condition or "true"), bound | {"collection": collection})
-        return [_whole(row) for row in rows]
+        return [*map(_whole, self._in(collection, sql.DOCUMENTS.format(condition=condition or "true"), bound))]
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
-        return self.view.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
+        rows = self.view.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
+        names = self.view.names
+        found = [(self._named(names, collection, owner), key) for collection, key, owner in rows]
+        return sorted(found) if names else found
 
     def namespaces(self) -> Mapping[str, int]:
         return dict(self.view.rows(sql.COLLECTIONS))
@@ -147,20 +188,23 @@ class SqliteCatalog(Catalog):
         self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
     ) -> list[Document]:
         if key is not None and not before and after == 0:
-            return [_whole(row) for row in self.view.rows(sql.ONE, {"collection": collection, "key": key})]
+            return [*map(_whole, self._in(collection, sql.ONE, {"key": key}))]
         time, id = float("-inf"), 0
         if key is not None:
-            places = self.view.rows(sql.PLACE, {"collection": collection, "key": key})
+            places = self._in(collection, sql.PLACE, {"key": key})
             if not places:
                 return []
-            ((time, id),) = places
-        bound = {"collection": collection, "time": time, "id": id}
-        earlier = self.view.rows(sql.BEFORE, {**bound, "limit": before}) if before else []
-        rows = [*reversed(earlier), *self.view.rows(sql.FROM, {**bound, "limit": -1 if after is None else after + 1})]
+            time, id = places[0]
+        bound = {"time": time, "id": id}
+        earlier = self._in(collection, sql.BEFORE, {**bound, "limit": before}) if before else []
+        rows = [
+            *reversed(earlier),
+            *self._in(collection, sql.FROM, {**bound, "limit": -1 if after is None else after + 1}),
+        ]
         return [_whole(row) for row in rows]
 
     def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
-        rows = self.view.rows(sql.USES, {"collection": collection, "keys": json.dumps(list(keys))})
+        rows = self._in(collection, sql.USES, {"keys": json.dumps(list(keys))})
         return {key: (uses, used_at) for key, uses, used_at in rows}
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
@@ -186,7 +230,7 @@ class SqliteCatalog(Catalog):
         rows = self._of_chunks(sql.NAMES, ids)
         found = {}
         for id, title, headings in rows:
-            found[id] = title, tuple(json.loads(headings))
+            found[id] = title, tuple(json.loads(headings)) if headings != "[]" else ()
         return found
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
@@ -204,9 +248,10 @@ class SqliteCatalog(Catalog):
 
     def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
         found: dict[str, list[tuple[str, str]]] = {}
-        for name, collection, key in self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))}):
-            found.setdefault(name, []).append((collection, key))
-        return found
+        owners = self.view.names
+        for name, collection, key, owner in self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))}):
+            found.setdefault(name, []).append((self._named(owners, collection, owner), key))
+        return {name: sorted(places) for name, places in found.items()} if owners else found
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
         return [*starmap(Edge, self._of_chunks(graph.LINKED_TO if incoming else graph.LINKED_FROM, ids))]
@@ -215,12 +260,12 @@ class SqliteCatalog(Catalog):
         return dict(self._of_chunks(graph.CITATIONS, ids, kind=kind))
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
-        return self._named("tag", ids, Tag)
+        return self._all_of("tag", ids, Tag)
 
     def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
-        return self._named("identifier", ids, Identifier)
+        return self._all_of("identifier", ids, Identifier)
 
-    def _named(self, table: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
+    def _all_of(self, table: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
         """Return what is made of the schemes and values that a table has of each chunk's document."""
         found: dict[int, list[Value]] = {}
         for id, *name in self._of_chunks(graph.NAMES_OF.format(table=table), ids):
@@ -232,10 +277,10 @@ class SqliteCatalog(Catalog):
         return self.view.rows(statement, {"ids": json.dumps(ids.tolist()), **bound})
 
     def records(self, collection: str, key: str) -> Mapping[str, str]:
-        return dict(self.view.rows(graph.RECORDS, {"collection": collection, "key": key}))
+        return dict(self._in(collection, graph.RECORDS, {"key": key}))
 
     def counts(self) -> Mapping[str, int]:
-        return dict(zip(_COUNTED, self.view.kept(sql.COUNTS), strict=True))
+        return dict(zip(_COUNTED, self.view.summed(sql.COUNTS), strict=True))
 
 
 def _file(owner: int, root: str, path: str) -> dict[str, Any]:
@@ -269,11 +314,12 @@ def _whole(row: Sequence[Any]) -> Document:
     return Document(key, text, title, kind, created, updated, json.loads(metadata), (), license)
 
 
-def _hit(row: Sequence[Any], score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
-    """Return a hit of a row of `HYDRATE`, whose columns are those of `Hit` in their order."""
+def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
+    """Return a hit of a row of `HYDRATE`, whose columns are those of `Hit` in their order, then the owner's number."""
     uid, key, path, title, headings, position, text, start, end, kind, *facts = row
-    created, updated, metadata, license, collection = facts
+    created, updated, metadata, license, collection, owner = facts
     heading_path = " > ".join(_decoded(headings)[0]) if headings != "[]" else ""
     known = _decoded(metadata)[0] if metadata != "{}" else {}
     origin = created, updated, known, license, collection
-    return Hit(f"{uid:016x}", key, path, title, heading_path, position, text, (start, end), score, why, kind, *origin)
+    hit = Hit(f"{uid:016x}", key, path, title, heading_path, position, text, (start, end), score, why, kind, *origin)
+    return replace(hit, owner=names[owner]) if names else hit

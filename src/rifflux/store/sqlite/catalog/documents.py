@@ -14,7 +14,7 @@ import apsw
 
 from rifflux.store.catalog import LONGEST_NAME, AnalyzedChunk, Placed
 from rifflux.store.sqlite.catalog import graph, sql
-from rifflux.store.sqlite.query import Terms
+from rifflux.store.sqlite.query import POSTINGS, Terms
 from rifflux.text.dates import timestamp
 from rifflux.types import Document
 
@@ -87,7 +87,7 @@ class _Rows:
                 connection.execute(graph.PUT_PART, (id, position, part.kind, headings, part.label, *part.span))
         connection.executemany(sql.PUT_CHUNK, self.chunks)
         connection.executemany(sql.PUT_TERMS.format(table=Terms(self.owner).table), self.terms)
-        if connection.execute(sql.ANY_WORD_INDEX, (Terms(self.owner).index,)).get:
+        if connection.execute(sql.ANY_WORD_INDEX, (Terms(self.owner).index, POSTINGS)).get:
             connection.executemany(sql.PUT_FRESH_TERMS, [*self.terms, *self.known_terms])
         if connection.execute(sql.ANY_VECTOR, (self.owner,)).get:
             # A file that was moved, or a text that is elsewhere too, needs no new vector.
@@ -119,8 +119,7 @@ def _add_chunks(
     terms = Terms(rows.owner)
     for each in chunks:
         chunk, fields = each.chunk, (each.title, each.headings, each.body)
-        # Only statistics of named owners are counted from lengths.
-        length = " ".join(filter(None, fields)).count(" ") + any(fields) if rows.owner else 0
+        length = " ".join(filter(None, fields)).count(" ") + any(fields)
         words = each.hash if each.words is None else each.words
         hashes = (each.hash, words, length, each.embedded)
         row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, *hashes)

@@ -19,14 +19,14 @@ ANY_PASSES = "select exists (select 1 from document where owner = :owner and {co
 HYDRATE = """
 select chunk.uid, document.key, document.path, document.title, chunk.headings, chunk.position, chunk.text,
     chunk.span_start, chunk.span_end, document.kind, document.created_at, document.updated_at, document.metadata,
-    document.licence, document.collection
+    document.licence, document.collection, document.owner
 from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and {which}"""
 
 # Each way to name a document by its own index; `splits` are the ways to read the key as a collection and the rest. The
 # plus makes SQLite look for the path, of which there are few, not for the collection; cross joins keep the order.
 FIND_DOCUMENTS = """
-select collection, key from document where id in (
+select collection, key, owner from document where id in (
     select id from document where owner = :owner and key = :key
     union select id from document where owner = :owner and path = :key
     union select id from document where owner = :owner and collection = :key and collection like '%/' || path
@@ -39,9 +39,16 @@ select collection, key from document where id in (
 )
 order by collection, key"""
 
+# Of a place that names no owner, several owners may have a document each.
+_PLACES = """
+from json_each(:places) as wanted
+    cross join document on document.owner = :owner
+        and document.collection = wanted.value ->> 0 and document.key = wanted.value ->> 1
+        and (wanted.value ->> 2 is null or document.owner = wanted.value ->> 2)"""
+
 # Documents whole, in one statement: what hangs on each comes as JSON.
-DOCUMENTS_AT = """
-select document.collection, document.key, document_text.text, document.title, document.kind, document.created_at,
+DOCUMENTS_AT = f"""
+select wanted.key, document.key, document_text.text, document.title, document.kind, document.created_at,
     document.updated_at, document.metadata, document.licence,
     (select json_group_array(json_array(link.key, link.kind, link.confidence) order by link.key, link.kind)
         from link where link.document = document.id),
@@ -51,29 +58,27 @@ select document.collection, document.key, document_text.text, document.title, do
         from tag where tag.document = document.id),
     (select json_group_array(json_array(part.kind, span_start, span_end, headings, label) order by position)
         from part where part.document = document.id)
-from json_each(:places) as wanted
-    cross join document on document.owner = :owner
-        and document.collection = wanted.value ->> 0 and document.key = wanted.value ->> 1
-    join document_text on document_text.document = document.id"""
+{_PLACES}
+    join document_text on document_text.document = document.id
+order by wanted.key, document.owner"""
 
-TEXTS_AT = """
-select document.collection, document.key, document_text.text
-from json_each(:places) as wanted
-    cross join document on document.owner = :owner
-        and document.collection = wanted.value ->> 0 and document.key = wanted.value ->> 1
-    join document_text on document_text.document = document.id"""
+TEXTS_AT = f"""
+select wanted.key, document_text.text
+{_PLACES}
+    join document_text on document_text.document = document.id
+order by wanted.key, document.owner"""
 
 BEARING = """
-select collection, key, path from document
+select collection, key, path, owner from document
 where owner = :owner and (path like :words escape '\\' or title like :words escape '\\')
 order by path, collection, key limit :limit"""
 
 OUTLINES = """
-select document.collection, document.key, document.title, document.metadata, document.licence,
+select document.collection, document.owner, document.key, document.title, document.metadata, document.licence,
     (select json_group_array(json_array(scheme, value) order by scheme, value)
         from identifier where identifier.document = document.id)
 from document where document.owner = :owner and document.collection >= :prefix and document.collection < :end
-order by document.collection, document.key"""
+order by document.collection, document.key, document.owner"""
 
 _WHOLE = """
 select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
@@ -138,7 +143,7 @@ where id = ?"""
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
 
 # What the word index next to the database needs to follow; without one nothing is kept.
-ANY_WORD_INDEX = "select 1 from derived where name = ?"
+ANY_WORD_INDEX = "select 1 from derived where name in (?, ?) limit 1"
 
 PUT_FRESH_TERMS = "insert or replace into fresh_terms (chunk, title, headings, body) values (?, ?, ?, ?)"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-__all__ = ["Bm25Scoring", "bm25"]
+__all__ = ["K1", "B", "Bm25Scoring", "bm25", "weighed_count"]
 
 K1, B = 1.2, 0.75
 
@@ -44,3 +44,12 @@ def bm25(row: apsw.FTS5ExtensionApi, /, *given: Any) -> float:
         if not left:
             break
     return score
+
+
+def weighed_count(row: apsw.FTS5ExtensionApi, /, *weights: Any) -> float:
+    """Count the places of an alternative in a matched row by the weights of their fields, as a function of FTS5."""
+    for phrase in range(row.phrase_count):
+        places = [*map(len, row.phrase_locations(phrase))]
+        if any(places):
+            return float(sum(weight * count for weight, count in zip(weights, places, strict=True)))
+    return 0.0

@@ -21,7 +21,7 @@ from rifflux.errors import (
     RiffluxError,
     UnusableIndex,
 )
-from rifflux.store.sqlite.connection.bm25 import bm25
+from rifflux.store.sqlite.connection.bm25 import bm25, weighed_count
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, upgrade
 
@@ -166,6 +166,7 @@ def _prepared(
     for table in ("chunk_terms", "owned_terms"):
         connection.execute(_TERM_COUNTS.format(table=table))
     connection.register_fts5_function("owner_bm25", bm25)
+    connection.register_fts5_function("weighed_count", weighed_count)
     return connection
 
 

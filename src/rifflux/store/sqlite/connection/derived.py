@@ -1,7 +1,7 @@
 """Files derived from the database, next to it: never the truth, rebuilt when stale, deleted at any time without harm.
 
-`index.db.vectors` and `index.db.words/` hold what the tables hold, in a shape that is faster to search. Each has a
-name, the part behind the dot, and the same life:
+`index.db.vectors`, `index.db.postings` and `index.db.words/` hold what the tables hold, in a shape that is faster to
+search. Each has a name, the part behind the dot, and the same life:
 
 - **Building.** `rebuild` lets one process at a time write a new copy under a temporary name, from one snapshot of the
   database, and puts it in place of the old one by a rename. The lock dies with its owner, what a killed build left is

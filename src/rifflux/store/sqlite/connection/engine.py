@@ -1,4 +1,4 @@
-"""The engine under a store, and the view of an owner: connections, transactions, and what is derived from rows.
+"""The engine under a store: connections, transactions, and what is derived from rows.
 
 One connection writes, and reads too while nobody else holds it. A thread that finds it held, mostly by a transaction,
 reads through a connection of its own (`Readers`) and sees what was committed before: no search waits for indexing.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -18,7 +18,6 @@ from typing import Any, Generic, Protocol, TypeVar
 import apsw
 
 from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
-from rifflux.store.sqlite.connection.locks import ASIDE, LONG
 from rifflux.store.sqlite.connection.readers import Readers
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "DerivedFiles",
     "Engine",
     "GenerationCache",
-    "View",
     "current",
     "location_of",
     "transaction",
@@ -37,16 +35,10 @@ __all__ = [
 MOST_OWNERS = 4096
 #: How often what is derived follows while a long task goes on, in seconds.
 FOLLOW = 60.0
-#: The number of an owner of whom there is nothing: no row has it.
-NOBODY = -1
 
 _CURRENT = """
 select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token
 from derived where name = ?"""
-
-OWNER = "select id, generation from owner where name = :name"
-INDEX_CHANGED = "update setting set value = value + 1 where name = 'generation'"
-OWNER_CHANGED = "update owner set generation = generation + 1 where id = ?"
 
 Value = TypeVar("Value")
 
@@ -209,125 +201,6 @@ class Engine:
             self._memo.values.clear()
         if self.connection.in_transaction:
             self.connection.execute("rollback")
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One owner's part of the database. Every statement gets the owner's number bound as `:owner`."""
-
-    engine: Engine
-    owner: str = ""
-
-    @contextmanager
-    def reading(self) -> Iterator[tuple[apsw.Connection, int]]:
-        """Lend a connection to read from until the block ends, with the owner's number.
-
-        Within a transaction it is the one that sees its changes.
-        """
-        engine = self.engine
-        try:
-            if not engine.lock.acquire(blocking=False):
-                with nullcontext() if engine.frozen else engine.readers.lent() as connection:
-                    if connection:
-                        yield connection, self._number(connection) if self.owner else 0
-                        return
-                engine.lock.acquire()
-            try:
-                if engine.frozen:
-                    engine.look_again()
-                yield engine.connection, self._number(engine.connection) if self.owner else 0
-            finally:
-                engine.lock.release()
-        except (apsw.Error, OSError) as error:
-            raise_ours(engine.location, error)
-
-    def _number(self, connection: apsw.Connection) -> int:
-        """Return the owner's number, one that no row has while there is nothing of this owner."""
-        # Read again after every change: a user who was deleted may come back, under another number.
-        row = self.engine.known(connection, OWNER, name=self.owner)
-        return int(row[0]) if row else NOBODY
-
-    @property
-    def number(self) -> int:
-        """Return the owner's number."""
-        if not self.owner:
-            return 0
-        with self.reading() as (_, number):
-            return number
-
-    def rows(self, statement: str, bound: Mapping[str, Any] | None = None) -> list[Any]:
-        """Return all rows that a statement finds."""
-        engine = self.engine
-        # A search asks a dozen times: where nobody is in the way, it goes without a context.
-        if engine.frozen or not engine.lock.acquire(blocking=False):
-            with self.reading() as (connection, owner):
-                return connection.execute(statement, {**(bound or {}), "owner": owner}).fetchall()
-        try:
-            connection = engine.connection
-            owner = self._number(connection) if self.owner else 0
-            return connection.execute(statement, {**(bound or {}), "owner": owner}).fetchall()
-        except (apsw.Error, OSError) as error:
-            raise_ours(engine.location, error)
-        finally:
-            engine.lock.release()
-
-    def row(self, statement: str, **bound: Hashable) -> Any:
-        """Return the first row of a statement, or None, as `Engine.known` does."""
-        with self.reading() as (connection, _):
-            return self.engine.known(connection, statement, **bound)
-
-    def kept(self, statement: str) -> Any:
-        """Return the first row of a statement, the one read before unless what this owner finds has changed."""
-        with self.reading() as (connection, owner):
-            state, key = self.generation(connection), (owner, statement)
-            return self.engine.kept.get(key, state, lambda: connection.execute(statement, {"owner": owner}).fetchone())
-
-    def generation(self, connection: apsw.Connection) -> object:
-        """Return a value that changes with whatever changed what this owner can find; in a transaction a new one."""
-        if connection.in_transaction:
-            return object()
-        row = self.engine.known(connection, OWNER, name=self.owner)
-        return row and row[1]
-
-    @contextmanager
-    def writing(self, *, content: bool = True) -> Iterator[tuple[apsw.Connection, int]]:
-        """Open a transaction, or join the one around it, with the owner's number.
-
-        One that changes no `content` leaves valid what is derived from it.
-        """
-        engine = self.engine
-        with engine.lock:
-            connection = engine.connection
-            if connection.in_transaction:
-                yield connection, self._entered(connection, content)
-                return
-            engine.touched.clear()
-            try:
-                connection.execute("begin immediate")
-                begun = time.monotonic()
-                yield connection, self._entered(connection, content)
-                if engine.touched:
-                    connection.execute(INDEX_CHANGED)
-                    connection.executemany(OWNER_CHANGED, [*zip(engine.touched, strict=True)])
-                connection.execute("commit")
-            except BaseException as error:
-                engine.undo()
-                if isinstance(error, apsw.Error | OSError):
-                    raise_ours(engine.location, error)
-                raise
-            engine.follow()
-        if time.monotonic() - begun > LONG:
-            time.sleep(ASIDE)
-
-    def _entered(self, connection: apsw.Connection, content: bool) -> int:
-        """Return the owner's number, a new one where there was nothing of them, and note whether content changes."""
-        number = 0
-        if self.owner:
-            connection.execute("insert or ignore into owner (name) values (?)", (self.owner,))
-            number = connection.execute("select id from owner where name = ?", (self.owner,)).get
-        if content:
-            self.engine.touched.add(number)
-        return number
 
 
 def location_of(database: str | Path, name: str) -> Path:

@@ -11,11 +11,13 @@ __all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "TABLES", "upgrade"]
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 16
 #: Tables whose columns changed, each with the first version that has them as they are.
 _CHANGED = {"file": 6, "vector": 6, "event": 6, "chunk": 9, "document": 11}
 #: The first version that knows the terms of titles.
 _HAS_TITLE_TERMS = 11
+#: The first version that keeps the length of chunks of owner 0.
+_HAS_LENGTHS = 15
 
 # Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
 # occur in terms, so they may stay separators and need no escaping here.
@@ -97,7 +99,7 @@ create table if not exists document_text (
 
 -- uid is the public chunk id; id stays small and grows, which is what the terms table is fast with. The owner of the
 -- document stands here once more: counting and reading all of somebody's must not look at anybody else's rows. length
--- is the number of terms in all fields; 0 for chunks of owner 0 that were made before it was kept.
+-- is the number of terms in all fields.
 -- What is embedded of a message is not what its words are: a change of one must not cost the other. embedded is null
 -- where it is made of title, headings and text, words is a hash of the terms, null where hash stands for them too.
 create table if not exists chunk (
@@ -293,25 +295,25 @@ end;
 
 create trigger chunk_put_logged after insert on chunk begin
     insert into touched (chunk, what)
-    select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
+    select new.id, name from derived where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
 end;
 
 create trigger chunk_changed_logged after update of words on chunk
 when coalesce(old.words, old.hash) <> coalesce(new.words, new.hash) begin
     insert into touched (chunk, what)
-    select new.id, name from derived where name = iif(new.owner, 'words-' || new.owner, 'words');
+    select new.id, name from derived where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
 end;
 
 create trigger chunk_dropped_logged after delete on chunk begin
     insert into touched (chunk, what)
-    select old.id, name from derived where name = iif(old.owner, 'words-' || old.owner, 'words');
+    select old.id, name from derived where name in (iif(old.owner, 'words-' || old.owner, 'words'), 'postings');
 end;
 
 create trigger document_changed_logged after update of path, kind, time, metadata on document
 when (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata) begin
     insert into touched (chunk, what)
     select chunk.id, name from derived join chunk on chunk.document = new.id
-    where name = iif(new.owner, 'words-' || new.owner, 'words');
+    where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
 end;
 
 create trigger vector_put_logged after insert on vector
@@ -341,6 +343,14 @@ where document.id = named.document;
 drop table temp.title_term;
 """
 
+_LENGTHS = """
+create virtual table temp.counted_term using fts5vocab(main, chunk_terms, instance);
+update chunk set length = counted.terms
+from (select doc, count(*) as terms from temp.counted_term group by doc) as counted
+where chunk.id = counted.doc;
+drop table temp.counted_term;
+"""
+
 _SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _LOG)
 #: The names of all tables that an index has.
 TABLES = frozenset(re.findall(r"^create (?:virtual )?table if not exists (\w+)", "".join(_SCRIPTS), re.MULTILINE))
@@ -367,6 +377,8 @@ def upgrade(connection: apsw.Connection, version: int) -> None:
     connection.execute(_TRIGGERS)
     if version < _HAS_TITLE_TERMS:
         connection.execute(_TITLE_TERMS)
+    if version < _HAS_LENGTHS:
+        connection.execute(_LENGTHS)
 
 
 def _columns(connection: apsw.Connection, table: str) -> str:

@@ -1,24 +1,35 @@
-"""The lexical role in SQLite: chunks named by the word index next to the file, or by FTS5, and scored by BM25."""
+"""The lexical role in SQLite: chunks named by the word index next to the file, or by FTS5, and scored by BM25.
+
+Several owners' terms are found one owner at a time, and all scored by the statistics of what they have together.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import repeat
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import apsw
 import numpy as np
 
 from rifflux.store.lexical import FieldWeights, Lexical
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring
-from rifflux.store.sqlite.connection.engine import GenerationCache, View
+from rifflux.store.sqlite.connection.engine import GenerationCache
+from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.lexical.postings_index import WEIGHTS, PostingsIndex
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.lexical.word_index_terms import Counted
-from rifflux.store.sqlite.query import Terms, best, where, worths_of
+from rifflux.store.sqlite.query import Terms, among, best, by_table, passing, where, worths_of
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
+
+if TYPE_CHECKING:
+    from rifflux.store.sqlite.lexical.united import Found, PostingScorer, Seen
 
 __all__ = ["SqliteLexical"]
 
@@ -35,6 +46,9 @@ join chunk indexed by chunk_owner on chunk.owner = :owner and chunk.id = found.r
 order by found.score, chunk.uid"""
 
 MATCHING = "select count(*) from {table} where {table} match :terms"
+
+WEIGHED = """
+select rowid, weighed_count({table}, :title, :headings, :body) from {table} where {table} match :terms"""
 
 STATISTICS = "select count(*), coalesce(sum(length), 0) from chunk where owner = :owner"
 
@@ -56,8 +70,10 @@ ROWS_OF = """
 select chunk.id from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner"""
 
 DOCUMENT_FREQUENCIES = """
-select wanted.value, counted.doc
-from json_each(:terms) as wanted cross join {table}_count as counted on counted.term = :prefix || wanted.value"""
+select wanted.value, sum(counted.doc)
+from json_each(:terms) as wanted cross join json_each(:prefixes) as prefix
+    cross join {table}_count as counted on counted.term = prefix.value || wanted.value
+group by wanted.value"""
 
 VOCABULARY = """
 select substr(term, length(:prefix) + 1), doc from {table}_count
@@ -65,7 +81,7 @@ where term >= :prefix || :start and term < :prefix || :end
 and length(term) - length(:prefix) between :shortest and :longest"""
 
 _SCORE = "bm25(chunk_terms, :title, :headings, :body)"
-_OWN_SCORE = "owner_bm25(owned_terms, :scoring)"
+_OWN_SCORE = "owner_bm25({table}, :scoring)"
 # FTS5 breaks ties at the cut by row number; reading a few more lets the chunk id decide.
 _TIE_MARGIN = 32
 #: Terms of an owner whose frequency is kept in memory.
@@ -80,28 +96,74 @@ class SqliteLexical(Lexical):
 
     view: View
     indexes: WordIndexes
+    postings: PostingsIndex | None
     frequencies: GenerationCache[dict[str, int]]
+    #: Rows of documents that pass a filter.
+    allowed: GenerationCache[Ids]
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
         """Rank chunks by BM25 over the query's terms, as SQLite's bm25() does, negated.
 
         Where the word index answers, scores are nearly those; a query that is `exact` gets SQLite's own.
         """
+        if scorer := self._scorer(query, weights):
+            return self._by_postings(scorer, query, limit)
         found = self._by_words(query, query.sufficient(limit), weights)
         return self._by_tables(query, limit, weights) if found is None else found
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
-        """Score some chunks by BM25, by the tables."""
+        """Score some chunks by BM25, by the tables; those of several owners by their postings, which say the same."""
+        if scorer := self._scorer(query, weights):
+            return self._scored(scorer, ids)
         rows = map(itemgetter(0), self.view.rows(ROWS_OF, {"ids": json.dumps(ids.tolist())}))
         found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [*rows])
         scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
         return np.array([*map(scores.get, ids.tolist(), repeat(0.0))], np.float64)
 
+    def _seen(self) -> Seen | None:
+        """Return what several owners see of the postings; None where the tables have to answer."""
+        if not self.view.several or self.postings is None:
+            return None
+        with self.view.reading() as (connection, owners):
+            return None if connection.in_transaction else self.postings.seen(connection, owners)
+
+    def _scorer(self, query: Query, weights: FieldWeights) -> PostingScorer | None:
+        """Return what scores a query by the postings of several owners; None where the tables have to."""
+        if weights != WEIGHTS or not (seen := self._seen()):
+            return None
+        from rifflux.store.sqlite.lexical.united import PostingScorer
+
+        chunks, length = self.view.summed(STATISTICS)
+        return PostingScorer(seen, query, chunks, length / max(chunks, 1) or 1.0, partial(self._asked, seen))
+
+    def _asked(self, seen: Seen, clause: Clause, prefix: bool) -> Found:
+        """Return the rows that hold a phrase, or a word that begins so, and how much."""
+        found, bound = [(0, 0.0)][:0], asdict(WEIGHTS)
+        for table, every in by_table(self.view.numbers):
+            matched = " OR ".join(terms.phrase(clause) + " *" * prefix for terms in every)
+            found += self.view.rows(WEIGHED.format(table=table), {**bound, "terms": matched})
+        rows = seen.rows_of_chunks(np.array([chunk for chunk, _ in found], np.int64))
+        return rows[rows >= 0], np.array([count for _, count in found], np.float64)[rows >= 0]
+
+    def _by_postings(self, scorer: PostingScorer, query: Query, limit: int) -> Ranking:
+        """Rank by the postings."""
+        seen, (rows, scores) = scorer.seen, scorer.scores()
+        if query.filter:
+            allowed = among(passing(self.view, self.allowed, query.filter), seen.documents[rows])
+            rows, scores = rows[allowed], scores[allowed]
+        return best(seen.ids[rows], scores, limit)
+
+    def _scored(self, scorer: PostingScorer, ids: Ids) -> Scores:
+        """Score some chunks by the postings."""
+        every, (rows, scores) = np.zeros(len(scorer.seen.mask) + 1), scorer.scores()
+        every[rows] = scores
+        return every[scorer.seen.rows_of_ids(ids)]
+
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
         """Rank by the word index, and by the tables what it does not cover yet; None if it cannot answer."""
-        if query.exact:
+        if query.exact or self.view.several:
             return None
-        with self.view.reading() as (connection, owner):
+        with self.view.reading() as (connection, (owner,)):
             words = self.indexes.of(owner)
             log = words.log(connection) if words else None
         if words is None or log is None or weights != words.weights:
@@ -112,87 +174,141 @@ class SqliteLexical(Lexical):
         fresh = self._by_tables(query, limit, weights, log.fresh)
         return best(np.concatenate([found.ids, fresh.ids]), np.concatenate([found.scores, fresh.scores]), limit)
 
-    def _by_tables(
-        self, query: Query, limit: int, weights: FieldWeights, among: Sequence[int] | None = None
-    ) -> Ranking:
-        """Rank by the full-text tables, `among` some rows or all."""
+    def _by_tables(self, query: Query, limit: int, weights: FieldWeights, rows: Sequence[int] | None = None) -> Ranking:
+        """Rank by the full-text tables, some `rows` or all."""
         levels = sorted({1.0, *worths_of(query)})
         if self.view.owner or len(levels) == 1:
-            return self._by_bm25(query, limit, weights, among)
+            return self._by_bm25(query, limit, weights, rows)
         # SQLite's bm25() weighs all phrases alike: each level adds what it is above the one before.
-        found = self._by_bm25(query, None, weights, among)
+        found = self._by_bm25(query, None, weights, rows)
         scores = levels[0] * found.scores
         for level, below in zip(levels[1:], levels, strict=False):
-            known = self._by_bm25(_worth(query, level), None, weights, among)
+            known = self._by_bm25(_worth(query, level), None, weights, rows)
             added = dict(zip(known.ids.tolist(), known.scores.tolist(), strict=True))
             scores = scores + (level - below) * np.array([*map(added.get, found.ids.tolist(), repeat(0.0))])
         return best(found.ids, scores, limit)
 
-    def _by_bm25(self, query: Query, limit: int | None, weights: FieldWeights, among: Sequence[int] | None) -> Ranking:
+    def _by_bm25(
+        self,
+        query: Query,
+        limit: int | None,
+        weights: FieldWeights,
+        rows: Sequence[int] | None,
+    ) -> Ranking:
         """Rank by the tables alone; without a limit, all that matches."""
-        terms = Terms(self.view.number)
-        matched = terms.expression(query)
-        if not matched:
+        every = [*map(Terms, self.view.numbers)]
+        if not any(terms.expression(query) for terms in every):
             return Ranking.empty()
+        # SQLite's own bm25() has the statistics of the table, which are those of owner 0.
+        scoring = self._scoring(every, query, weights) if self.view.owner else None
+        found = [self._by_terms(terms, query, limit, scoring or weights, rows) for terms in every]
+        if len(found) == 1:
+            return found[0]
+        ids = np.concatenate([each.ids for each in found])
+        return best(ids, np.concatenate([each.scores for each in found]), len(ids) if limit is None else limit)
+
+    def _by_terms(
+        self,
+        terms: Terms,
+        query: Query,
+        limit: int | None,
+        scoring: Bm25Scoring | FieldWeights,
+        rows: Sequence[int] | None,
+    ) -> Ranking:
+        """Rank what one owner's terms match."""
         condition, bound = where(query.filter)
         # The plus keeps SQLite from asking the word index once for every allowed row.
         narrowed = f"and +rowid in ({ALLOWED.format(condition=condition)})" if condition else ""
-        if among is not None:
+        if rows is not None:
             narrowed += " and +rowid in (select value from json_each(:among))"
-            bound["among"] = json.dumps(list(among))
-        if terms.owner:
-            score, bound["scoring"] = _OWN_SCORE, apsw.pyobject(self._scoring(terms, query, weights))
+            bound["among"] = json.dumps(list(rows))
+        if isinstance(scoring, Bm25Scoring):
+            score, bound["scoring"] = _OWN_SCORE.format(table=terms.table), apsw.pyobject(scoring)
         else:
-            score, bound = _SCORE, bound | asdict(weights)
+            score, bound = _SCORE, bound | asdict(scoring)
         statement = MATCH.format(table=terms.table, score=score, narrowed=narrowed)
-        bound |= {"terms": matched, "limit": -1 if limit is None else limit + _TIE_MARGIN}
-        rows = self.view.rows(statement, bound)[:limit]
-        ids, scores = zip(*rows, strict=True) if rows else ((), ())
+        bound |= {"terms": terms.expression(query), "limit": -1 if limit is None else limit + _TIE_MARGIN}
+        found = self.view.rows_of(terms.owner, statement, bound)[:limit]
+        ids, scores = zip(*found, strict=True) if found else ((), ())
         return Ranking(np.array(ids, np.int64), -np.array(scores, np.float64))
 
-    def _scoring(self, terms: Terms, query: Query, weights: FieldWeights) -> Bm25Scoring:
-        """Return how to score by the statistics of this owner alone."""
-        statement = MATCHING.format(table=terms.table)
+    def _scoring(self, every: Sequence[Terms], query: Query, weights: FieldWeights) -> Bm25Scoring:
+        """Return how to score by the statistics of this view alone."""
         with self.view.reading() as (connection, _):
-            chunks, length = self.view.kept(STATISTICS)
-            held = [connection.execute(statement, (phrase,)).get for phrase in terms.phrases(query)]
-        idf = [worth * okapi_idf(chunks, each) for each, worth in zip(held, terms.worths(query), strict=True)]
+            chunks, length = self.view.summed(STATISTICS)
+            held = [
+                sum(
+                    connection.execute(MATCHING.format(table=terms.table), (phrase,)).get
+                    for terms, phrase in zip(every, alike, strict=True)
+                )
+                for alike in zip(*(terms.phrases(query) for terms in every), strict=True)
+            ]
+        worths = every[0].worths(query)
+        idf = [worth * okapi_idf(chunks, each) for each, worth in zip(held, worths, strict=True)]
         return Bm25Scoring(idf, length / max(chunks, 1) or 1.0, (weights.title, weights.headings, weights.body))
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
-        terms = Terms(self.view.number)
-        statement = (HOLDING_FEW if len(ids) <= FEW else HOLDING).format(table=terms.table)
-        rows = self.view.rows(statement, {"ids": json.dumps(ids.tolist()), "terms": terms.phrase(clause)})
-        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        seen = self._seen()
+        if seen is None or not seen.holds(clause):
+            return self._holding(clause, ids)
+        return ids[np.isin(seen.rows_of_ids(ids), seen.posting(clause[0])[0])]
+
+    def _holding(self, clause: Clause, ids: Ids) -> Ids:
+        statement, found = HOLDING_FEW if len(ids) <= FEW else HOLDING, list[int]()
+        for table, every in by_table(self.view.numbers):
+            phrases = " OR ".join(terms.phrase(clause) for terms in every)
+            rows = self.view.rows(statement.format(table=table), {"ids": json.dumps(ids.tolist()), "terms": phrases})
+            found += [row[0] for row in rows]
+        return np.array(found, np.int64)
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
-        with self.view.reading() as (connection, owner):
+        with self.view.reading() as (connection, owners):
             # Counting goes through all chunks that hold a term.
-            known = self.frequencies.get(owner, self.view.generation(connection), dict)
+            known = self.frequencies.get(owners, self.view.generation(connection), dict)
             if unknown := sorted(set(terms) - known.keys()):
-                words = self.indexes.of(owner)
-                found = words.frequencies(connection, unknown) if words else None
+                found = self._known_frequencies(connection, owners, unknown)
                 if found is None:
-                    found = self._counted(DOCUMENT_FREQUENCIES, {"terms": json.dumps(unknown)})
+                    found = self._counted(unknown)
                 known.update({**dict.fromkeys(unknown, 0), **found})
             counts = dict(filter(itemgetter(1), zip(terms, map(known.__getitem__, terms), strict=True)))
             if len(known) > MOST_TERMS:
                 known.clear()
             return counts
 
-    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        with self.view.reading() as (connection, owner):
-            words = self.indexes.of(owner)
-            terms = words.terms(connection, start, shortest, longest) if words else None
-        if terms is not None:
-            return Counted(terms, self.document_frequencies)
-        bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
-        return self._counted(VOCABULARY, bound)
+    def _known_frequencies(
+        self, connection: apsw.Connection, owners: Sequence[int], terms: Sequence[str]
+    ) -> Mapping[str, int] | None:
+        """Count the chunks in which each term occurs by what is next to the tables; None where that is unknown."""
+        if not self.view.several:
+            words = self.indexes.of(owners[0])
+            return words.frequencies(connection, terms) if words else None
+        if (seen := self._seen()) is None or not all(seen.holds((term,)) for term in terms):
+            return None
+        return {term: len(seen.posting(term)[0]) for term in terms}
 
-    def _counted(self, statement: str, bound: Mapping[str, object]) -> Mapping[str, int]:
-        """Return terms with the number of chunks that hold each."""
-        terms = Terms(self.view.number)
-        return dict(self.view.rows(statement.format(table=terms.table), {**bound, "prefix": terms.prefix}))
+    def _counted(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """Count the chunks in which each term occurs, by the tables."""
+        found: Counter[str] = Counter()
+        for table, every in by_table(self.view.numbers):
+            bound = {"terms": json.dumps(terms), "prefixes": json.dumps([each.prefix for each in every])}
+            found.update(dict(self.view.rows(DOCUMENT_FREQUENCIES.format(table=table), bound)))
+        return found
+
+    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
+        if seen := self._seen():
+            return Counted(seen.beginning(start, shortest, longest), self.document_frequencies)
+        found, uncounted = Counter[str](), set[str]()
+        bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
+        for terms in map(Terms, self.view.numbers):
+            with self.view.reading() as (connection, _):
+                words = self.indexes.of(terms.owner)
+                listed = words.terms(connection, start, shortest, longest) if words else None
+            if listed is not None:
+                uncounted |= listed
+            else:
+                rows = self.view.rows(VOCABULARY.format(table=terms.table), {**bound, "prefix": terms.prefix})
+                found.update(dict(rows))
+        return Counted(frozenset(uncounted | found.keys()), self.document_frequencies) if uncounted else dict(found)
 
 
 def _worth(query: Query, least: float) -> Query:

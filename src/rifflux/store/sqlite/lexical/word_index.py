@@ -20,7 +20,7 @@ from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary
 from rifflux.store.sqlite.lexical.word_snapshot import WordSnapshot, intact, sound
 from rifflux.store.sqlite.query import Terms
 
-__all__ = ["LEAST_CHUNKS", "Log", "WordIndex", "WordIndexes"]
+__all__ = ["FORGET_FRESH", "LEAST_CHUNKS", "MOST_FRESH", "Known", "Log", "WordIndex", "WordIndexes", "logged"]
 
 Answer = TypeVar("Answer")
 
@@ -40,6 +40,10 @@ select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), co
 )
 from derived where name = :name"""
 
+#: Forgets the words of chunks that every derived file covers.
+FORGET_FRESH = """
+delete from fresh_terms where chunk not in (select chunk from touched where what glob 'words*' or what = 'postings')"""
+
 _HIGHEST = "select coalesce(max(id), 0) from chunk where owner = :owner"
 _COUNT = "select count(*) from chunk where owner = :owner"
 _FRESH = "select title, headings, body from fresh_terms where chunk in (select value from json_each(?))"
@@ -56,6 +60,15 @@ class Log(Current):
     """What the database says of its word index; `fresh` are the rows of the chunks that it does not cover."""
 
     fresh: tuple[int, ...] = ()
+
+
+def logged(known: Known, connection: apsw.Connection, name: str) -> Log | None:
+    """Return what the database says of a derived file that holds terms; None if there is none."""
+    row = known(connection, _LOG, name=name, most=MOST_FRESH + 1)
+    if row is None or not row[2]:
+        return None
+    latest, covered, token, listed = row
+    return Log(latest, covered, token, tuple(json.loads(listed)))
 
 
 class WordIndex(DerivedFile):
@@ -86,16 +99,14 @@ class WordIndex(DerivedFile):
 
     def log(self, connection: apsw.Connection) -> Log | None:
         """Return what the database says of its word index; None if there is none, or it covers far too little."""
-        row = self._known(connection, _LOG, name=self.name, most=MOST_FRESH + 1)
-        if row is None or not row[2]:
+        log = logged(self._known, connection, self.name)
+        if log is None:
             if self._builder and self._is_worth_it(connection):
                 self.suggest()
             return None
-        latest, covered, token, listed = row
-        fresh = tuple(json.loads(listed))
-        if fresh:
+        if log.fresh:
             self.suggest()
-        return Log(latest, covered, token, fresh) if len(fresh) <= MOST_FRESH else None
+        return log if len(log.fresh) <= MOST_FRESH else None
 
     def at(self, log: Log) -> WordSnapshot | None:
         """Return the state that the database knows, or None; `trouble` says why, although one was built."""

@@ -19,6 +19,7 @@ import tantivy
 
 from rifflux.store.sqlite.connection.derived import Stamp, Unfit, advance, current, rebuild, touched
 from rifflux.store.sqlite.lexical import word_index_terms as words_terms
+from rifflux.store.sqlite.lexical.word_index import FORGET_FRESH
 from rifflux.store.sqlite.lexical.word_index_schema import ROW, entry, facets, schema
 from rifflux.store.sqlite.lexical.word_snapshot import FORMAT, WordSnapshot, stamp_file
 from rifflux.store.sqlite.query import Terms
@@ -52,7 +53,6 @@ _SOME = _CHUNKS.format(which="chunk.id in (select value from json_each(:rows))")
 _HIGHEST = "select coalesce(max(id), 0) from chunk where owner = ?"
 _COUNT = "select count(*) from chunk where owner = ?"
 _FRESH = "select chunk, title, headings, body from fresh_terms where chunk in (select value from json_each(:rows))"
-_FORGET = "delete from fresh_terms where chunk not in (select chunk from touched where what glob 'words*')"
 
 _Terms = Mapping[int, Sequence[str]]
 _NO_TERMS = ("", "", "")
@@ -87,7 +87,7 @@ class Upkeep:
         """Rebuild it; False if another process or thread is at it."""
         done = rebuild(self.connection, self.place, self.terms.index, FORMAT, self._write)
         if done:
-            self.connection.execute(_FORGET)
+            self.connection.execute(FORGET_FRESH)
         return done
 
     def _write(self, new: Path, stamp: Stamp) -> None:
@@ -106,7 +106,7 @@ class Upkeep:
     def _follow(self) -> bool:
         done = advance(self.connection, self.place, self.terms.index, FORMAT, self._change)
         if done:
-            self.connection.execute(_FORGET)
+            self.connection.execute(FORGET_FRESH)
             self._sweep()
         return done
 

@@ -16,7 +16,7 @@ from typing import Any
 import tantivy
 
 from rifflux.store.sqlite.lexical.word_index_schema import FACET, ROW, TERMS, TIME, encoded, own
-from rifflux.store.sqlite.query import MOST_CLAUSES, Terms, worths_of
+from rifflux.store.sqlite.query import MOST_CLAUSES, Terms, words_of, worths_of
 from rifflux.text.analyzer import idf, okapi_idf
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Clause, Filter, Query
@@ -25,8 +25,6 @@ __all__ = ["MOST_EXPANSIONS", "NotHere", "Parser"]
 
 #: Terms that a prefix may stand for.
 MOST_EXPANSIONS = 256
-# What FTS5's tokenizer takes for a space, besides spaces.
-_SEPARATORS = re.compile("[\x00-\x20'\"\x7f]+")
 _NO_MATCH = tantivy.Query.empty_query()
 MUST, SHOULD, MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 
@@ -178,14 +176,6 @@ class Parser:
             raise NotHere("an unusual pattern")
         parts = [self._facet("folder", folder)] * bool(folder) + [self._facet("suffix", suffix)] * bool(suffix)
         return tantivy.Query.boolean_query([(MUST, part) for part in parts])
-
-
-def words_of(text: str) -> list[str]:
-    """Split a text as FTS5's tokenizer reads it: in lower case as far as it is ASCII."""
-    text = _SEPARATORS.sub(" ", text).strip()
-    if text.isascii():
-        return text.lower().split()
-    return "".join(char.lower() if char.isascii() else char for char in text).split(" ")
 
 
 def boosted(query: tantivy.Query, factor: float) -> tantivy.Query:

@@ -10,7 +10,7 @@ import apsw
 
 from rifflux.store.mending import NAMING, REVISION, Analysis, Mended, StoredChunk
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.connection.engine import View
+from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.maintenance import check
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
 from rifflux.store.sqlite.query import Terms
@@ -30,7 +30,7 @@ from chunk join document on document.id = chunk.document where chunk.id in (sele
 _ALL = "select id from chunk"
 _PUT = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
 _DROP = "delete from {table} where rowid = ?"
-_LENGTH = "update chunk set length = ? where id = ? and owner <> 0"
+_LENGTH = "update chunk set length = ? where id = ?"
 _HASH = "update chunk set hash = :hash, words = :hash where id = :id"
 _DROP_VECTORS = "delete from vector where chunk = ?"
 _DROP_VECTOR = "delete from vector where id = ?"

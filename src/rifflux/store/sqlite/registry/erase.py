@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux.store.registry import Erased
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.query import Terms
+from rifflux.store.sqlite.query import POSTINGS, Terms
 from rifflux.store.store import PART
 
 if TYPE_CHECKING:
-    from rifflux.store.sqlite.connection.engine import View
+    from rifflux.store.sqlite.connection.view import View
 
 __all__ = ["erase"]
 
@@ -61,6 +61,7 @@ def erase(view: View, user: str) -> Erased:
             view.engine.touched.add(owner)
             forget(connection, Terms(owner).index)
             connection.execute(_LOG, (Terms(owner).index,))
+        forget(connection, POSTINGS)
         deleted(_NAMES)
     if erased.documents:
         _merge(view)

@@ -10,8 +10,8 @@ from pathlib import Path
 from rifflux.errors import OutOfScope
 from rifflux.store.registry import Erased, Event, QuestionDigest, Reaction, Registry, Spending, SpendingSum, Token
 from rifflux.store.sqlite.connection.connect import MEMORY
-from rifflux.store.sqlite.connection.engine import View
 from rifflux.store.sqlite.connection.locks import held
+from rifflux.store.sqlite.connection.view import View
 
 __all__ = ["SqliteRegistry"]
 

@@ -11,7 +11,7 @@ from rifflux.store.semantic import Generation, Generations, ModelInfo, State
 from rifflux.store.sqlite.connection.derived import forget
 
 if TYPE_CHECKING:
-    from rifflux.store.sqlite.connection.engine import View
+    from rifflux.store.sqlite.connection.view import View
 
 __all__ = ["SqliteGenerations"]
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rifflux.store.sqlite.semantic.packed import Packed, sign_words
 from rifflux.types import Ids, Scores, Vectors
 
-__all__ = ["apart", "nearest_rows"]
+__all__ = ["apart", "nearest_among", "nearest_rows"]
 
 #: Shares of the best rows: those expected to be left out, and those that the outer half of what is looked at may hold.
 CLOSE = 0.01, 0.06
@@ -62,7 +62,12 @@ def nearest_rows(packed: Packed, among: slice, allowed: Mask | None, vector: Vec
         places, cosines = _likely(signs, allowed, vector, limit, lambda some: packed.cosines(some + start, vector))
         return places + start, cosines
     rows = (np.arange(count) if allowed is None else np.flatnonzero(allowed)) + start
-    if left > max(FEW, limit):
+    return nearest_among(packed, rows, vector, limit)
+
+
+def nearest_among(packed: Packed, rows: Ids, vector: Vectors, limit: int) -> tuple[Ids, Scores]:
+    """Return those of some rows that hold the `limit` of highest cosine, and more, in no order; with their cosines."""
+    if len(rows) > max(FEW, limit):
         signs = packed.signs[:, rows]
         places, cosines = _likely(signs, None, vector, limit, lambda some: packed.cosines(rows[some], vector))
         return rows[places], cosines

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import filterfalse, islice
+from itertools import chain, filterfalse, islice
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from rifflux.errors import ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
 from rifflux.store.sqlite.connection.derived import unmoved
-from rifflux.store.sqlite.connection.engine import GenerationCache, View
-from rifflux.store.sqlite.query import Terms, best, where
+from rifflux.store.sqlite.connection.engine import GenerationCache
+from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.query import Terms, among, best, by_table, numbers_of, passing
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
-from rifflux.types import Filter, Ids, Query, Ranking, Scores, Vectors
+from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.semantic.vector_index import VectorIndex
@@ -27,12 +28,10 @@ __all__ = ["Allowed", "Matrix", "SqliteSemantic", "scanned"]
 
 #: Rows read at a time where all are only looked at once.
 BLOCK = 4096
+#: Rounding moves a cosine by less than this, and hardly ever more than so many chunks are that near.
+_ROUNDED, _MARGIN = 1e-5, 256
 
 HOLDING_ALL = "select rowid from {table} where {table} match :terms"
-
-PASSING_DOCUMENTS = "select id from document where owner = :owner and {condition}"
-
-LISTED = "with found (number) as ({statement}) select group_concat(number) from found"
 
 # The model of the fingerprint that is given, while its vectors are built or in use; without one, the model in use.
 _MODEL = """(
@@ -116,21 +115,12 @@ class Allowed:
         """Return which of some chunks, each with its document, are allowed."""
         allowed = np.ones(len(chunks), np.bool_)
         if self.documents is not None:
-            allowed &= _held(self.documents, documents)
+            allowed &= among(self.documents, documents)
         if self.required is not None:
-            allowed &= _held(self.required, chunks)
+            allowed &= among(self.required, chunks)
         if self.excluded is not None:
-            allowed &= ~_held(self.excluded, chunks)
+            allowed &= ~among(self.excluded, chunks)
         return allowed
-
-
-def _held(wanted: Ids, rows: Ids) -> NDArray[np.bool_]:
-    """Return which rows are among the wanted ones; row numbers are small, so a table is fastest."""
-    if not len(wanted) or not len(rows):
-        return np.zeros(len(rows), np.bool_)
-    table = np.zeros(int(max(wanted.max(), rows.max())) + 1, np.bool_)
-    table[wanted] = True
-    return table.take(rows, mode="clip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +138,10 @@ class Matrix:
         return self.vectors.nbytes
 
     @classmethod
-    def read(cls, connection: apsw.Connection, owner: int, dimension: int) -> Matrix:
-        """Read all of an owner's vectors of the active model. They are of unit length, so a product is a cosine."""
-        return cls.of(connection.execute(VECTORS, {"owner": owner}).fetchall(), dimension)
+    def read(cls, connection: apsw.Connection, owners: Sequence[int], dimension: int) -> Matrix:
+        """Read all of some owners' vectors of the active model. They are of unit length, so a product is a cosine."""
+        rows = [row for owner in owners for row in connection.execute(VECTORS, {"owner": owner})]
+        return cls.of(rows, dimension)
 
     @classmethod
     def of(cls, rows: list[Any], dimension: int) -> Matrix:
@@ -184,10 +175,12 @@ class Matrix:
         return best(ids, (vectors @ vector).astype(np.float64), limit)
 
 
-def scanned(connection: apsw.Connection, owner: int, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
-    """Rank the nearest of an owner's vectors, read from the tables without keeping them."""
+def scanned(
+    connection: apsw.Connection, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None
+) -> Ranking:
+    """Rank the nearest of some owners' vectors, read from the tables without keeping them."""
     found = Ranking.empty()
-    for rows in _blocks(connection, owner):
+    for rows in chain.from_iterable(_blocks(connection, owner) for owner in owners):
         some = Matrix.of(rows, len(vector)).nearest(vector, limit, allowed)
         found = best(np.concatenate([found.ids, some.ids]), np.concatenate([found.scores, some.scores]), limit)
     return found
@@ -218,7 +211,7 @@ class SqliteSemantic(Semantic):
         return SqliteGenerations(self.view)
 
     def embedded(self) -> int:
-        return int(self.view.kept(EMBEDDED)[0])
+        return int(self.view.summed(EMBEDDED)[0])
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
         stored = 0
@@ -276,10 +269,10 @@ class SqliteSemantic(Semantic):
         return found
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        """Return the vector of each chunk, by its id. Packed ones are rounded."""
-        if exact:
+        """Return the vector of each chunk, by its id. Packed ones are rounded, and not used for several owners."""
+        if exact or self.view.several:
             return self._stored_vectors(ids)
-        with self.view.reading() as (connection, owner):
+        with self.view.reading() as (connection, (owner,)):
             packed = self.index.at(connection) if self.index else None
         known = packed.vectors_of(owner, ids) if packed else {}
         missing = [*filterfalse(known.__contains__, ids.tolist())]
@@ -294,9 +287,9 @@ class SqliteSemantic(Semantic):
         return found
 
     def sample(self, most: int) -> tuple[Ids, Vectors]:
-        with self.view.reading() as (connection, owner):
+        with self.view.reading() as (connection, owners):
             state = self.view.generation(connection)
-        return self.samples.get((owner, most), state, self._sampled, most)
+        return self.samples.get((owners, most), state, self._sampled, most)
 
     def _sampled(self, most: int) -> tuple[Ids, Vectors]:
         rows = self.view.rows(SAMPLE_FIRST, {"most": most})
@@ -312,18 +305,33 @@ class SqliteSemantic(Semantic):
         if query.vector is None or not length:
             return Ranking.empty()
         vector, allowed = query.vector / length, self._allowed(query)
-        with self.view.reading() as (connection, owner):
+        with self.view.reading() as (connection, owners):
             packed = self.index.at(connection) if self.index else None
             if packed is None:
-                return self._nearest_exactly(connection, owner, query, vector, limit, allowed)
+                # Several owners' get their last digits afterwards, so a few more than asked for are named.
+                more = _MARGIN if self.view.several else 0
+                found = self._nearest_exactly(connection, owners, query, vector, limit + more, allowed)
+                return self._exactly(query, found, limit) if self.view.several else found
             # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
             self._check_model(connection, query)
-        return packed.nearest(owner, vector, limit, allowed, query.sufficient(limit))
+        if self.view.several:
+            near, enough = packed.near(owners, vector, limit, allowed, query.sufficient(limit))
+            return self._exactly(query, near, enough)
+        return packed.nearest(owners[0], vector, limit, allowed, query.sufficient(limit))
+
+    def _exactly(self, query: Query, near: Ranking, limit: int) -> Ranking:
+        """Rank what is near by the cosines that are stored: what names it rounds, and would show what else is there."""
+        if len(near) > limit:
+            worst = np.partition(near.scores, len(near) - limit)[len(near) - limit]
+            near = Ranking(near.ids[near.scores >= worst - _ROUNDED], near.scores)
+        cosines = self.cosines_of(query, near.ids)
+        there = ~np.isnan(cosines)
+        return best(near.ids[there], cosines[there], limit)
 
     def _nearest_exactly(
         self,
         connection: apsw.Connection,
-        owner: int,
+        owners: tuple[int, ...],
         query: Query,
         vector: Vectors,
         limit: int,
@@ -334,16 +342,16 @@ class SqliteSemantic(Semantic):
         if index and index.will_be_packed(connection, self.embedded):
             with unmoved(connection):
                 self._check_model(connection, query)
-                return scanned(connection, owner, vector, limit, allowed)
-        matrix = self.matrices.get(owner, state, self._matrix, connection, owner, query)
+                return scanned(connection, owners, vector, limit, allowed)
+        matrix = self.matrices.get(owners, state, self._matrix, connection, owners, query)
         self._check_model(connection, query)
         return matrix.nearest(vector, limit, allowed)
 
-    def _matrix(self, connection: apsw.Connection, owner: int, query: Query) -> Matrix:
+    def _matrix(self, connection: apsw.Connection, owners: tuple[int, ...], query: Query) -> Matrix:
         assert query.vector is not None, "it was looked at before"
         with unmoved(connection):
             self._check_model(connection, query)
-            return Matrix.read(connection, owner, len(query.vector))
+            return Matrix.read(connection, owners, len(query.vector))
 
     def _check_model(self, connection: apsw.Connection, query: Query) -> None:
         """Raise where the question was embedded by another model than the one that is searched."""
@@ -355,28 +363,19 @@ class SqliteSemantic(Semantic):
         """Return what the filter and the query's required and excluded words leave, or None for all."""
         if not (query.required or query.excluded or query.filter):
             return None
-        terms = Terms(self.view.number)
-        required, excluded = terms.all_of(query), terms.any_of(query)
-        holding = HOLDING_ALL.format(table=terms.table)
         return Allowed(
-            self._documents(query.filter) if query.filter else None,
-            self._numbers(holding, {"terms": required}) if required else None,
-            self._numbers(holding, {"terms": excluded}) if excluded else None,
+            passing(self.view, self.allowed, query.filter) if query.filter else None,
+            self._holding(query, Terms.all_of) if query.required else None,
+            self._holding(query, Terms.any_of) if query.excluded else None,
         )
 
-    def _documents(self, filter: Filter) -> Ids:
-        """Return the rows of the documents that a filter lets through."""
-        condition, bound = where(filter)
-        statement = PASSING_DOCUMENTS.format(condition=condition)
-        with self.view.reading() as (connection, owner):
-            state = self.view.generation(connection)
-            asked = (owner, condition, repr(bound))
-            return self.allowed.get(asked, state, self._numbers, statement, bound)
-
-    def _numbers(self, statement: str, bound: Mapping[str, object]) -> Ids:
-        # One text is made and read in half the time of a row each.
-        ((listed,),) = self.view.rows(LISTED.format(statement=statement), bound)
-        return np.fromstring(listed, np.int64, sep=",") if listed else np.empty(0, np.int64)
+    def _holding(self, query: Query, expression: Callable[[Terms, Query], str]) -> Ids:
+        """Return the rows that match an expression."""
+        found = []
+        for table, every in by_table(self.view.numbers):
+            matched = " OR ".join(f"({expression(terms, query)})" for terms in every)
+            found.append(numbers_of(self.view, HOLDING_ALL.format(table=table), {"terms": matched}))
+        return np.concatenate(found) if found else np.empty(0, np.int64)
 
     def cosines_of(self, query: Query, ids: Ids) -> Scores:
         """Return the cosine of some chunks with a query's vector, by the tables."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from rifflux.store.sqlite.connection.derived import (
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
 from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, Packed, write
-from rifflux.store.sqlite.semantic.scan import nearest_rows
+from rifflux.store.sqlite.semantic.scan import nearest_among, nearest_rows
 from rifflux.store.sqlite.semantic.semantic import Allowed, Matrix
 from rifflux.types import Ids, Ranking, Vectors
 
@@ -44,6 +44,8 @@ SHARE, MOST = 0.125, 32_768
 QUIET_SHARE, QUIET = 0.01, 2.0
 #: A log of more entries is not read by a search.
 TOO_LONG = 4 * MOST
+
+_NO_ROWS = np.empty(0, np.int64)
 
 _MODEL = "select id, dimension from model where state = 'active'"
 _HIGHEST = "select coalesce(max(id), 0) from vector"
@@ -108,6 +110,30 @@ class VectorSnapshot:
         every = len(rows) == (among.stop - among.start if mask is None else np.count_nonzero(mask))
         ids = np.concatenate([self.packed.ids[rows], ranking.ids])
         return best(ids, np.concatenate([cosines, ranking.scores]), limit if every else enough)
+
+    def near(
+        self, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None, enough: int
+    ) -> tuple[Ranking, int]:
+        """Return the chunks of several owners that hold the nearest, in no order, and how many of them are ranked.
+
+        They are those that an index would name which holds nothing else: the rows are scanned in the order of their
+        ids, and so few as it would not pack are all looked at.
+        """
+        rows = np.concatenate([np.arange(each.start, each.stop) for each in map(self.packed.of, owners)] or [_NO_ROWS])
+        rows = np.setdiff1d(rows, self.fresh.hidden)
+        fresh = self.fresh.matrix.where(np.isin(self.fresh.owners, owners))
+        few = len(rows) + len(fresh.ids) < LEAST
+        if allowed is not None:
+            rows = rows[allowed.mask(self.packed.documents[rows], self.packed.chunks[rows])]
+        changed = fresh.nearest(vector, len(fresh.ids), allowed)
+        rows = rows[np.argsort(self.packed.ids[rows])]
+        if few:
+            near, cosines = rows, self.packed.cosines(rows, vector)
+        else:
+            near, cosines = nearest_among(self.packed, rows, vector, enough)
+        every = len(near) == len(rows)
+        ids = np.concatenate([self.packed.ids[near], changed.ids])
+        return Ranking(ids, np.concatenate([cosines, changed.scores])), limit if every else enough
 
     def _mask(self, among: slice, allowed: Allowed | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
         """Return which rows of a slice count; None for all."""

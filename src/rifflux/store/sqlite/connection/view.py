@@ -1,0 +1,229 @@
+"""The view of one owner, or of several read as one: it binds whose rows they are into every statement.
+
+A statement says `owner = :owner`. Of several owners the same text is run with all of their numbers in its place, so
+what one owner can be asked, several can be asked together, and nothing of anybody else is read either way.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import add
+from typing import Any
+
+import apsw
+
+from rifflux.errors import OutOfScope
+from rifflux.store.sqlite.connection.connect import raise_ours
+from rifflux.store.sqlite.connection.engine import Engine
+from rifflux.store.sqlite.connection.locks import ASIDE, LONG
+
+__all__ = ["View"]
+
+#: The number of an owner of whom there is nothing: no row has it.
+NOBODY = -1
+
+OWNER = "select id, generation from owner where name = :name"
+# In the order of the names, which is the same in every database that has these owners; their numbers are not.
+SEVERAL = """
+select json_group_array(json_array(owner.id, owner.name, owner.generation) order by wanted.key)
+from json_each(:names) as wanted cross join owner on owner.name = wanted.value"""
+INDEX_CHANGED = "update setting set value = value + 1 where name = 'generation'"
+OWNER_CHANGED = "update owner set generation = generation + 1 where id = ?"
+
+Numbers = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one owner has of the database, or what several have together, which is only read.
+
+    A statement gets an owner's number bound as `:owner`. `owner` is the name of one, or a name for the `several`.
+    """
+
+    engine: Engine
+    owner: str = ""
+    several: tuple[str, ...] = ()
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[apsw.Connection, Numbers]]:
+        """Lend a connection to read from until the block ends, with the owners' numbers.
+
+        Within a transaction it is the one that sees its changes.
+        """
+        engine = self.engine
+        try:
+            if not engine.lock.acquire(blocking=False):
+                with nullcontext() if engine.frozen else engine.readers.lent() as connection:
+                    if connection:
+                        yield connection, self._numbers(connection)
+                        return
+                engine.lock.acquire()
+            try:
+                if engine.frozen:
+                    engine.look_again()
+                yield engine.connection, self._numbers(engine.connection)
+            finally:
+                engine.lock.release()
+        except (apsw.Error, OSError) as error:
+            raise_ours(engine.location, error)
+
+    def _numbers(self, connection: apsw.Connection) -> Numbers:
+        """Return the owners' numbers; of one of whom there is nothing, a number that no row has."""
+        if self.several:
+            return tuple(self._known(connection)[0])
+        if not self.owner:
+            return (0,)
+        # Read again after every change: a user who was deleted may come back, under another number.
+        row = self.engine.known(connection, OWNER, name=self.owner)
+        return (int(row[0]) if row else NOBODY,)
+
+    def _known(self, connection: apsw.Connection) -> tuple[Sequence[int], Sequence[str], Sequence[int]]:
+        """Return the numbers, names and generations of those of several owners of whom there is something."""
+        (listed,) = self.engine.known(connection, SEVERAL, names=_listed(self.several))
+        return _columns(listed)
+
+    @property
+    def numbers(self) -> Numbers:
+        """Return the owners' numbers."""
+        if not self.owner:
+            return (0,)
+        with self.reading() as (_, numbers):
+            return numbers
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """Return the names of several owners by their numbers; empty for one, whose rows say nothing of it."""
+        if not self.several:
+            return {}
+        with self.reading() as (connection, _):
+            numbers, names, _ = self._known(connection)
+        return dict(zip(numbers, names, strict=True))
+
+    def alone(self) -> list[View]:
+        """Return the view of each owner."""
+        return [View(self.engine, owner) for owner in self.several] or [self]
+
+    def rows(self, statement: str, bound: Mapping[str, Any] | None = None) -> list[Any]:
+        """Return all rows that a statement finds."""
+        engine = self.engine
+        # A search asks a dozen times: where nobody is in the way, it goes without a context.
+        if engine.frozen or not engine.lock.acquire(blocking=False):
+            with self.reading() as (connection, numbers):
+                return self._run(connection, numbers, statement, bound)
+        try:
+            connection = engine.connection
+            return self._run(connection, self._numbers(connection), statement, bound)
+        except (apsw.Error, OSError) as error:
+            raise_ours(engine.location, error)
+        finally:
+            engine.lock.release()
+
+    def _run(
+        self, connection: apsw.Connection, numbers: Numbers, statement: str, bound: Mapping[str, Any] | None
+    ) -> list[Any]:
+        if self.several:
+            given = {**(bound or {}), "owners": json.dumps(numbers)}
+            return connection.execute(_of_several(statement), given).fetchall()
+        return connection.execute(statement, {**(bound or {}), "owner": numbers[0]}).fetchall()
+
+    def rows_of(self, owner: int, statement: str, bound: Mapping[str, Any]) -> list[Any]:
+        """Return all rows that a statement finds of one of the owners, by number."""
+        with self.reading() as (connection, _):
+            return connection.execute(statement, {**bound, "owner": owner}).fetchall()
+
+    def row(self, statement: str, **bound: Hashable) -> Any:
+        """Return the first row of a statement, or None, as `Engine.known` does."""
+        with self.reading() as (connection, _):
+            return self.engine.known(connection, statement, **bound)
+
+    def summed(self, statement: str) -> Numbers:
+        """Return the numbers in the first row of a statement, summed over the owners.
+
+        They are read once for each state of an owner's rows.
+        """
+        with self.reading() as (connection, owners):
+            state = self.generation(connection)
+            states = state if self.several and isinstance(state, tuple) else [state] * len(owners)
+            found: Numbers = ()
+            for owner, each in zip(owners, states, strict=True):
+                row = self.engine.kept.get((owner, statement), each, _first_row, connection, statement, owner)
+                found = tuple(map(add, found, row)) if found else row
+            return found or _first_row(connection, statement, NOBODY)
+
+    def generation(self, connection: apsw.Connection) -> object:
+        """Return a value that changes with whatever changed what this owner can find; in a transaction a new one."""
+        if connection.in_transaction:
+            return object()
+        if self.several:
+            return tuple(self._known(connection)[2])
+        row = self.engine.known(connection, OWNER, name=self.owner)
+        return row and row[1]
+
+    @contextmanager
+    def writing(self, *, content: bool = True) -> Iterator[tuple[apsw.Connection, int]]:
+        """Open a transaction, or join the one around it, with the owner's number.
+
+        One that changes no `content` leaves valid what is derived from it. Raises OutOfScope for several owners.
+        """
+        if self.several:
+            raise OutOfScope("what several owners have is only read together: write through the view of one of them")
+        engine = self.engine
+        with engine.lock:
+            connection = engine.connection
+            if connection.in_transaction:
+                yield connection, self._entered(connection, content)
+                return
+            engine.touched.clear()
+            try:
+                connection.execute("begin immediate")
+                begun = time.monotonic()
+                yield connection, self._entered(connection, content)
+                if engine.touched:
+                    connection.execute(INDEX_CHANGED)
+                    connection.executemany(OWNER_CHANGED, [*zip(engine.touched, strict=True)])
+                connection.execute("commit")
+            except BaseException as error:
+                engine.undo()
+                if isinstance(error, apsw.Error | OSError):
+                    raise_ours(engine.location, error)
+                raise
+            engine.follow()
+        if time.monotonic() - begun > LONG:
+            time.sleep(ASIDE)
+
+    def _entered(self, connection: apsw.Connection, content: bool) -> int:
+        """Return the owner's number, a new one where there was nothing of them, and note whether content changes."""
+        number = 0
+        if self.owner:
+            connection.execute("insert or ignore into owner (name) values (?)", (self.owner,))
+            number = connection.execute("select id from owner where name = ?", (self.owner,)).get
+        if content:
+            self.engine.touched.add(number)
+        return number
+
+
+@lru_cache(maxsize=1024)
+def _of_several(statement: str) -> str:
+    """Return a statement about one owner's rows as one about those of several."""
+    return statement.replace("= :owner", "in (select value from json_each(:owners))")
+
+
+@lru_cache(maxsize=256)
+def _listed(names: tuple[str, ...]) -> str:
+    return json.dumps(names)
+
+
+@lru_cache(maxsize=256)
+def _columns(listed: str) -> tuple[Sequence[int], Sequence[str], Sequence[int]]:
+    numbers, names, generations = zip(*json.loads(listed), strict=True) if listed != "[]" else ((), (), ())
+    return numbers, names, generations
+
+
+def _first_row(connection: apsw.Connection, statement: str, owner: int) -> Numbers:
+    row: Any = connection.execute(statement, {"owner": owner}).fetchone()
+    return tuple(row)

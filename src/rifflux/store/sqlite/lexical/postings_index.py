@@ -1,0 +1,118 @@
+"""The file of postings as this process has it mapped, and what it says of several owners' chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import apsw
+
+from rifflux.store.lexical import FieldWeights
+from rifflux.store.sqlite.connection.derived import Current, DerivedFile, Unfit, current, rebuild
+from rifflux.store.sqlite.connection.engine import GenerationCache
+from rifflux.store.sqlite.lexical.word_index import FORGET_FRESH, MOST_FRESH, Known, logged
+from rifflux.store.sqlite.query import POSTINGS
+
+if TYPE_CHECKING:
+    from rifflux.store.sqlite.lexical.postings import Postings
+    from rifflux.store.sqlite.lexical.united import Seen
+
+__all__ = ["WEIGHTS", "PostingsIndex"]
+
+#: What a place in each field counts in them, in whole numbers.
+WEIGHTS = FieldWeights()
+
+#: From so many chunks on postings are kept, once several owners were read as one.
+LEAST = 4096
+#: Up to so many chunks that changed are kept in memory before the file is built again.
+FEW_FRESH = 200
+#: What is kept in memory of what some owners see, in bytes.
+MOST_SEEN = 128 << 20
+
+_HIGHEST = "select coalesce(max(id), 0) from chunk"
+_BEHIND = """
+select count(*) from (
+    select 1 from touched where what = :name and seq > (select covered from derived where name = :name) limit :most
+)"""
+
+
+class PostingsIndex(DerivedFile):
+    """Maps the postings of the database at `location` when asked, and has them built again as it changes."""
+
+    title = "the file of postings"
+
+    def __init__(self, location: str, known: Known, *, read_only: bool) -> None:
+        super().__init__(location, POSTINGS, read_only=read_only)
+        self._known = known
+        self._open: Postings | None = None
+        # Whether somebody could have done with them.
+        self._missed = False
+        self._seen: GenerationCache[Seen] = GenerationCache(MOST_SEEN)
+
+    def seen(self, connection: apsw.Connection, owners: tuple[int, ...]) -> Seen | None:
+        """Return what owners see of the postings; None where there are none, or they cover far too little."""
+        log = logged(self._known, connection, self.name)
+        if log is None or log.token == self._refused[0]:
+            if self._known(connection, _HIGHEST)[0] >= LEAST:
+                self._missed = True
+                self.suggest()
+            return None
+        if len(log.fresh) > FEW_FRESH:
+            self.suggest()
+        if len(log.fresh) > MOST_FRESH:
+            return None
+        from rifflux.store.sqlite.lexical.postings import Postings
+        from rifflux.store.sqlite.lexical.united import Seen
+
+        postings = self._open
+        if postings is None or postings.stamp.token != log.token:
+            try:
+                postings = self._open = Postings.open(self.place, log)
+            except Unfit as error:
+                self._open, self._refused = None, (log.token, str(error))
+                self.suggest()
+                return None
+        try:
+            return self._seen.get(owners, (log.token, log.latest), Seen.of, connection, postings, owners, log.fresh)
+        except Unfit:
+            self.suggest()
+            return None
+
+    def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
+        """Have the postings follow what was just committed, if there are any."""
+        if self._builder and self.is_wanted(connection) and self._behind(connection) > FEW_FRESH:
+            self._builder.require()
+
+    def is_wanted(self, connection: apsw.Connection) -> bool:
+        """Return whether there are postings, or were, or somebody could have done with them."""
+        return self._missed or current(connection, self.name) is not None
+
+    def erased(self, owners: Collection[int], *, documents: bool) -> None:
+        """Keep nothing of owners of whom all was deleted."""
+        if documents:
+            self._open = None
+            self.place.unlink(missing_ok=True)
+
+    def _behind(self, connection: apsw.Connection) -> int:
+        return int(connection.execute(_BEHIND, {"name": self.name, "most": FEW_FRESH + 1}).get)
+
+    def _keep(self, connection: apsw.Connection) -> bool:
+        from rifflux.store.sqlite.lexical.postings import FORMAT, Postings, write
+
+        known = current(connection, self.name)
+        if known and known.token and known.token != self._refused[0] and self._behind(connection) <= FEW_FRESH:
+            try:
+                Postings.open(self.place, known)
+            except Unfit:
+                pass
+            else:
+                return True
+        done = rebuild(connection, self.place, self.name, FORMAT, lambda path, stamp: write(connection, path, stamp))
+        if done:
+            connection.execute(FORGET_FRESH)
+        return done
+
+    def _verify(self, connection: apsw.Connection, known: Current) -> None:
+        from rifflux.store.sqlite.lexical.postings import Postings
+
+        Postings.open(self.place, known).verify()

@@ -1,0 +1,120 @@
+"""Runs of indexing: one at a time, those in the background with an id, a state and a way to end them."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rifflux import Busy, IndexReport, NotFound, Progress, RiffluxError
+
+__all__ = ["Job", "Jobs"]
+
+#: Jobs that are remembered once they ended.
+MOST_JOBS = 20
+#: Seconds that a run waits for another that may be ending.
+PATIENCE = 5.0
+#: Seconds that a server which ends waits for its job to stop.
+GRACE = 10.0
+_log = logging.getLogger(__name__)
+
+
+class _Stopped(Exception):
+    """Raised in a run that is to end."""
+
+
+@dataclass
+class Job:
+    """A run of indexing in the background; `state` is running, done, failed or cancelled."""
+
+    id: str
+    user: str
+    state: str = "running"
+    stage: str = ""
+    done: int = 0
+    total: int | None = None
+    seconds: float = 0.0
+    report: IndexReport | None = None
+    error: str = ""
+    stop: threading.Event = field(default_factory=threading.Event)
+    thread: threading.Thread | None = None
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        """Note how far the run is. Raises what ends it, if it is to end."""
+        if self.stop.is_set():
+            raise _Stopped
+        self.stage, self.done, self.total = stage, done, total
+
+    def __str__(self) -> str:
+        return f"job {self.id}: {self.stage or 'starting'}, {self.done} of {self.total or '?'}"
+
+
+class Jobs:
+    """The runs of one server. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, Job] = OrderedDict()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the turn of indexing meanwhile. Raises `Busy` if another run keeps it."""
+        self._take()
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def _take(self) -> None:
+        if not self._turn.acquire(timeout=PATIENCE):
+            running = next((str(job) for job in self._known.values() if job.state == "running"), "of another call")
+            raise Busy(f"files are being indexed already ({running}): ask again when that is done")
+
+    def start(self, user: str, run: Callable[[Progress], IndexReport]) -> Job:
+        """Begin a run in the background. Raises `Busy` if another is under way."""
+        self._take()
+        job = Job(secrets.token_hex(4), user)
+        job.thread = threading.Thread(target=self._run, args=(job, run), name=f"reindex-{job.id}", daemon=True)
+        with self._lock:
+            self._known[job.id] = job
+            while len(self._known) > MOST_JOBS:
+                self._known.popitem(last=False)
+        job.thread.start()
+        return job
+
+    def _run(self, job: Job, run: Callable[[Progress], IndexReport]) -> None:
+        start, state = time.monotonic(), "failed"
+        try:
+            job.report = run(job.progress)
+            state = "done"
+        except _Stopped:
+            state = "cancelled"
+        except RiffluxError as error:
+            job.error = str(error)
+        except Exception as error:
+            _log.exception("job %s", job.id)
+            job.error = f"a fault of its own ({type(error).__name__}): the server's log says more"
+        finally:
+            job.seconds = round(time.monotonic() - start, 3)
+            self._turn.release()
+            job.state = state
+
+    def of(self, user: str, id: str) -> Job:
+        """Return a job of a user. Raises `NotFound`."""
+        job = self._known.get(id)
+        if job is None or job.user != user:
+            raise NotFound(f"no job {id!r}: take the id that starting one gave")
+        return job
+
+    def close(self) -> None:
+        """End what runs; what it did so far is kept."""
+        for job in [*self._known.values()]:
+            job.stop.set()
+            if job.thread:
+                job.thread.join(GRACE)

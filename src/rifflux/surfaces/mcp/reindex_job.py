@@ -1,0 +1,64 @@
+"""The tool `reindex_job`: a run of indexing in the background, for what takes longer than a call may."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Literal
+
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from rifflux import InvalidArgument
+from rifflux.surfaces.mcp.desk import Desk
+from rifflux.surfaces.mcp.jobs import Job
+from rifflux.surfaces.mcp.reindex import ReindexOutput, asked_places, report_output
+from rifflux.surfaces.mcp.reply import reply
+from rifflux.surfaces.mcp.wording import for_agents
+from rifflux.surfaces.shared.shapes import Shape
+
+__all__ = ["reindex_job"]
+
+
+class JobOutput(Shape):
+    """The answer of reindex_job."""
+
+    job: str = Field(description="Its id, for status and cancel")
+    state: str = Field(description="running, done, failed or cancelled")
+    stage: str = Field(description="What it does now: read, embed, ...")
+    done: int = Field(description="How much of the stage is done")
+    total: int | None = Field(description="How much there is of it, if that is known")
+    error: str = Field(description="Why it failed")
+    report: ReindexOutput | None = Field(description="What it did, as reindex tells it, once it is done")
+
+
+def reindex_job(
+    desk: Desk,
+    action: Annotated[
+        Literal["start", "status", "cancel"], Field(description="What to do; status and cancel take the job's id")
+    ],
+    job: Annotated[str | None, Field(description="The id that start gave")] = None,
+    path: Annotated[str | None, Field(description="File or folder to index, as for reindex")] = None,
+    paths: Annotated[list[str] | None, Field(description="Several of them, as for reindex")] = None,
+    force: Annotated[bool, Field(description="Read every file again, also those that did not change")] = False,
+) -> Annotated[CallToolResult, JobOutput]:
+    """Index files and folders in the background: start it, ask how far it is, or cancel it.
+
+    It goes on when the call that started it is over. What a cancelled job did is kept.
+    """
+    if action != "start":
+        found = desk.workspace.jobs.of(desk.caller, job or "")
+        if action == "cancel":
+            found.stop.set()
+        return _told(desk, found)
+    if job:
+        raise InvalidArgument("start makes a new job: leave job out")
+    places = asked_places(desk, path, paths)
+    index = desk.open(create=True).index
+    add = partial(index.add, *places, force=force, finder=desk.workspace.finder)
+    return _told(desk, desk.workspace.jobs.start(desk.caller, lambda progress: add(progress=progress)))
+
+
+def _told(desk: Desk, job: Job) -> CallToolResult:
+    told = {name: getattr(job, name) for name in ("state", "stage", "done", "total")}
+    report = report_output(desk.open().index.admin.path, job.report, several=True) if job.report else None
+    return reply(JobOutput(job=job.id, error=for_agents(job.error), report=report, **told))

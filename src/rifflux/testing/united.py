@@ -1,0 +1,130 @@
+"""What several owners read as one are promised: the view is an index of what they have, and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from rifflux.errors import OutOfScope
+from rifflux.store import Store
+from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_of, words
+from rifflux.testing.owners import everything, filled
+from rifflux.types import Ranking, of_owner
+
+__all__ = ["UnitedContract"]
+
+#: The first chunk id of each world: what is mine, what is shared with me, and what is somebody else's.
+_MINE, _SHARED, _OTHERS = 1, 10_000, 20_000
+_IDS = [*range(_MINE, _MINE + 40), *range(_SHARED, _SHARED + 40), *range(_OTHERS, _OTHERS + 40)]
+
+
+class UnitedContract(NeedsOpened):
+    """What a view of several owners promises. Needs a fixture `opened`: an empty, writable store, not a view of it."""
+
+    @pytest.mark.parametrize(("mine", "shared", "other"), [("ann", "bob", ""), ("", "ann", "bob"), ("ann", "", "bob")])
+    def test_it_tells_the_same_whatever_others_store_and_drop(
+        self, opened: Store, mine: str, shared: str, other: str
+    ) -> None:
+        filled(opened.of(mine), _MINE, "mine")
+        filled(opened.of(shared), _SHARED, "shared")
+        both = opened.united([mine, shared])
+        before = everything(both, _IDS)
+        assert before["counts"]["embedded_chunks"]
+        assert all(map(len, before["match"][:3]))
+        filled(opened.of(other), _OTHERS, "kingfisher", times=4)
+        assert everything(both, _IDS) == before
+        opened.of(other).catalog.remove("c", ["a"])
+        assert everything(both, _IDS) == before
+
+    def test_it_ranks_as_one_owner_who_has_all_of_it(self, opened: Store) -> None:
+        filled(opened.of("ann"), _MINE, "mine")
+        filled(opened, _SHARED, "shared", times=5)
+        one = opened.of("one")
+        one.semantic.use_model(MODEL)
+        for number, key in enumerate(("a", "b", "mine2"), 1):
+            one.catalog.put("first", change(key, *_texts("mine"), title="cache", first_id=_OTHERS + 100 * number))
+        for number, key in enumerate(("a", "b", "2", "3", "4"), 4):
+            one.catalog.put("second", change(key, *_texts("shared"), title="cache", first_id=_OTHERS + 100 * number))
+        both = opened.united(["ann", ""])
+        for asked in ("cache rivers", "mine", "text shared banks"):
+            found, expected = (view.lexical.match(words(asked), 50, WEIGHTS) for view in (both, one))
+            assert sorted(found.scores.tolist()) == sorted(expected.scores.tolist())
+            assert both.lexical.bm25_of(words(asked), found.ids, WEIGHTS).tolist() == found.scores.tolist()
+        assert both.lexical.document_frequencies(["cach", "mine", "none"]) == {"cach": 24, "mine": 3}
+        assert both.lexical.vocabulary("m", 1, 9) == {"mine": 3}
+
+    def test_counts_are_summed(self, opened: Store) -> None:
+        filled(opened.of("ann"), _MINE)
+        filled(opened.of("bob"), _SHARED, times=4)
+        both = opened.united(["bob", "ann", "nobody"])
+        expected = {name: count + opened.of("bob").counts()[name] for name, count in opened.of("ann").counts().items()}
+        assert both.counts() == expected
+        filled(opened.of("nobody"), _OTHERS)
+        assert both.counts()["documents"] == expected["documents"] + 3
+
+    def test_equal_keys_stay_two_documents_and_say_whose_they_are(self, opened: Store) -> None:
+        filled(opened.of("ann"), _MINE, "mine")
+        filled(opened.of("bob"), _SHARED, "shared")
+        both = opened.united(["ann", "bob"])
+        ranking = Ranking(np.array([_MINE, _SHARED]), np.ones(2))
+        hits = both.catalog.hydrate(ranking)
+        assert [hit.owner for hit in hits] == ["ann", "bob"]
+        places = [(of_owner("c", owner), "a") for owner in ("ann", "bob")]
+        assert [hit.place for hit in hits] == places == both.catalog.find_documents("a")
+        assert both.catalog.identified(["doi:10.1/a"])["doi:10.1/a"][:2] == [places[0], (places[0][0], "b")]
+        alone = [opened.of(owner).catalog.document("c", "a") for owner in ("ann", "bob")]
+        assert [both.catalog.documents_at(places)[place] for place in places] == alone
+        assert [both.catalog.texts(places)[place] for place in places] == [each.text for each in alone if each]
+        for place, owner in zip(places, ("ann", "bob"), strict=True):
+            assert {hit.owner for hit in both.catalog.chunks_of(*place)} == {owner}
+        assert both.catalog.document(of_owner("c", "eve"), "a") is None
+        assert both.catalog.chunks_of(of_owner("c", "eve"), "a") == []
+        assert opened.of("ann").catalog.hydrate(ranking)[0].owner is None
+
+    def test_a_link_leads_to_documents_of_its_own_owner_and_to_names_of_all(self, opened: Store) -> None:
+        filled(opened.of("ann"), _MINE)
+        filled(opened.of("bob"), _SHARED)
+        edges = opened.united(["ann", "bob"]).catalog.linked(np.array([_MINE], np.int64))
+        assert [edge.chunk for edge in edges] == [_MINE + 10, _MINE + 20, _SHARED, _SHARED + 10, _SHARED + 20]
+
+    def test_it_is_only_read(self, opened: Store) -> None:
+        filled(opened.of("ann"), _MINE)
+        both = opened.united(["ann", "bob"])
+        vectors = vector_of(1, 0)[None]
+        writes: list[Callable[[], object]] = [
+            lambda: both.catalog.put("c", change("a", "text")),
+            lambda: both.catalog.remove("c", ["a"]),
+            lambda: both.catalog.remove_files("/root", ["a.txt"]),
+            lambda: both.registry.set("mine", "other"),
+            lambda: both.semantic.put_vectors([1], [1], vectors),
+            lambda: both.transaction().__enter__(),
+            lambda: both.semantic.generations,
+            both.check,
+        ]
+        for refused in writes:
+            with pytest.raises(OutOfScope):
+                refused()
+
+    def test_it_leads_to_its_owners_and_their_parts_alone(self, opened: Store) -> None:
+        for number, owner in enumerate(("ann", "bob", "eve"), 1):
+            filled(opened.of(owner), number * 1000)
+            filled(opened.of(owner).part("messages"), number * 1000 + 500)
+        both = opened.united(["ann", "bob", "ann"])
+        parts = [opened.of(owner).part("messages").owner for owner in ("ann", "bob")]
+        assert [member.owner for member in both.members()] == ["ann", "bob"] == [*both.owners]
+        assert [view.owner for view in both.views()] == [both.owner, *parts]
+        assert both.part("messages").counts() == opened.united(parts).counts()
+        assert opened.united(["ann"]).owner == "ann" == both.of("ann").owner
+        with pytest.raises(OutOfScope):
+            both.of("eve")
+        with pytest.raises(OutOfScope):
+            opened.of("ann").united(["ann", "bob"])
+        assert opened.of("ann").united(["ann", parts[0]]).counts()["documents"] == 6
+        assert opened.united([]).counts()["documents"] == 0
+        assert [view.owner for view in opened.united(["", "ann"]).views()][1:] == [parts[0]]
+
+
+def _texts(own: str) -> tuple[str, ...]:
+    return ("red car, the cache of rivers", "cache cache and river banks", f"text {own}")
