@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,8 @@ from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.store import PART
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.lexical import postings_index
 
 WORDS = ("cache", "caches", "river", "tidal", "tides", "kingfisher", "lock", "parse_url", "ledger", "red car", "E-102")
 OWNERS = ("", "ann", f"ann{PART}@notes", "bob", f"bob{PART}@wiki", "eve")
@@ -42,9 +46,9 @@ Written = tuple[str, tuple[str, str, str, str]]
 
 
 @contextmanager
-def index_of(written: Sequence[Written]) -> Iterator[IndexView]:
+def index_of(written: Sequence[Written], path: str | Path = ":memory:") -> Iterator[IndexView]:
     """Open an index in which owners wrote documents in this order."""
-    with rifflux.open(":memory:", model="hash") as index:
+    with rifflux.open(path, model="hash") as index:
         view = index.admin.searcher.view
         for owner, (key, text, title, kind) in written:
             theirs = replace(view, store=view.store.of(owner))
@@ -93,6 +97,25 @@ def test_what_is_beside_changes_no_digit(
         ids = [hit.chunk_id for owner in OWNERS for key in "abcd" for hit in _chunks(everything, owner, key)]
         owners = sorted(visible)
         assert told(everything, owners, ids) == told(alone, owners, ids)
+
+
+def test_postings_change_no_digit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postings_index, "LEAST", 1)
+    chance = random.Random(5)
+    written: list[Written] = []
+    for owner in OWNERS:
+        for key in "abcd":
+            text, title = (" ".join(chance.choices(WORDS, k=chance.randint(1, 9))) for _ in range(2))
+            written.append((owner, (key, text, title, chance.choice(("note", "text")))))
+    seen = [each for each in written if each[0] in OWNERS[:4]]
+    with index_of(written, tmp_path / "all.db") as everything, index_of(seen) as alone:
+        store = everything.store
+        assert isinstance(store, SqliteStore)
+        told(everything, OWNERS[:4], [])
+        store.accelerate()
+        assert (tmp_path / "all.db.postings").exists()
+        ids = [hit.chunk_id for owner in OWNERS for key in "abcd" for hit in _chunks(everything, owner, key)]
+        assert told(everything, OWNERS[:4], ids) == told(alone, OWNERS[:4], ids)
 
 
 def _chunks(view: IndexView, owner: str, key: str) -> Sequence[Any]:

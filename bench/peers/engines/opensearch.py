@@ -25,7 +25,7 @@ PIPELINE = {
 
 class Engine:
     #: Searches until Java has compiled what they run.
-    warming = 300
+    warming = 100
     node = None
 
     def build(self, texts, vectors, folder):
@@ -78,7 +78,8 @@ class Engine:
         return self.search(self.words(text, scope), k)
 
     def nearest(self, vector, k, scope=None):
-        return self.search(self.meaning(vector, k, scope), k)
+        # Lucene looks at as many neighbors as it is asked for: at ten, it would miss some of the nearest.
+        return self.search(self.meaning(vector, CANDIDATES, scope), k)
 
     def hybrid(self, text, vector, k, scope=None):
         queries = [self.words(text, scope), self.meaning(vector, CANDIDATES, scope)]

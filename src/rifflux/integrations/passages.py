@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rifflux import MissingExtra, noun_json
+from rifflux import MissingExtra
 
 if TYPE_CHECKING:
     from rifflux import Hit, Index
@@ -31,17 +31,16 @@ class PassageSearch:
         """Return the passages that answer a question, best first; a change to None is none."""
         changed = {name: value for name, value in changes.items() if value is not None}
         found = self.index.search(query, **(dict(self.arguments) | changed))
-        return [(hit, _metadata(hit, found.trace.degraded)) for hit in found]
+        degraded = {"degraded": [*found.trace.degraded]}
+        return [(hit, _metadata(told) | degraded) for told, hit in zip(found.to_dicts(), found, strict=True)]
 
     async def later(self, query: str, changes: Mapping[str, Any]) -> list[FoundHit]:
         """Return the same from a thread of its own: the loop goes on meanwhile."""
         return await asyncio.to_thread(self, query, changes)
 
 
-def _metadata(hit: Hit, degraded: tuple[str, ...]) -> dict[str, Any]:
-    told = noun_json(hit, degraded=list(degraded))
-    del told["content"], told["why"]
-    return told
+def _metadata(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if name not in ("content", "why")}
 
 
 def missing(package: str) -> MissingExtra:

@@ -54,7 +54,7 @@ class Results(Page[Hit]):
         """Return the hits as JSON has them on every surface, best first: dictionaries of plain values."""
         from rifflux.types.nouns import noun_json
 
-        return [noun_json(hit) for hit in self.hits]
+        return [noun_json(hit, root=hit.root) for hit in self.hits]
 
     def to_pandas(self) -> DataFrame:
         """Return the hits as a table: a row a hit, by rank from 1, a column a key of `to_dicts`.
@@ -68,4 +68,4 @@ class Results(Page[Hit]):
         from rifflux.types.nouns import json_names
 
         ranks = pandas.RangeIndex(1, len(self) + 1, name="rank")
-        return pandas.DataFrame(self.to_dicts(), ranks, [*json_names(Hit).values()])
+        return pandas.DataFrame(self.to_dicts(), ranks, [*json_names(Hit).values(), "root"])

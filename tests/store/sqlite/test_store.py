@@ -360,3 +360,15 @@ def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(pat
         assert store.counts()["documents"] == 2
     other.registry.set("name", "other")
     assert store.registry.setting("name") == "other"
+
+
+def test_the_lengths_of_everybodys_chunks_are_counted_when_an_older_index_is_opened(path: Path) -> None:
+    with closing(SqliteStore.open(str(path))) as store:
+        store.of("ann").catalog.put("c", change("b", "some more words", title="a title", first_id=77))
+    with closing(apsw.Connection(str(path))) as connection:
+        known = connection.execute("select id, length from chunk order by id").fetchall()
+        connection.execute("update chunk set length = 0 where owner = 0")
+        connection.pragma("user_version", 14)
+    with closing(SqliteStore.open(str(path))) as store:
+        assert store.view.rows("select id, length from chunk order by id") == known
+    assert all(length for _, length in known)

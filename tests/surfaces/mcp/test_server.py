@@ -80,6 +80,11 @@ class TestWhatIsPublished:
             assert tool.description
             assert all(each["description"] for each in tool.input_schema["properties"].values())
 
+    def test_they_take_little_of_a_models_window(self, agent: Agent) -> None:
+        tools = agent.tools().values()
+        assert sum(len(f"{tool.name}{tool.description}{json.dumps(tool.input_schema)}") for tool in tools) < 18_000
+        assert sum(len(json.dumps(tool.output_schema)) for tool in tools) < 30_000
+
     def test_annotations(self, agent: Agent) -> None:
         tools = agent.tools()
         writing = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}

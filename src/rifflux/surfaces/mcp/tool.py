@@ -21,6 +21,8 @@ from rifflux.surfaces.shared.renamed import normalized
 
 __all__ = ["ToolContext", "tool"]
 
+#: Tools whose answers are described key by key.
+CONTRACT = frozenset({"search_rifflux", "reindex"})
 ToolContext: TypeAlias = Context[Any, Any]
 
 
@@ -56,11 +58,27 @@ def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annota
     """
     about = inspect.getdoc(function)
     made = _Tool.from_function(MethodType(function, desk), title=title, description=about, annotations=annotations)
-    made.parameters["additionalProperties"] = False
+    made.parameters = _without(made.parameters, "title") | {"additionalProperties": False}
+    told = ("title",) if made.name in CONTRACT else ("title", "description")
+    made.fn_metadata.output_schema = _without(made.fn_metadata.output_schema, *told)
     # "3", true and 2.0 are no whole numbers.
     made.fn_metadata.arg_model.model_config["strict"] = True
     made.fn_metadata.arg_model.model_rebuild(force=True)
     return made
+
+
+def _without(schema: Any, *names: str) -> Any:
+    """Return a schema without these annotations. Clients may hand all of it to a model, and names speak for themselves.
+
+    What is called so is a text; a property of that name is an object, and stays.
+    """
+    if isinstance(schema, dict):
+        return {
+            key: _without(value, *names)
+            for key, value in schema.items()
+            if not (key in names and isinstance(value, str))
+        }
+    return [_without(each, *names) for each in schema] if isinstance(schema, list) else schema
 
 
 def _in_words(error: ValidationError) -> str:

@@ -60,7 +60,10 @@ def search_json(results: Results) -> JsonObject:
         "mode": trace.mode,
         **head,
         "count": len(results),
-        "results": [noun_json(hit, root=hit.root, score_breakdown=score_breakdown(hit, trace.mode)) for hit in results],
+        "results": [
+            told | {"score_breakdown": score_breakdown(hit, trace.mode)}
+            for told, hit in zip(results.to_dicts(), results, strict=True)
+        ],
         "diagnostics": diagnostics,
     }
 

@@ -79,3 +79,13 @@ def _gone_through(store: SqliteStore, work: Callable[[SqliteStore], object]) -> 
         if (step.startswith("SCAN ") and step.split()[1] in LARGE)
         or step.endswith(("(owner=?)", "vector_owner (owner=? AND model=?)"))
     ]
+
+
+# Vectors are looked for by hash only to be written.
+@pytest.mark.parametrize("name", sorted(LOOKUPS.keys() - {"vectors_by_hash"}))
+def test_a_lookup_of_several_owners_goes_through_no_table(name: str) -> None:
+    store = SqliteStore.open(":memory:")
+    store.semantic.use_model(MODEL)
+    for number, owner in enumerate(("", "ann", "bob")):
+        store.of(owner).catalog.put("c", change("a", "some words", "more words", first_id=10 * number + 1))
+    assert _gone_through(store.united(["", "ann", "bob"]), LOOKUPS[name]) == []

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, Stamp, Unfit
 from rifflux.types import Ids, Scores, Vectors
 
-__all__ = ["FORMAT", "NAME", "Packed", "sign_words", "write"]
+__all__ = ["FORMAT", "NAME", "Packed", "rounded", "sign_words", "write"]
 
 NAME, FORMAT = "vectors", 1
 #: Rows that are packed, or rescored, at a time: few enough to stay in the processor's cache.
@@ -200,6 +200,12 @@ def sign_words(vectors: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(packed).view("<u8")
 
 
+def rounded(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """Return vectors as they are packed: as integers, with a scale for each."""
+    scales = (np.abs(vectors).max(axis=1, initial=0) / _LARGEST).astype("<f4")
+    return np.rint(vectors / np.maximum(scales[:, None], np.finfo(np.float32).tiny)).astype("<i2"), scales
+
+
 def write(connection: apsw.Connection, path: Path, stamp: Stamp, model: int, dimension: int) -> None:
     """Write the vectors of a model to a new file; all that is read is of one transaction of the caller."""
     columns = _columns(connection, model)
@@ -255,8 +261,7 @@ def _write_vectors(file: BinaryIO, layout: Mapping[str, Section], batches: Itera
     for batch in batches:
         end = start + len(batch)
         signs[:, start:end] = sign_words(batch > 0).T
-        scales[start:end] = np.abs(batch).max(axis=1, initial=0) / _LARGEST
-        values = np.rint(batch / np.maximum(scales[start:end, None], np.finfo(np.float32).tiny)).astype("<i2")
+        values, scales[start:end] = rounded(batch)
         file.write(values.data)
         start, checksum = end, crc32(values.data, checksum)
     return {

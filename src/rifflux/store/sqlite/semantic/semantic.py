@@ -28,8 +28,8 @@ __all__ = ["Allowed", "Matrix", "SqliteSemantic", "scanned"]
 
 #: Rows read at a time where all are only looked at once.
 BLOCK = 4096
-#: Rounding moves a cosine by less than this, and hardly ever more than so many chunks are that near.
-_ROUNDED, _MARGIN = 1e-5, 256
+#: Rounding moves a cosine by less than this.
+_ROUNDED = 1e-5
 
 HOLDING_ALL = "select rowid from {table} where {table} match :terms"
 
@@ -174,14 +174,45 @@ class Matrix:
             ids, vectors = ids[mask], vectors[mask]
         return best(ids, (vectors @ vector).astype(np.float64), limit)
 
+    def near(self, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
+        """Rank the rows of highest cosine by the digits that packed ones have: which are packed must not show."""
+        from rifflux.store.sqlite.semantic.packed import rounded
+
+        ids, vectors = self.ids, self.vectors
+        if allowed is not None:
+            mask = allowed.mask(self.documents, self.chunks)
+            ids, vectors = ids[mask], vectors[mask]
+        if len(ids) > limit:
+            cosines = vectors @ vector
+            near = cosines >= np.partition(cosines, len(cosines) - limit)[len(cosines) - limit] - _ROUNDED
+            ids, vectors = ids[near], vectors[near]
+        values, scales = rounded(vectors)
+        cosines = np.vecdot(values.astype(np.float32), vector) * scales
+        return best(ids, cosines.astype(np.float64), limit)
+
+
+def _rounded(vectors: Mapping[int, Vectors]) -> Mapping[int, Vectors]:
+    """Return vectors with the digits that packed ones have."""
+    from rifflux.store.sqlite.semantic.packed import rounded
+
+    if not vectors:
+        return vectors
+    values, scales = rounded(np.array([*vectors.values()], np.float32))
+    return dict(zip(vectors, values * scales[:, None], strict=True))
+
 
 def scanned(
-    connection: apsw.Connection, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None
+    connection: apsw.Connection,
+    owners: Sequence[int],
+    vector: Vectors,
+    limit: int,
+    allowed: Allowed | None,
+    search: Callable[[Matrix, Vectors, int, Allowed | None], Ranking] = Matrix.nearest,
 ) -> Ranking:
     """Rank the nearest of some owners' vectors, read from the tables without keeping them."""
     found = Ranking.empty()
     for rows in chain.from_iterable(_blocks(connection, owner) for owner in owners):
-        some = Matrix.of(rows, len(vector)).nearest(vector, limit, allowed)
+        some = search(Matrix.of(rows, len(vector)), vector, limit, allowed)
         found = best(np.concatenate([found.ids, some.ids]), np.concatenate([found.scores, some.scores]), limit)
     return found
 
@@ -269,14 +300,15 @@ class SqliteSemantic(Semantic):
         return found
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        """Return the vector of each chunk, by its id. Packed ones are rounded, and not used for several owners."""
-        if exact or self.view.several:
+        """Return the vector of each chunk, by its id. Packed ones are rounded; of several owners, all are."""
+        if exact:
             return self._stored_vectors(ids)
-        with self.view.reading() as (connection, (owner,)):
+        with self.view.reading() as (connection, owners):
             packed = self.index.at(connection) if self.index else None
-        known = packed.vectors_of(owner, ids) if packed else {}
+        known = packed.vectors_of(owners, ids) if packed else {}
         missing = [*filterfalse(known.__contains__, ids.tolist())]
-        return {**known, **self._stored_vectors(np.array(missing, np.int64))} if missing else known
+        stored = self._stored_vectors(np.array(missing, np.int64)) if missing else {}
+        return {**known, **(_rounded(stored) if self.view.several else stored)}
 
     def _stored_vectors(self, ids: Ids) -> Mapping[int, Vectors]:
         """Return the vector of each chunk, by its id, as the tables have it."""
@@ -308,25 +340,12 @@ class SqliteSemantic(Semantic):
         with self.view.reading() as (connection, owners):
             packed = self.index.at(connection) if self.index else None
             if packed is None:
-                # Several owners' get their last digits afterwards, so a few more than asked for are named.
-                more = _MARGIN if self.view.several else 0
-                found = self._nearest_exactly(connection, owners, query, vector, limit + more, allowed)
-                return self._exactly(query, found, limit) if self.view.several else found
+                return self._nearest_exactly(connection, owners, query, vector, limit, allowed)
             # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
             self._check_model(connection, query)
         if self.view.several:
-            near, enough = packed.near(owners, vector, limit, allowed, query.sufficient(limit))
-            return self._exactly(query, near, enough)
+            return packed.near(owners, vector, limit, allowed, query.sufficient(limit))
         return packed.nearest(owners[0], vector, limit, allowed, query.sufficient(limit))
-
-    def _exactly(self, query: Query, near: Ranking, limit: int) -> Ranking:
-        """Rank what is near by the cosines that are stored: what names it rounds, and would show what else is there."""
-        if len(near) > limit:
-            worst = np.partition(near.scores, len(near) - limit)[len(near) - limit]
-            near = Ranking(near.ids[near.scores >= worst - _ROUNDED], near.scores)
-        cosines = self.cosines_of(query, near.ids)
-        there = ~np.isnan(cosines)
-        return best(near.ids[there], cosines[there], limit)
 
     def _nearest_exactly(
         self,
@@ -339,13 +358,14 @@ class SqliteSemantic(Semantic):
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
         index, state = self.index, self.view.generation(connection)
+        search = Matrix.near if self.view.several else Matrix.nearest
         if index and index.will_be_packed(connection, self.embedded):
             with unmoved(connection):
                 self._check_model(connection, query)
-                return scanned(connection, owners, vector, limit, allowed)
+                return scanned(connection, owners, vector, limit, allowed, search)
         matrix = self.matrices.get(owners, state, self._matrix, connection, owners, query)
         self._check_model(connection, query)
-        return matrix.nearest(vector, limit, allowed)
+        return search(matrix, vector, limit, allowed)
 
     def _matrix(self, connection: apsw.Connection, owners: tuple[int, ...], query: Query) -> Matrix:
         assert query.vector is not None, "it was looked at before"

@@ -111,13 +111,10 @@ class VectorSnapshot:
         ids = np.concatenate([self.packed.ids[rows], ranking.ids])
         return best(ids, np.concatenate([cosines, ranking.scores]), limit if every else enough)
 
-    def near(
-        self, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None, enough: int
-    ) -> tuple[Ranking, int]:
-        """Return the chunks of several owners that hold the nearest, in no order, and how many of them are ranked.
+    def near(self, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None, enough: int) -> Ranking:
+        """Rank the nearest chunks of several owners as an index would that holds nothing else.
 
-        They are those that an index would name which holds nothing else: the rows are scanned in the order of their
-        ids, and so few as it would not pack are all looked at.
+        Their rows are scanned in the order of their ids, and so few as it would not pack are all looked at.
         """
         rows = np.concatenate([np.arange(each.start, each.stop) for each in map(self.packed.of, owners)] or [_NO_ROWS])
         rows = np.setdiff1d(rows, self.fresh.hidden)
@@ -125,7 +122,7 @@ class VectorSnapshot:
         few = len(rows) + len(fresh.ids) < LEAST
         if allowed is not None:
             rows = rows[allowed.mask(self.packed.documents[rows], self.packed.chunks[rows])]
-        changed = fresh.nearest(vector, len(fresh.ids), allowed)
+        changed = fresh.near(vector, limit, allowed)
         rows = rows[np.argsort(self.packed.ids[rows])]
         if few:
             near, cosines = rows, self.packed.cosines(rows, vector)
@@ -133,7 +130,7 @@ class VectorSnapshot:
             near, cosines = nearest_among(self.packed, rows, vector, enough)
         every = len(near) == len(rows)
         ids = np.concatenate([self.packed.ids[near], changed.ids])
-        return Ranking(ids, np.concatenate([cosines, changed.scores])), limit if every else enough
+        return best(ids, np.concatenate([cosines, changed.scores]), limit if every else enough)
 
     def _mask(self, among: slice, allowed: Allowed | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
         """Return which rows of a slice count; None for all."""
@@ -148,13 +145,15 @@ class VectorSnapshot:
         mask[hidden] = False
         return mask
 
-    def vectors_of(self, owner: int, ids: Ids) -> dict[int, Vectors]:
-        """Return the vectors of those chunks of an owner that are packed and did not change since, by their ids."""
+    def vectors_of(self, owners: Sequence[int], ids: Ids) -> dict[int, Vectors]:
+        """Return the vectors of those chunks of some owners that are packed and did not change since, by their ids."""
         rows = self.packed.rows_of_ids(ids)
         if len(self.fresh.hidden):
             rows = np.setdiff1d(rows, self.fresh.hidden)
-        mine = self.packed.of(owner)
-        rows = rows[(rows >= mine.start) & (rows < mine.stop)]
+        theirs = np.zeros(len(rows), np.bool_)
+        for mine in map(self.packed.of, owners):
+            theirs |= (rows >= mine.start) & (rows < mine.stop)
+        rows = rows[theirs]
         return dict(zip(self.packed.ids[rows].tolist(), self.packed.vectors(rows), strict=True))
 
 
