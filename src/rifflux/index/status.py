@@ -110,7 +110,7 @@ def vector_report(view: IndexView) -> VectorReport | None:
         reach=round(scale.reach, 4),
         agreement=None if scale.agreement is None else round(scale.agreement, 4),
         weight=round(fusion.weight_by(scale), 4) if isinstance(fusion, Adaptive) else None,
-        sampled=len(scale.sample),
+        sampled=scale.sampled,
     )
 
 

@@ -267,7 +267,8 @@ class Searcher:
         if calibration := self.view.calibration:
             return Relevance(self.store, self.analyzer, calibration)
         scale = self.view.scale
-        return Relevance(self.store, self.analyzer, MEANING if scale else None, scale=scale)
+        model = scale.model if scale else None
+        return Relevance(self.store, self.analyzer, MEANING if model else None, scale=model)
 
     def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
         """Return a hybrid search ready to run, with its steps apart: for measuring and tuning them.

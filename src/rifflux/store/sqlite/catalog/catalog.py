@@ -129,7 +129,7 @@ class SqliteCatalog(Catalog):
 
     def _named(self, names: Mapping[int, str], namespace: str, owner: int) -> str:
         """Return a namespace with its owner, of several owners."""
-        return of_owner(namespace, names[owner]) if names else namespace
+        return of_owner(namespace, names.get(owner))
 
     def document(self, namespace: str, key: str) -> Document | None:
         return self.documents_at([(namespace, key)]).get((namespace, key))
@@ -320,4 +320,5 @@ def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: 
     known = _decoded(metadata)[0] if metadata != "{}" else {}
     origin = created, updated, known, license, namespace
     hit = Hit(f"{uid:016x}", key, path, title, heading_path, position, text, (start, end), score, why, kind, *origin)
-    return replace(hit, owner=names[owner]) if names else hit
+    # An owner who was deleted meanwhile has no name any more.
+    return replace(hit, owner=names.get(owner)) if names else hit
