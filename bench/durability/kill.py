@@ -49,8 +49,8 @@ MARK = "KILL_STARTED_BY"
 PATIENCE = 10.0
 TABLES = {
     "documents": """
-        select collection, key, title, kind, text
-        from document join document_text on document_text.document = document.id order by collection, key""",
+        select namespace, key, title, kind, text
+        from document join document_text on document_text.document = document.id order by namespace, key""",
     "chunks": "select uid, headings, text, span_start, span_end, hash, position from chunk order by uid",
     "vectors": """
         select chunk.uid, vector.hash, vector.data from vector join chunk on chunk.id = vector.chunk

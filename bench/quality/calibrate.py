@@ -4,13 +4,16 @@
 
 The indexes are those of `bench ranking --keep`; what is missing is built. Every collection is asked
 
-    its own questions        a hit whose document is judged relevant is an answer, the others mostly are not
+    its own questions        a hit whose document is judged relevant is an answer; of the others nobody knows for sure
     questions of the others  no hit is an answer (collections on neighbouring subjects are not asked each other's)
     nonsense                 made-up words, placeholder text, real words at random: no hit is an answer
 
-and the first ten hits are looked at. Answers weigh as much as all the rest together, half of which are hits for
-questions without an answer, and all collections weigh alike: what is fitted is how likely a hit is an answer where
-that is as likely as not.
+and the first ten hits are looked at. Answers weigh as much as all the rest together, and all collections weigh alike.
+Of the rest, hits for questions that have an answer weigh `UNJUDGED`: few passages are judged, so a hit without a
+judgement is hardly evidence against itself. Words alone take more questions of other collections for their own, and
+need what evidence there is. What is fitted is how likely a hit is for a question that has its answer here, where that
+is as likely as not. Errors and Brier scores are those of an even mix, half of it hits without an answer that were found
+for own questions.
 
 Printed is first how well that holds which users see: by collection, the Brier score of the hits of a default search,
 ten equal bins of relevance (its mean, the share of answers, how many hits there are), and how many of the answers, of
@@ -20,7 +23,8 @@ Then follow, for each collection with the coefficients fitted on the others: the
 in that even mix), the share of answers among the hits of its own questions by level (a lower bound: most collections
 judge only few documents a question), the share of its answers above low, and the share of questions without an answer
 that have any hit above low. Brier score and bins follow as above. `--write` stores the coefficients beside the bundled
-model; those for words alone are printed, and stand in rifflux/retrieve/steps/calibrate.py.
+model; those for words alone, and those for cosines by the scale of any model, are printed, and stand in
+rifflux/retrieve/steps/calibrate.py.
 """
 
 from __future__ import annotations
@@ -41,6 +45,8 @@ from rifflux.evaluate import Cache, Collection, JudgedQuestion, read_beir
 from rifflux.index import Index
 from rifflux.models.embedder import BUNDLED
 from rifflux.models.onnx import OnnxEmbedder
+from rifflux.models.scale import stored_scale
+from rifflux.retrieve.steps.calibrate import MEANING as ANY_MODEL
 from rifflux.retrieve.steps.calibrate import STORED, WORDS, Calibration, Relevance
 from rifflux.retrieve.steps.rerank import Rerank, Scored
 from rifflux.retrieve.table import HIGH, MEDIUM, Candidates
@@ -52,6 +58,8 @@ SCOPES = {"locomo": "conversation"}
 NEIGHBOURS = ({"scifact", "nfcorpus"}, {"cacm", "cosqa"}, {"stacks", "stacks:terms"})
 PAGE, FOREIGN, NONSENSE, BINS = 10, 25, 60, 10
 MEANING = ("cosine", "coverage", "length", "named", "title")
+#: What hits of a collection's own questions that nobody judged weigh, where answers weigh .5: by meaning, by words.
+UNJUDGED, UNJUDGED_BY_WORDS = 0.07, 0.25
 LOREM = ["lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed", "do", "eiusmod"]
 Mask = NDArray[np.bool_]
 OWN, OTHERS, MADE_UP = "own", "others", "made up"
@@ -78,11 +86,11 @@ class Sample:
         """All features, one array each."""
         return dict(zip(MEANING, np.concatenate(self.values, axis=1), strict=True))
 
-    def weights(self) -> Scores:
-        """Half of the weight on answers, a quarter each on other hits of own questions and on all hits of the rest."""
+    def weights(self, unjudged: float = 0.25) -> Scores:
+        """Half of the weight on answers, `unjudged` on other hits of own questions, what is left on the others."""
         own, answer = np.array(self.origin) == OWN, np.array(self.answer)
         weights = np.zeros(len(own))
-        for which, share in ((own & answer, 0.5), (own & ~answer, 0.25), (~own, 0.25)):
+        for which, share in ((own & answer, 0.5), (own & ~answer, unjudged), (~own, 0.5 - unjudged)):
             weights[which] = share / max(1, which.sum())
         return weights
 
@@ -122,10 +130,12 @@ def main() -> None:
             print(f"{name:<13} {_told(sample, relevance[name])}")
         print("\n".join(_reliability(samples, relevance)))
         found = fit(list(samples.values()), names)
-        print(f"fitted to all: {found.intercept:.2f}, {_rounded(found.weights)}")
-        if names == MEANING and arguments.write:
-            _write(found)
-    print(f"in use for words alone: {WORDS.intercept:.2f}, {_rounded(WORDS.weights)}")
+        print(f"fitted to all: {_spelled(found)}")
+        if names == MEANING:
+            print(f"the same by the scale of a model: {_spelled(_scaled(found))}")
+            if arguments.write:
+                _write(found)
+    print(f"in use: {_spelled(ANY_MODEL)} by the scale of a model, {_spelled(WORDS)} by words alone")
 
 
 def _arguments() -> argparse.Namespace:
@@ -214,7 +224,8 @@ def fit(samples: Sequence[Sample], names: Sequence[str], ridge: float = 1e-4) ->
     ]
     matrix = np.concatenate(columns)
     answer = np.concatenate([sample.answer for sample in samples])
-    weights = np.concatenate([sample.weights() for sample in samples]) / len(samples)
+    unjudged = UNJUDGED if "cosine" in names else UNJUDGED_BY_WORDS
+    weights = np.concatenate([sample.weights(unjudged) for sample in samples]) / len(samples)
     penalty = ridge * np.diag([0.0] + [1.0] * len(names))
     found = np.zeros(matrix.shape[1])
     for _ in range(50):
@@ -307,6 +318,18 @@ def _fooled(sample: Sample, relevance: Scores, which: Mask) -> float:
 
 def _rounded(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: round(weight, 2) for name, weight in weights.items()}
+
+
+def _spelled(found: Calibration) -> str:
+    return f"{found.intercept:.2f}, {_rounded(found.weights)}"
+
+
+def _scaled(found: Calibration) -> Calibration:
+    """A calibration of the bundled model for cosines told by its scale: for any model."""
+    scale = stored_scale(OnnxEmbedder.load(BUNDLED))
+    assert scale
+    cosine = found.weights["cosine"]
+    return Calibration(found.intercept + cosine * scale.asked, {**found.weights, "cosine": cosine * scale.reach})
 
 
 def _write(found: Calibration) -> None:

@@ -1,17 +1,24 @@
 """Measure ranking and levels of relevance with several embedding models.
 
-    python -m bench models DATA MODEL ... [--names scifact,nfcorpus,cacm,stacks] [--keep FOLDER] [--markdown FILE]
+    python -m bench models DATA MODEL ... [--names scifact,nfcorpus,cacm,stacks] [--keep FOLDER]
 
-A model is anything that `--model` takes, `minilm` for the one that comes with the package. For each collection and
-model are printed: nDCG@10 by words, by meaning, by RRF and by default; what was read of the vectors; and, of the
-default search, the right first hits that are called low, and the questions without an answer (of other collections, and
-made up) with no hit above low. A document counts at its best passage.
+A model is anything that `--model` takes, `minilm` for the one that comes with the package. Printed are, as a table in
+Markdown, a row for each collection and model
+
+    words, meaning, RRF  nDCG@10; a document counts at its best passage
+    default - RRF        what the default search gains: its fusion and its reranker
+    noise to agreement   what was read of the vectors (`src/rifflux/retrieve/scale.py`)
+    right low            right first hits of the default search that are called low
+    foreign, made up     questions without an answer here, of other collections and made up, with no hit above low
+
+and a row for each model with the means.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,13 +34,6 @@ from rifflux.retrieve.table import MEDIUM
 
 RUNS = ("lexical", "semantic", "fusion=rrf", "hybrid")
 QUESTIONS = 150
-HEAD = """# Models
-
-Made by `python -m bench models DATA MODEL ... --markdown bench/results/models.md`. nDCG@10, documents at their best
-passage. `default - RRF` is what the default fusion gains; noise, spread, reach and agreement are what it read of the
-vectors (`src/rifflux/retrieve/scale.py`). `right low` are the right first hits that are called low, `foreign low` and
-`made up low` the questions without an answer that have no hit above low.
-"""
 COLUMNS = ("words", "meaning", "RRF", "default", "default - RRF", "noise", "spread", "reach", "agreement")
 LEVELS = ("right low", "foreign low", "made up low")
 
@@ -48,7 +48,7 @@ class Row:
 
 
 def main() -> None:
-    """Print, and write as Markdown, a table of all collections and models."""
+    """Print a line for each collection and model as it comes, then the table."""
     arguments = _arguments()
     collections = {name: _read(arguments.data, name) for name in arguments.names}
     rows = []
@@ -57,11 +57,8 @@ def main() -> None:
             with Cache(arguments.keep or temporary, model=None if model == "minilm" else model) as cache:
                 for name in collections:
                     rows.append(_row(name, model, collections, cache))
-                    print(_line(rows[-1]), flush=True)
-    text = f"{HEAD}\n{_table(rows)}\n"
-    print(text)
-    if arguments.markdown:
-        arguments.markdown.write_text(text, "utf-8")
+                    print(_line(rows[-1]), file=sys.stderr, flush=True)
+    print(_table(rows))
 
 
 def _arguments() -> argparse.Namespace:
@@ -70,7 +67,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--names", type=lambda text: text.split(","), default=["scifact", "nfcorpus", "cacm", "stacks"])
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--markdown", type=Path)
     return parser.parse_args()
 
 

@@ -47,7 +47,7 @@ NEAR, ROUNDING = 20, 1e-5
 HEAD = "| engine | build s | size MB | peak MB | hybrid p50 | p95 | p99 ms | vectors p50 ms | recall@20 | nDCG@10 |"
 
 CHUNKS = """
-select document.collection || '/' || document.key as document, document.title, document.kind, chunk.text, vector.data
+select document.namespace || '/' || document.key as document, document.title, document.kind, chunk.text, vector.data
 from chunk join document on document.id = chunk.document join vector on vector.chunk = chunk.id
 order by chunk.id limit ?"""
 

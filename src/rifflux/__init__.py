@@ -42,6 +42,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.index import Index as Index
     from rifflux.index import open as open
     from rifflux.index.admin import Admin as Admin
+    from rifflux.index.collections import CollectionInfo as CollectionInfo
+    from rifflux.index.collections import Collections as Collections
     from rifflux.index.federated import Everything as Everything
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
@@ -82,6 +84,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.store import Erased as Erased
     from rifflux.store import Event as Event
     from rifflux.store import Generation as Generation
+    from rifflux.store import Grant as Grant
     from rifflux.store import ModelInfo as ModelInfo
     from rifflux.store import Problem as Problem
     from rifflux.store import State as State
@@ -139,6 +142,7 @@ _PUBLIC = {
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",
     "index.admin": "Admin",
+    "index.collections": "CollectionInfo Collections",
     "index.federated": "Everything",
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",
@@ -158,7 +162,7 @@ _PUBLIC = {
     "session.policies": "POLICIES Policies",
     "session.profile": "Profile",
     "session.visibility": "Visibility",
-    "store": "Erased Event Generation ModelInfo Problem State Store Token",
+    "store": "Erased Event Generation Grant ModelInfo Problem State Store Token",
     "surfaces.shared.contract": "SearchService contract_results score_breakdown",
     "text.analyzer": "Analyzer",
     "text.licenses": "checked_rules",

@@ -147,6 +147,7 @@ def test_an_ablation_names_each_channel_and_fusion_once() -> None:
         ("lexical", LEXICAL),
         ("bm25", Run("bm25", {"mode": "lexical"})),
         ("hybrid,fusion=rrf", Run("hybrid,fusion=rrf", {"mode": "hybrid", "fusion": "rrf"})),
+        ("fusion=adaptive:0.6", Run("fusion=adaptive:0.6", {"fusion": "adaptive:0.6"})),
         ("hybrid-rerank", Run("hybrid-rerank", {"mode": "hybrid-rerank"})),
         ("keyword", Run("keyword", {"mode": "lexical"})),
         ("name=best, mode=vec, min_score=0.5", Run("best", {"mode": "semantic", "min_score": 0.5})),

@@ -2,7 +2,8 @@
 
 Ann makes the same calls in two worlds. In one she is alone; in the other there are bob, ann2 and what is nobody's,
 with keys, titles and words like hers, and with some that she does not have. What she is told must be the same in both,
-to the last digit of a score, and nothing that she does may change what they are told.
+to the last digit of a score, and nothing that she does may change what they are told. The same holds where others let
+her read collections: of what else they have she is told nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from rifflux.session.searching import Searcher
 from rifflux.session.writing import Writer
 from rifflux.testing import everything
 from tests.support.exploring import examples
-from tests.support.users import CANARY, KEYS, QUESTIONS, SECRETS, TEXTS, fill, ids_of
+from tests.support.users import CANARY, KEYS, QUESTIONS, SECRETS, TEXTS, fill, hide, ids_of, share
 
 
 @dataclass
@@ -57,16 +58,21 @@ class Asked:
     key: str
     id: str
     narrow: Mapping[str, Any]
+    collection: str = "library"
 
 
-@pytest.fixture(scope="module")
-def worlds() -> Iterator[tuple[World, World]]:
+@pytest.fixture(scope="module", params=["owned", "shared"])
+def worlds(request: pytest.FixtureRequest) -> Iterator[tuple[World, World]]:
     """Ann alone, and ann among others; some of their rows are older than hers, and some younger."""
     with rifflux.open(":memory:", model="hash:64") as alone, rifflux.open(":memory:", model="hash:64") as crowded:
         for index in (alone, crowded):
             index.admin.policies.set(HYBRID_SEARCH, True)
         for user in ("bob", "ann2", ""):
             fill(crowded, user, SECRETS, "bobs-")
+        if request.param == "shared":
+            for index in (alone, crowded):
+                share(index)
+            hide(crowded)
         for index in (alone, crowded):
             fill(index, "ann", TEXTS)
         fill(crowded, "bob", (*SECRETS, *TEXTS), "bobs-")
@@ -114,6 +120,15 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
     "admin.store": lambda w, a: everything(w.ann.admin.store, [int(id, 16) for id in w.ids]),
     "view.resources": lambda w, a: counted(w.ann.admin.view.resources, a.question),
+    "index.search in": lambda w, a: w.ann.search(a.question, filter={"collections": [a.collection]}),
+    "index.search typed": lambda w, a: w.ann.search(f"{a.question} collection:{a.collection}"),
+    "index.retrieve in": lambda w, a: w.ann.retrieve(a.question, collections=a.collection).reranked,
+    "index.everything in": lambda w, a: w.ann.everything(a.question, filter={"collections": [a.collection]}),
+    "index.document in": lambda w, a: w.ann.document(f"{a.collection}/{a.key}"),
+    "index.collections": lambda w, a: w.ann.collections.list(),
+    "index.collections get": lambda w, a: w.ann.collections.get(a.collection),
+    "index.collections groups": lambda w, a: w.ann.collections.groups(),
+    "view.rights": lambda w, a: w.ann.admin.view.rights.visible(),
     "talks.search": lambda w, a: w.talks.search(a.question, neighbors=2),
     "talks.search in": lambda w, a: w.talks.search(a.question, conversation_id=a.key, project="", archived=False),
     "talks.list": lambda w, a: [w.talks.list(), w.talks.list(project="bobs-")],
@@ -139,6 +154,15 @@ WRITTEN: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.update": lambda w, a: w.ann.update().deleted_files,
     "writer.sync": lambda w, a: Writer(w.ann.admin.view).sync((), finder=Finder()).indexed_files,
     "index.close": lambda w, a: w.ann.close(),
+    "index.add in": lambda w, a: w.ann.add(Document(a.key, a.question), collection=a.collection).chunks,
+    "collections.share": lambda w, a: w.ann.collections.share(a.collection, "bob").readers,
+    "collections.unshare": lambda w, a: w.ann.collections.unshare(a.collection, "ann"),
+    "collections.describe": lambda w, a: w.ann.collections.describe(a.collection, a.question).description,
+    "collections.rename": lambda w, a: w.ann.collections.rename(a.collection, "quokka"),
+    "collections.remove": lambda w, a: w.ann.collections.remove(a.collection, "/"),
+    "collections.delete": lambda w, a: w.ann.collections.remove(a.collection),
+    "collections.set_group": lambda w, a: w.ann.collections.set_group("quokkas", ["ann"]),
+    "collections.remove_group": lambda w, a: w.ann.collections.remove_group("birders"),
     "talks.add": lambda w, a: w.talks.add("new", id=a.key, created_at="2024-05-05"),
     "talks.add_message": lambda w, a: w.talks.add_message("bobs-talk", a.question, id=a.key, created_at="2024-05-05"),
     "talks.edit": lambda w, a: w.talks.edit(a.key, title=a.question, archived=True),
@@ -180,7 +204,7 @@ def told(call: Callable[[World, Asked], Any], world: World, asked: Asked) -> str
     except RiffluxError as error:
         answer = f"{type(error).__name__}: {error}"
     answer = re.sub(
-        r"milliseconds=mappingproxy\([^)]*\)|milliseconds=\{[^}]*\}|(\b\w*seconds|time)=[\d.e-]+", "", answer
+        r"milliseconds=mappingproxy\([^)]*\)|milliseconds=\{[^}]*\}|(\b\w*seconds|time|created_at)=[\d.e-]+", "", answer
     )
     return re.sub(r"0x[0-9a-f]+", "", answer)
 
@@ -188,11 +212,13 @@ def told(call: Callable[[World, Asked], Any], world: World, asked: Asked) -> str
 def without(answer: str, asked: Asked) -> str:
     """An answer without what was asked: an echo tells nothing."""
     given = sorted({*asked.question.replace('"', " ").split(), asked.question, asked.id, *KEYS}, key=len)
-    for text in reversed(given):
+    for text in (*sorted(COLLECTIONS, key=len, reverse=True), *reversed(given)):
         answer = answer.replace(text, "")
     return answer
 
 
+#: Names of collections that ann has or reads, and of others.
+COLLECTIONS = ("library", "wiki", "carl/wiki", "dora/plans", "/atlas", "plans", "carl/plans", "bob/wiki", "/bobs-wiki")
 ASKED = st.builds(
     Asked,
     st.sampled_from(QUESTIONS),
@@ -201,11 +227,12 @@ ASKED = st.builds(
     st.sampled_from(
         ({}, {"documents": ["n0"]}, {"metadata": {"tags": "bobs-"}}, {"kinds": ["note"]}, {"until": "2024"})
     ),
+    st.sampled_from(COLLECTIONS),
 )
 
 
 def given_id(world: World, asked: Asked) -> Asked:
-    return Asked(asked.question, asked.key, world.ids[int(asked.id) % len(world.ids)], asked.narrow)
+    return replace(asked, id=world.ids[int(asked.id) % len(world.ids)])
 
 
 def test_every_public_method_is_tried() -> None:
@@ -244,7 +271,7 @@ def test_nothing_that_ann_does_reaches_others(worlds: tuple[World, World]) -> No
     before = [everything(view, ids) for view in others]
     tries = itertools.product(WRITTEN.values(), KEYS, itertools.islice(crowded.ids, 0, None, 17))
     for number, (call, key, id) in enumerate(tries):
-        asked = Asked(QUESTIONS[number % len(QUESTIONS)], key, id, {})
+        asked = Asked(QUESTIONS[number % len(QUESTIONS)], key, id, {}, COLLECTIONS[number % len(COLLECTIONS)])
         assert told(call, crowded, asked) == told(call, alone, asked)
     assert [everything(view, ids) for view in others] == before
 

@@ -45,7 +45,7 @@ __all__ = ["RENAMED", "SNAPSHOT", "SURFACES", "answers", "comparable", "former_k
 SNAPSHOT = Path(__file__).with_name("snapshot.json")
 SURFACES = ("python", "cli", "http", "mcp")
 #: Keys that are called otherwise than in the snapshot: the new name of each, and the one that is recorded.
-RENAMED: dict[str, str] = {"license": "licence", "namespace": "collection"}
+RENAMED: dict[str, str] = {"license": "licence"}
 #: Keys of JSON that had several names: each, and the one that they are compared by.
 ONE_KEY: dict[str, str] = {
     "document": "key",

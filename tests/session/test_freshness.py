@@ -13,7 +13,7 @@ import pytest
 
 import rifflux
 from rifflux import Index
-from rifflux.session import session as module
+from rifflux.session import freshness as module
 from rifflux.text.dates import timestamp
 from rifflux.types import Freshness, Scope
 

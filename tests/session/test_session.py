@@ -19,7 +19,8 @@ from rifflux.models import load_embedder
 from rifflux.models.guarded import Guard
 from rifflux.retrieve.steps import rerank as rerankers
 from rifflux.retrieve.steps.rerank import RerankSettings, cross_encoder, llm
-from rifflux.session import session
+from rifflux.session import freshness
+from rifflux.session import session as session_module
 from rifflux.session.session import Kept
 from rifflux.works import Work
 from tests.support.chat_server import ChatServer, chat_server
@@ -74,8 +75,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
     count(memories_module, "Recall", lambda resources, *_: resources.vectors.__self__.view.owner)
     count(llm, "ChatModel", lambda *_: "")
     count(cross_encoder, "load_cross_encoder", lambda choice: choice, lambda choice: Scores())
-    count(session, "calibration_of", lambda embedder: embedder.fingerprint)
-    count(session, "_look", lambda store, _: store.owner)
+    count(session_module, "calibration_of", lambda embedder: embedder.fingerprint)
+    count(freshness, "_look", lambda store, _: store.owner)
     return counts
 
 
@@ -100,7 +101,7 @@ def test_five_calls_make_everything_once(index: Index, made: Counter[Any]) -> No
     start = time.monotonic()
     for _ in range(5):
         ask(index)
-    looks = 1 + (time.monotonic() - start) // session.PAUSE
+    looks = 1 + (time.monotonic() - start) // freshness.PAUSE
     assert {name for name, _ in made} >= {"reranker_of", "ChatModel", "load_cross_encoder", "calibration_of", "_look"}
     # Once for each guard: its limits are part of what a reranker does.
     most = {"reranker_of": 2, "Recall": 2, "_look": looks}

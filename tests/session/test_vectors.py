@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from rifflux import Document, Index
 from rifflux.models.embedder import fingerprint_of
 from rifflux.models.hashing import HashEmbedder
 from rifflux.retrieve.scale import SAMPLE
-from rifflux.session.vectors import stored_reading
+from rifflux.session.vectors import SETTING, stored_reading
 from rifflux.types import Vectors
 
 BIRDS = ["heron", "egret", "stork", "crane", "swallow", "kestrel", "owl", "wren", "robin", "finch"]
@@ -101,6 +102,29 @@ def test_a_few_passages_of_an_unknown_model_say_nothing(tmp_path: Path) -> None:
     with filled(tmp_path / "index.db", "hash:96", 5) as index:
         assert index.status().vectors is None
         assert index.search("heron reeds").hits
+
+
+def test_levels_come_from_the_scale_of_the_model_however_large_the_index_is(tmp_path: Path) -> None:
+    scales = []
+    for count in (40, len(TEXTS)):
+        with filled(tmp_path / f"{count}.db", "hash:96", count) as index:
+            reading = stored_reading(index.admin.store)
+            assert reading
+            scales.append(reading.model)
+    assert scales[0] is not None
+    assert scales[0] == scales[1]
+
+
+def test_a_reading_that_lacks_the_scale_of_the_model_is_made_again(tmp_path: Path) -> None:
+    with filled(tmp_path / "index.db", "hash:96") as index:
+        store = index.admin.store
+        whole = stored_reading(store)
+        assert whole
+        store.registry.set(SETTING, json.dumps(asdict(replace(whole, model=None))))
+        index.add(Document("one more", "An egret."), embed=True)
+        again = stored_reading(store)
+        assert again
+        assert (again.vectors, again.model) == (len(TEXTS) + 1, whole.model)
 
 
 def test_the_bundled_model_says_what_it_is_like_for_any_texts(tmp_path: Path) -> None:

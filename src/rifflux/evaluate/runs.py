@@ -106,6 +106,12 @@ def _mode(text: str) -> str:
     return text if text == HYBRID_RERANK else mode
 
 
+def _fusion(text: str) -> str:
+    """Return a fusion as it is spelled, with its knobs. Raises `InvalidArgument` for one that is unknown."""
+    fusion_of(text)
+    return text
+
+
 def _whole(text: str) -> int:
     try:
         return int(text)
@@ -123,7 +129,7 @@ def _number(text: str) -> float:
 _OPTIONS: Mapping[str, Callable[[str], str | float]] = {
     "name": _name,
     "mode": _mode,
-    "fusion": lambda text: fusion_of(text).name,
+    "fusion": _fusion,
     "rerank": checked_reranker,
     "rerank_top": _whole,
     "profile": lambda text: find_profile(text).name,

@@ -25,6 +25,7 @@ class EvidenceItem:
 
     `withheld` says that no license is recorded that permits the text: it is empty then. The text of a document that is
     all title is empty, too. `rank` is the document's among all found, `exact` says that the question names it.
+    `collection` is what the asker calls the collection that it is in.
     """
 
     number: int
@@ -47,6 +48,7 @@ class EvidenceItem:
     components: Mapping[str, float]
     withheld: bool = False
     exact: bool = False
+    collection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,7 @@ def _item(number: int, key: str, reference: Reference, chosen: Chosen, hit: Hit,
         rank=chosen.rank,
         citation_key=key,
         namespace=hit.namespace,
+        collection=candidate.hit.collection,
         key=hit.document,
         title=reference.title,
         authors=reference.authors,

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest
 from rifflux.store import Store
-from rifflux.types import Document
+from rifflux.types import Document, Hit
 
 __all__ = ["verify"]
 
@@ -34,11 +34,14 @@ def verify(
         problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
     if store is None:
         return problems
-    stored = {place: store.catalog.document(*place) for place in dict.fromkeys(map(_place, pack.items))}
-    documents = {place: shown(place[0], each) for place, each in stored.items() if each}
-    problems += [
-        problem for item in pack.items for problem in _against(item, documents.get(_place(item)), citing, store)
-    ]
+    documents = dict[_Place, Document]()
+    for item in pack.items:
+        # Where several owners have a work of this name, the passage says whose it is.
+        chunk = store.catalog.chunk(item.chunk_id)
+        place = chunk.place if chunk and (chunk.namespace, chunk.document) == _place(item) else _place(item)
+        if document := store.catalog.document(*place):
+            documents[_place(item)] = shown(place[0], document)
+        problems += _against(item, documents.get(_place(item)), citing, chunk)
     return [*problems, *_miswritten(pack, citing, documents)]
 
 
@@ -64,12 +67,11 @@ def _miscited(pack: EvidencePack, citing: Citing) -> Iterator[str]:
         yield f"the bibliography holds {unknown[0]}, which nothing cites"
 
 
-def _against(item: EvidenceItem, document: Document | None, citing: Citing, store: Store) -> Iterator[str]:
+def _against(item: EvidenceItem, document: Document | None, citing: Citing, chunk: Hit | None) -> Iterator[str]:
     """Yield the problems of an item compared with the index's document."""
     if document is None:
         yield f"{_name(item)}: the work {item.key!r} is not in the index"
         return
-    chunk = store.catalog.chunk(item.chunk_id)
     withheld = document.withheld or (chunk is not None and chunk.span[1] > len(document.text))
     if item.text and (withheld or item.span[1] > len(document.text)):
         # Nor is it said that a text is the work's.

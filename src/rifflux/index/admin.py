@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
@@ -76,9 +77,18 @@ class Admin:
         if self.view.store.semantic.model():
             self.count_tokens("")
 
+    def counts(self) -> Mapping[str, int]:
+        """Count documents, chunks, chunks with a vector and files of all that the caller may read."""
+        return self.view.reading().store.counts()
+
+    @property
+    def nothing(self) -> str:
+        """Return why nothing can be found, with the cure; empty where there is something."""
+        return "" if self.counts()["chunks"] else self.view.nothing
+
     def holds(self, key: str) -> bool:
         """Return whether a document goes by a key, a path or an identifier."""
-        return bool(self.view.store.catalog.find_documents(key))
+        return bool(self.view.reading().store.catalog.find_documents(key))
 
     @property
     def store(self) -> Store:

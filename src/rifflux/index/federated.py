@@ -14,7 +14,7 @@ from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import AskedOnce
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
-from rifflux.retrieve.query.reading import within
+from rifflux.retrieve.query.reading import collections_in, within
 from rifflux.retrieve.table import SCORE, SEMANTIC, joined
 from rifflux.session.arguments import HYBRID, checked_deadline, checked_filter, checked_search
 from rifflux.session.searching import Searcher
@@ -82,6 +82,10 @@ class Everything:
     ) -> Results:
         """Return the best hits of all sources; each hit's trail names its source and its rank there."""
         checked_search(query, top_k, None)
+        if self.parts and (checked_filter(filter).collections or collections_in(query)):
+            # What somebody said is in no collection.
+            outside = replace(self, parts={}, sources=[each for each in self.sources if each.name not in self.parts])
+            return outside(query, top_k=top_k, mode=mode, filter=filter, deadline_ms=deadline_ms)
         load = cache(lambda: AskedOnce(self.view.embedder))
         asked = _Round(self, self.modes(), load, query, top_k, mode, checked_filter(filter), deadline_ms)
         first = self.sources[0]
@@ -116,6 +120,9 @@ class Everything:
             hit, placed = hits[id]
             detail = {source: float(share[place]) for source, share in shares.items() if share[place]}
             page.append(replace(hit, score=score, why=(*hit.why, placed, Why(FUSED, place + 1, score, detail))))
+        if not page:
+            nothing = self.view.nothing
+            notes = (*notes, *(nothing for results in [next(iter(found.values()))] if nothing in results.trace.notes))
         return Results(query, tuple(page), _trace(found, notes))
 
 
@@ -137,13 +144,15 @@ class _Round:
     def of(self, source: Source) -> Results:
         """Return the answer of one source."""
         parts, clock = self.everything.parts, Stopwatch()
-        searcher = Searcher(replace(parts.get(source.name, self.everything.view), load=self.load))
+        seen = replace(parts.get(source.name, self.everything.view), load=self.load)
+        searcher = Searcher(seen) if seen.is_part else Searcher(seen).narrowed(self.query, self.filter)
         way = searcher.way(self.modes.get(source.name, self.mode), None, None, searcher.profile.diversity)
         deadline, view = checked_deadline(self.deadline_ms), source.name if source.name in parts else ""
         with searcher.store.memoized():
             if view not in self.read:
                 self.read[view] = searcher.timed(self.query, None, clock)
-            query = replace(within(self.read[view], _narrowed(self.filter, source.filter)), deadline=deadline)
+            limits = replace(_narrowed(self.filter, source.filter), collections=())
+            query = replace(within(self.read[view], limits), deadline=deadline)
             results, table = searcher.answer(query, self.top_k, clock, way)
         cosines = table[f"{SEMANTIC}/score"].tolist()
         self.cosines.update({hit.chunk_id: each for hit, each in zip(results, cosines, strict=True) if each == each})

@@ -29,6 +29,7 @@ from rifflux.types.former import takes_former
 if TYPE_CHECKING:
     from rifflux.conversations import Conversations
     from rifflux.index.admin import Admin
+    from rifflux.index.collections import Collections
     from rifflux.index.federated import Everything
     from rifflux.index.status import Status
     from rifflux.ingest.walk.find import Finder
@@ -106,7 +107,7 @@ class Index:
         scope where the index is scoped already.
         """
         view = self._view.of(scope)
-        return self._scoped(view.user, partial(Index, view))
+        return self._scoped((view.user, view.administrator), partial(Index, view))
 
     # Adding, searching, reading
 
@@ -124,17 +125,26 @@ class Index:
     note = delegated(Feedback, Feedback.note)
 
     def watch(
-        self, *, embed: bool = True, finder: Finder | None = None, stop: threading.Event | None = None
+        self,
+        *,
+        embed: bool = True,
+        finder: Finder | None = None,
+        stop: threading.Event | None = None,
+        everybody: bool = False,
     ) -> Iterator[IndexReport]:
         """Bring the index up to date, then follow its files: what is saved is found within a second.
 
         Gives a report of the first run, and then of each time that something was done, until `stop` is set. A folder
-        that vanishes, such as a disk that is unmounted, stays in the index and is read again when it is back.
+        that vanishes, such as a disk that is unmounted, stays in the index and is read again when it is back. The files
+        are those of the caller's collections, or of `everybody`'s; in a scope that raises `OutOfScope`.
         """
         from rifflux.ingest.walk.find import Finder
         from rifflux.session.watching import Follower
 
-        return iter(Follower(Writer(self._view), finder or Finder(), embed, stop or threading.Event()))
+        writer = Writer(self._view)
+        writers = writer.of_everybody if everybody else writer.own
+        writers()
+        return iter(Follower(writers, finder or Finder(), embed, stop or threading.Event()))
 
     def status(self) -> Status:
         """Return what the index holds and how it is set up."""
@@ -150,6 +160,13 @@ class Index:
         from rifflux.index.admin import Admin
 
         return Admin(self._view)
+
+    @cached_property
+    def collections(self) -> Collections:
+        """Return the collections that the caller has or reads: making, describing and sharing them."""
+        from rifflux.index.collections import Collections
+
+        return Collections(self._view)
 
     @cached_property
     def conversations(self) -> Conversations:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rifflux.index.collections import CollectionInfo, Collections
 from rifflux.retrieve.fuse import Adaptive
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.session import IndexView
@@ -40,6 +41,7 @@ class Status:
     `switching` is the generation of vectors that is built while the index is being switched to another model.
     `vectors` are what was read of the vectors in use, None where they say nothing yet.
     `freshness` says how far it may be behind its files, `degraded` why answers are not what they could be.
+    `collections` are those that the caller has or reads, all of which the rest counts.
     """
 
     path: str
@@ -61,11 +63,14 @@ class Status:
     vectors: VectorReport | None = None
     freshness: Freshness | None = None
     degraded: tuple[str, ...] = ()
+    collections: tuple[CollectionInfo, ...] = ()
 
 
 def status_of(view: IndexView) -> Status:
     """Return the status of a view."""
-    store, scope = view.store, view.scope
+    own, scope = view.store, view.scope
+    view = view.reading()
+    store = view.store
     counts, model, freshness, roots = store.counts(), store.semantic.model(), view.sampler.now(), store.catalog.roots()
     states = [(root, state) for root in roots for state in store.catalog.files(root).values() if state.problem]
     embedder = model or view.embedder
@@ -87,9 +92,10 @@ def status_of(view: IndexView) -> Status:
         read_only=store.read_only,
         unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
         vectors=vector_report(view),
-        switching=None if scope else Maintenance(view).switching(),
+        switching=None if scope else Maintenance(replace(view, store=own)).switching(),
         freshness=freshness,
         degraded=(*view.outdated, *_shortcomings(counts, freshness), *store.troubles()),
+        collections=tuple(Collections(view).list()),
     )
 
 
@@ -104,7 +110,7 @@ def vector_report(view: IndexView) -> VectorReport | None:
         reach=round(scale.reach, 4),
         agreement=None if scale.agreement is None else round(scale.agreement, 4),
         weight=round(fusion.weight_by(scale), 4) if isinstance(fusion, Adaptive) else None,
-        sampled=len(scale.sample),
+        sampled=scale.sampled,
     )
 
 

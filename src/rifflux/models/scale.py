@@ -1,4 +1,4 @@
-"""The scale of a model's cosines for texts of any kind, for indexes that hold too few to tell."""
+"""The scale of a model's cosines for texts of any kind: stored with the model, or measured on a few texts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import numpy as np
 
 from rifflux.errors import ModelError
 from rifflux.models.embedder import Embedder
+from rifflux.types import Scores
 
 __all__ = ["STORED", "TOPICS", "ModelScale", "measured_scale", "stored_scale", "written_scale"]
 
 #: The file of a model's scale, in the model's folder.
 STORED = "scale.json"
+#: The least reach: of a model that gives all texts the same vector.
+LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,13 @@ class ModelScale:
     asked: float
     spread: float
     reach: float
+
+    def relative(self, cosines: Scores) -> Scores:
+        """Return cosines with a question in units of the reach: 0 about something else, 1 about the same thing.
+
+        Any model that is an affine function of another one gives the same.
+        """
+        return (cosines - self.asked) / self.reach
 
 
 def stored_scale(embedder: Embedder) -> ModelScale | None:
@@ -63,7 +73,7 @@ def measured_scale(embedder: Embedder) -> ModelScale:
     foreign = asked[np.arange(len(TOPICS))[:, None] != topics]
     spread = float(others.std())
     # A model that sees nothing of what texts are about has no reach; its cosines still differ by this much.
-    return ModelScale(noise, float(foreign.mean()), spread, max(related - noise, spread))
+    return ModelScale(noise, float(foreign.mean()), spread, max(related - noise, spread, LEAST))
 
 
 def written_scale(scale: ModelScale, fingerprint: str) -> str:

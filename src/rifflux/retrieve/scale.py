@@ -3,14 +3,15 @@
 One model gives unrelated texts a cosine of .1, another .8, and what lies between that and a good answer is wide with
 the one and narrow with the other. Whatever compares cosines with fixed numbers therefore reads the vectors first:
 
-    noise      the mean cosine of two passages, or of a question and a passage, taken at random
-    spread     the standard deviation of the former
+    noise      the mean cosine of two passages taken at random
+    spread     its standard deviation
     reach      how far above the noise the five nearest of `SAMPLE` passages are: what "near" means to this model here
     agreement  how much nearer to a passage others are that its first sentence finds by words, than any: the share of
                pairs of the two in which they are (the area under the ROC curve), .5 if the model knew nothing
 
-Cosines that are scaled by noise and reach are those of a usual model: any that is an affine function of another one
-gives the same order and the same levels. With few passages the values of the model for texts of any kind weigh in.
+Differences of cosines that are told in units of the reach are those of a usual model: any that is an affine function of
+another one gives the same order. With few passages the scale of the model for texts of any kind weighs in; levels of
+relevance come from that scale alone (`rifflux.models.scale`), so that they stay what they are while an index grows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rifflux.models.scale import ModelScale
-from rifflux.types import Scores, Vectors
+from rifflux.types import Vectors
 
 __all__ = ["FEWEST", "SAMPLE", "VectorScale", "agreement_of", "scale_of"]
 
@@ -38,24 +39,14 @@ MOST = 1.0
 
 @dataclass(frozen=True, slots=True)
 class VectorScale:
-    """The scale of the cosines in an index. `share` is how much of it comes from its own passages, the `sample`."""
+    """The scale of the cosines in an index; `model` is that of the model for texts of any kind, if it is known."""
 
     noise: float
     spread: float
     reach: float
-    sample: Vectors
-    share: float = 1.0
-    asked: float = 0.0
+    sampled: int
     agreement: float | None = None
-
-    def noise_of(self, vector: Vectors) -> float:
-        """Return the noise of a question: the mean of its cosines with passages taken at random."""
-        own = float((self.sample @ vector).mean()) if self.share else 0.0
-        return self.share * own + (1 - self.share) * self.asked
-
-    def relative(self, cosines: Scores, vector: Vectors) -> Scores:
-        """Return cosines with a question as how far above its noise they are, in those of a usual model."""
-        return (cosines - self.noise_of(vector)) * (USUAL_REACH / self.reach)
+    model: ModelScale | None = None
 
     def gap(self, difference: float) -> float:
         """Return a difference of cosines in those of a usual model."""
@@ -86,7 +77,7 @@ def scale_of(sample: Vectors, model: ModelScale | None = None, agreement: float 
         reach = share * reach + (1 - share) * model.reach
     if reach <= 1e-6:
         return None
-    return VectorScale(noise, spread, reach, sample, share, model.asked if model else 0.0, agreement)
+    return VectorScale(noise, spread, reach, count, agreement, model)
 
 
 def _measured(sample: Vectors) -> tuple[float, float, float]:

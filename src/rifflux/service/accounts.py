@@ -13,7 +13,7 @@ from functools import partial
 
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.service.write_behind import Later
-from rifflux.store import Erased, Registry, Token
+from rifflux.store import EVERYONE, Erased, Registry, Token
 
 __all__ = ["ADMIN", "ROLES", "USER", "Accounts"]
 
@@ -40,6 +40,8 @@ class Accounts:
         """Return a new token and its text, which can never be shown again. Raises `InvalidArgument`."""
         if not user or user != user.strip() or len(user) > 200 or not user.isprintable():
             raise InvalidArgument("a user's name is 1 to 200 printable characters without spaces around them")
+        if user == EVERYONE or user in self.register.sharing.groups():
+            raise InvalidArgument(f"{user} names several users, in 'rifflux collections share': choose another name")
         if role not in ROLES:
             raise InvalidArgument(f"no role {role!r}; choose one of {', '.join(ROLES)}")
         token = Token(secrets.token_hex(_ID_BYTES), user, role, label, self.now())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import repeat
@@ -18,7 +18,7 @@ from rifflux.retrieve.pipeline import Step
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
 from rifflux.text.dates import parse_time, whole_day_end
-from rifflux.types import Bound, Document, Filter, Link
+from rifflux.types import Bound, Document, Filter, Link, Results
 
 if TYPE_CHECKING:
     from rifflux.retrieve.steps.rerank import Rerank
@@ -45,6 +45,9 @@ __all__ = [
     "checked_text",
     "checked_whole",
     "checked_works",
+    "chosen_fusion",
+    "finish_of",
+    "for_symbol",
 ]
 
 HYBRID = "hybrid"
@@ -180,6 +183,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         paths=_strings("paths", filter.paths),
         kinds=_strings("kinds", filter.kinds),
         documents=_strings("documents", filter.documents),
+        collections=_strings("collections", filter.collections),
         namespaces=_strings("namespaces", filter.namespaces),
         since=_date("since", filter.since),
         until=_date("until", filter.until),
@@ -316,3 +320,31 @@ def _well_formed(text: str) -> bool:
 
 def _mended(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
+
+
+# What few searches ask for is imported for them: the start of a command is what its user waits for
+
+
+def chosen_fusion(choice: str | Fuse) -> Fuse:
+    """Return the fusion of an argument. Raises `InvalidArgument`."""
+    from rifflux.retrieve.fuse.spelled import fusion_of
+
+    return fusion_of(choice)
+
+
+def for_symbol(query: str, symbol: str, mode: str) -> tuple[str, str]:
+    """Return the question and the mode: for a symbol alone its name, searched by words, which name all that have it."""
+    if not isinstance(symbol, str):
+        raise InvalidArgument(f"symbol is the name of a definition, not {symbol!r}")
+    if not symbol or query:
+        return query, mode
+    return symbol, LEXICAL if mode == HYBRID else mode
+
+
+def finish_of(cutoff: bool | float, sort: str) -> Callable[[Results], Results] | None:
+    """Return what is done to a page that was found, None for nothing."""
+    if cutoff is False and sort != DATE:
+        return None
+    from rifflux.retrieve.steps.cutoff import finishing
+
+    return finishing(cutoff, newest=sort == DATE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 
@@ -11,7 +11,7 @@ from rifflux.errors import InvalidArgument, NotFound, OutOfScope
 from rifflux.session.arguments import checked_query, checked_text, checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
-from rifflux.types import Document, Hit, Lines, Span
+from rifflux.types import Document, Hit, Lines, Span, of_owner, parted
 
 __all__ = ["Feedback", "Reader", "identified", "located"]
 
@@ -21,22 +21,28 @@ _PAGED = frozenset({"pdf", "pptx"})
 _PAGE = re.compile(r"(?:\A|> )(?:page|Slide) (\d+)\b")
 
 
-@dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads chunks and documents of a view."""
+    """Reads chunks and documents: of all that the caller of a view may read, or of those collections that are named."""
 
-    view: IndexView
+    def __init__(self, view: IndexView, collections: Sequence[str] = ()) -> None:
+        self.own = view
+        self.view = view.reading(collections)
+        self.store = self.view.store
 
     def get(self, id: str) -> Hit | Document:
         """Return a chunk by its id, or a document by what `document` takes. Raises `NotFound`."""
         hit = self.chunk(id)
-        return located(self.view.store, [self.view.visible.hit(hit)])[0] if hit else self.document(id)
+        return self._shown([hit])[0] if hit else self.document(id)
 
     def chunk(self, id: str) -> Hit | None:
         """Return a chunk by its id; of a user's messages and memories too, which a search of everything finds."""
         id = checked_text("the name of a chunk or document", id)
-        views = self.view.store.views() if self.view.scope else (self.view.store,)
+        views = (self.store, *(self.own.store.views()[1:] if self.view.scope else ()))
         return next((hit for view in views if (hit := view.catalog.chunk(id))), None)
+
+    def _shown(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
+        """Return hits as they may be shown, with their places and the names of their collections."""
+        return located(self.store, self.view.shown([*hits]))
 
     def document(self, key: str) -> Document:
         """Return a document by key, path, absolute path, identifier, or the name of its file where only one has it.
@@ -52,7 +58,7 @@ class Reader:
     def stored(self, key: str) -> Document:
         """Return a document with its whole text. Raises `NotFound`."""
         namespace, key = self.place_of(key)
-        document = self.view.store.catalog.document(namespace, key)
+        document = self.store.catalog.document(namespace, key)
         if document is None:
             raise NotFound(f"{key!r} was removed meanwhile: search again")
         return self.view.visible.document(namespace, document)
@@ -64,32 +70,60 @@ class Reader:
         """
         from rifflux.session.places import in_lines
 
-        store, part = self.view.store, None if self.named(key) else in_lines(key)
-        hits = store.catalog.chunks_of(*self.place_of(part[0] if part else key))
-        found = located(store, self.view.visible.hits(hits))
+        part = None if self.named(key) else in_lines(key)
+        found = self._shown(self.store.catalog.chunks_of(*self.place_of(part[0] if part else key)))
         if part is None:
             return [*found]
         first, last = part[1]
         return [hit for hit in found if hit.lines and hit.lines[0] <= last and hit.lines[1] >= first]
 
     def place_of(self, key: str) -> tuple[str, str]:
-        """Return the namespace and key of what a key, a path or an identifier such as `doi:10.1000/182` names."""
+        """Return the namespace and key of what a key, a path or an identifier such as `doi:10.1000/182` names.
+
+        Behind the name of a collection, as in `bob/wiki/cache.md`, it is that which this collection has; else the
+        caller's own comes before what others share.
+        """
         from rifflux.session.places import lookalikes, namesakes
 
-        found = self.named(key) or namesakes(self.view.store, key)
+        found = self._own(self.named(key) or namesakes(self.store, key))
         if not found:
-            near = ", ".join(lookalikes(self.view.store, key))
+            near = ", ".join(lookalikes(self.store, key))
             cure = f"did you mean {near}?" if near else "take an id or path from the results of a search"
             raise NotFound(f"no chunk or document {key!r}: {cure}")
         if len(found) > 1:
-            places = ", ".join(f"{namespace}/{name}" for namespace, name in found[:5])
+            places = ", ".join(self._spelled(*place) for place in found[:5])
             raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
         return found[0]
+
+    def _own(self, places: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the places that are the caller's own, if any are."""
+        own = [place for place in places if "/" not in self.view.labels.get(parted(place[0])[1] or "", "")]
+        return own if self.several and own else places
 
     def named(self, key: str) -> list[tuple[str, str]]:
         """Return the namespaces and keys of what has this key, path or identifier."""
         key = checked_text("the name of a document", key)
-        return self.view.store.catalog.find_documents(key) or identified(self.view.store, key)
+        found = self.store.catalog.find_documents(key) or identified(self.store, key)
+        if found:
+            return found
+        labels = [label for label in self.view.labels.values() if key.startswith(f"{label}/")]
+        within = [Reader(self.own, [label])._among(key.removeprefix(f"{label}/"), self.several) for label in labels]
+        return [place for places in within for place in places]
+
+    @property
+    def several(self) -> bool:
+        """Return True if documents of several collections are read, so that a namespace names an owner too."""
+        return len(self.store.owners) > 1
+
+    def _among(self, key: str, several: bool) -> list[tuple[str, str]]:
+        """Return the places of what a collection has by a name; with their owner, as a view of several has them."""
+        owner = self.store.owner if several else None
+        return [(of_owner(namespace, owner), key) for namespace, key in self.named(key)]
+
+    def _spelled(self, namespace: str, key: str) -> str:
+        """Return a name that means one document."""
+        name, owner = parted(namespace)
+        return f"{name}/{key}" if owner is None else f"{self.view.labels[owner]}/{name}/{key}"
 
 
 # Where hits stand in their files: the lines of what is text on the disk too, the page of what has pages
@@ -166,6 +200,7 @@ class Feedback:
         reader = Reader(self.view)
         hit = reader.chunk(document)
         namespace, key = (hit.namespace, hit.document) if hit else reader.place_of(document)
+        namespace = parted(namespace)[0]
         who = user or (scope.user_id if scope else "")
         event = Event(kind, query, namespace, key, hit.chunk_id if hit else "", grade, who, self.view.session.now())
         self.view.store.registry.record(event)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import InvalidArgument, ModelError, ModelMismatch
+from rifflux.errors import ModelError, ModelMismatch
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
 from rifflux.retrieve.pipeline import NO_RERANKER, Pipeline, Plan, Step, Stopwatch
 from rifflux.retrieve.query.expand import expand
-from rifflux.retrieve.query.reading import KnownFrequencies, classify, understand
+from rifflux.retrieve.query.reading import COLLECTION, KnownFrequencies, classify, collections_in, understand
 from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
-    DATE,
     HYBRID,
     HYBRID_RERANK,
     MODES,
@@ -33,6 +32,9 @@ from rifflux.session.arguments import (
     checked_search,
     checked_text,
     checked_whole,
+    chosen_fusion,
+    finish_of,
+    for_symbol,
 )
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
@@ -45,6 +47,7 @@ from rifflux.types import (
     Trace,
     Understanding,
     Vectors,
+    parted,
 )
 
 if TYPE_CHECKING:
@@ -58,10 +61,20 @@ class Searcher:
     """Answers questions from a view of an index. Safe to share between threads."""
 
     def __init__(self, view: IndexView) -> None:
-        self.view = view
+        self._given = view
+        self.view = view = view.reading()
         self.store = view.store
         self.profile = view.profile
         self.analyzer = view.profile.analyzer
+
+    def narrowed(self, query: str, filter: Filter | Mapping[str, Any] | None = None) -> Searcher:
+        """Return the searcher of those collections that a question or its filter names. Raises `NotFound`."""
+        names = (*checked_filter(filter).collections, *collections_in(query))
+        return Searcher(self.view.reading(names)) if names else self
+
+    def now(self, query: str = "", collections: Sequence[str] = ()) -> Searcher:
+        """Return the searcher of what the caller may read at this moment: for who keeps a searcher."""
+        return Searcher(self._given).narrowed(query, Filter(collections=tuple(collections)))
 
     def search(
         self,
@@ -101,17 +114,17 @@ class Searcher:
         from 0 to 1. What is not given is as the profile has it.
         Raises `InvalidArgument` for an argument that cannot be meant.
         """
-        query, mode = _for_symbol(query, symbol, mode)
+        query, mode = for_symbol(query, symbol, mode)
         checked_search(query, top_k, min_score)
         checked_page(top_k, offset, sort)
-        finish, diversity = _finish(cutoff, sort), self.profile.diversity
+        finish, diversity = finish_of(cutoff, sort), self.profile.diversity
         if (group, diversify, collapse) != (None, None, None):
             diversity = diversity.but(group=group, diversify=diversify, collapse=collapse)
-        way = replace(self.way(mode, fusion, rerank, diversity, rerank_top), symbol=symbol)
-        clock, deadline = Stopwatch(), checked_deadline(deadline_ms)
-        with self.store.memoized():
-            asked = self.timed(query, filter, clock, deadline)
-            results, _ = self.answer(asked, top_k, clock, way, offset)
+        clock, deadline, searcher = Stopwatch(), checked_deadline(deadline_ms), self.narrowed(query, filter)
+        way = replace(searcher.way(mode, fusion, rerank, diversity, rerank_top), symbol=symbol)
+        with searcher.store.memoized():
+            asked = searcher.timed(query, filter, clock, deadline)
+            results, _ = searcher.answer(asked, top_k, clock, way, offset)
         results = results if min_score is None else at_least(min_score, results)
         return finish(results) if finish else results
 
@@ -124,7 +137,7 @@ class Searcher:
         )
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
-        hits = self.view.visible.hits(page(table))
+        hits = self.view.shown(page(table))
         return Results(query.text, located(self.store, hits), trace), table
 
     def way(
@@ -136,7 +149,7 @@ class Searcher:
         rerank_top: int | None = None,
     ) -> Way:
         """Return how to search. Raises `InvalidArgument` for an argument that cannot be meant."""
-        known, fuse = checked_mode(mode), _fusion(fusion) if fusion else self.profile.fusion
+        known, fuse = checked_mode(mode), chosen_fusion(fusion) if fusion else self.profile.fusion
         reranker = self._reranker(self._usual(mode, fuse) if rerank is None else rerank, rerank_top)
         if known == HYBRID:
             return Way(known, fuse, reranker, diversity)
@@ -159,7 +172,9 @@ class Searcher:
         A part of a question may have the `understanding` of the whole.
         """
         store, analyzer, profile = self.store, self.analyzer, self.profile
-        query = understand(text, analyzer, self.view.facets, limits, self._held)
+        query = understand(text, analyzer, self._facets, limits, self._held)
+        # Those of other collections were left out before: see `narrowed`.
+        query = replace(query, filter=replace(query.filter, collections=())) if query.filter.collections else query
         frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
         counts = store.counts()
         sort = understanding or classify(query, analyzer, frequencies, counts["chunks"])
@@ -178,6 +193,10 @@ class Searcher:
         if not profile.expand:
             return query
         return expand(query, analyzer, frequencies, store.lexical.vocabulary, self.view.session.synonyms, self._held)
+
+    @property
+    def _facets(self) -> tuple[str, ...]:
+        return self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
 
     def ready(self, query: Query, top_k: int, clock: Stopwatch, way: Way | None = None, *, rated: bool = False) -> Plan:
         """Return the search for a question that was read, ready to run; a hybrid one by default."""
@@ -204,6 +223,8 @@ class Searcher:
             code,
         )
         notes += told
+        if query.statistics and not query.statistics.chunks and self.view.nothing:
+            notes.append(self.view.nothing)
         freshness = self.view.sampler.latest()
         if freshness and freshness.note:
             notes.append(f"{freshness.note}: run 'rifflux index'")
@@ -246,7 +267,8 @@ class Searcher:
         if calibration := self.view.calibration:
             return Relevance(self.store, self.analyzer, calibration)
         scale = self.view.scale
-        return Relevance(self.store, self.analyzer, MEANING if scale else None, scale=scale)
+        model = scale.model if scale else None
+        return Relevance(self.store, self.analyzer, MEANING if model else None, scale=model)
 
     def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
         """Return a hybrid search ready to run, with its steps apart: for measuring and tuning them.
@@ -254,13 +276,13 @@ class Searcher:
         Its hits are for the program itself: unlike those of `search`, they hold what may not be shown to anybody.
         """
         checked_search(query, top_k, None)
-        clock = Stopwatch()
-        return self.ready(self.timed(query, filter, clock), top_k, clock)
+        clock, searcher = Stopwatch(), self.narrowed(query, filter)
+        return searcher.ready(searcher.timed(query, filter, clock), top_k, clock)
 
     def classify(self, query: str) -> Understanding:
         """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
-        read = understand(query, self.analyzer, self.view.facets, held=self._held)
+        read = understand(query, self.analyzer, self._facets, held=self._held)
         chunks = self.store.counts()["chunks"]
         return classify(read, self.analyzer, self.store.lexical.document_frequencies, chunks)
 
@@ -361,42 +383,16 @@ class Searcher:
         from rifflux.retrieve.query.reading import as_typed
 
         checked_search(query, top_k, None)
-        way = self.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
-        hit = self.store.catalog.chunk(checked_text("the name of a document", document))
-        name = hit.place if hit else Reader(self.view).place_of(document)
-        chunks = self.store.catalog.chunks_of(*name)
+        searcher = self.narrowed(query, filter)
+        store, way = searcher.store, searcher.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
+        hit = store.catalog.chunk(checked_text("the name of a document", document))
+        name = hit.place if hit else Reader(searcher.view).place_of(document)
+        chunks = store.catalog.chunks_of(*name)
         clock = Stopwatch()
-        plan = self.ready(self.timed(query, filter, clock), top_k, clock, way)
-        plan = deep(plan, chunks_of(self.store, plan.query))
+        plan = searcher.ready(searcher.timed(query, filter, clock), top_k, clock, way)
+        plan = deep(plan, chunks_of(store, plan.query))
         typed = as_typed(plan.query)
-        visible = self.view.visible
-        asked = [hit] if hit else chunks
-        verdict = Inquiry(plan, self.store, name, asked, len(chunks), top_k, visible.tells, typed)()
-        return replace(verdict, hit=visible.hit(verdict.hit)) if verdict.hit else verdict
-
-
-# What few searches ask for is imported for them: the start of a command is what its user waits for
-
-
-def _fusion(choice: str | Fuse) -> Fuse:
-    from rifflux.retrieve.fuse.spelled import fusion_of
-
-    return fusion_of(choice)
-
-
-def _for_symbol(query: str, symbol: str, mode: str) -> tuple[str, str]:
-    """Return the question and the mode: for a symbol alone its name, searched by words, which name all that have it."""
-    if not isinstance(symbol, str):
-        raise InvalidArgument(f"symbol is the name of a definition, not {symbol!r}")
-    if not symbol or query:
-        return query, mode
-    return symbol, LEXICAL if mode == HYBRID else mode
-
-
-def _finish(cutoff: bool | float, sort: str) -> Callable[[Results], Results] | None:
-    """Return what is done to a page that was found, None for nothing."""
-    if cutoff is False and sort != DATE:
-        return None
-    from rifflux.retrieve.steps.cutoff import finishing
-
-    return finishing(cutoff, newest=sort == DATE)
+        visible, asked = searcher.view.visible, [hit] if hit else chunks
+        verdict = Inquiry(plan, store, name, asked, len(chunks), top_k, visible.tells, typed)()
+        shown = searcher.view.shown([verdict.hit])[0] if verdict.hit else None
+        return replace(verdict, hit=shown, namespace=parted(verdict.namespace)[0])

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import filterfalse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, RiffluxError
+from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, OutOfScope
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
+from rifflux.service.collections import Rights
+from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
-from rifflux.store import PART, REVISION, FileState, ModelInfo, Store
-from rifflux.types import Freshness, Scope
+from rifflux.store import REVISION, ModelInfo, Store
+from rifflux.types import Hit, Scope
 
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
@@ -36,23 +33,13 @@ __all__ = [
     "CurrentEmbedder",
     "IndexView",
     "Kept",
-    "Sampler",
     "Session",
     "info_of",
-    "note_synced",
-    "synced",
 ]
 
 T = TypeVar("T")
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
-_SYNCED = "synced"
-#: Files looked at each time, and for `status`.
-FEW, MANY = 50, 1000
-#: Seconds between two looks.
-PAUSE = 5.0
-#: A look begins this many seconds after the search that asked for it, which should be done by then.
-LATER = 0.02
 
 
 @dataclass
@@ -127,90 +114,6 @@ class CurrentEmbedder:
         return load_embedder(DEFAULT_MODEL if choice is None else choice, threads=self.threads)
 
 
-@dataclass
-class Sampler:
-    """Looks at some files of a store. The first search waits for it, a millisecond; later ones get what is known."""
-
-    store: Store
-    _latest: Freshness | None = field(default=None, init=False)
-    _due: float = field(default=0.0, init=False)
-
-    def latest(self) -> Freshness | None:
-        """Return the latest finding; None if there can be none. Takes microseconds, but for the first time."""
-        now = time.monotonic()
-        if now >= self._due:
-            self._due = now + PAUSE
-            if self._latest is None:
-                self._look()
-            else:
-                threading.Timer(LATER, self._look).start()
-        return self._latest
-
-    def now(self) -> Freshness:
-        """Return the finding of a look at many files."""
-        found = _look(self.store, MANY)
-        self._latest, self._due = found, time.monotonic() + PAUSE
-        return found
-
-    def _look(self) -> None:
-        with suppress(RiffluxError):  # the index was closed meanwhile, or nobody may read it any more
-            self._latest = _look(self.store, FEW)
-
-
-def synced(store: Store) -> Mapping[str, float]:
-    """Return the moment of the last look at each root as a whole, in seconds since 1970."""
-    found: dict[str, float] = {}
-    for each in store.members():
-        found |= json.loads(each.registry.setting(_SYNCED) or "{}")
-    return found
-
-
-def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
-    """Note that roots are as they were at a moment."""
-    if not store.read_only:
-        known = {root: at for root, at in synced(store).items() if Path(root).exists()}
-        store.registry.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
-
-
-def _look(store: Store, number: int) -> Freshness:
-    total, sampled = store.catalog.some_files(number)
-    last, there, folders, changed = synced(store), dict[str, bool](), set[tuple[str, Path]](), 0
-    for root, state in sampled:
-        if root not in there:
-            there[root] = Path(root).exists()
-        if there[root]:
-            path = Path(root, state.path)
-            folders.add((root, path.parent))
-            changed += _differs(path, state)
-    oldest = min(last.values(), default=None)
-    return Freshness(
-        files=total,
-        sampled_files=len(sampled),
-        changed_files=round(changed / len(sampled) * total) if changed else 0,
-        changed_folders=_touched(folders, last),
-        synced_at=None if oldest is None else datetime.fromtimestamp(oldest, UTC).isoformat(timespec="seconds"),
-        missing_roots=tuple(sorted(filterfalse(there.__getitem__, there))),
-    )
-
-
-def _differs(path: Path, state: FileState) -> bool:
-    """Return True if a file is not as it was read, or gone."""
-    try:
-        status = path.stat()
-    except OSError:
-        return True
-    return (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns)
-
-
-def _touched(folders: Iterable[tuple[str, Path]], last: Mapping[str, float]) -> int:
-    """Count the folders in which something came or went since their root was last looked at as a whole."""
-    touched = 0
-    for root, folder in folders:
-        with suppress(OSError):
-            touched += root in last and folder.stat().st_mtime > last[root]
-    return touched
-
-
 class Session:
     """What one open index shares: its store, models, caches and workers. Safe to share between threads.
 
@@ -269,7 +172,9 @@ class _Facets:
 class IndexView:
     """A session with the owner's part of its store, the profile and the guard that a caller sees it through.
 
-    `load` gives another embedder than the session's, already guarded.
+    `load` gives another embedder than the session's, already guarded. `user` is whose view it is, empty for nobody's in
+    particular; an `administrator` has besides what is nobody's. `store` is what is written to; what is read besides is
+    found by `reading`, which tells by `labels` what the caller calls each owner, and which of them are `mine`.
     """
 
     session: Session
@@ -277,31 +182,80 @@ class IndexView:
     profile: Profile
     guard: Guard | None = None
     load: Callable[[], Embedder] | None = None
+    user: str = ""
+    administrator: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    mine: frozenset[str] = frozenset()
+    is_part: bool = False
 
     def of(self, scope: Scope) -> IndexView:
         """Return one user's view. Raises `OutOfScope` from the view of another."""
         if not isinstance(scope, Scope):
             raise InvalidArgument(f"a scope is needed, such as Scope('ann'), not {scope!r}")
-        return replace(self, store=self.store.of(scope.user_id))
+        user, administrator = scope.user_id, scope.administrator
+        if self.user and administrator and not self.administrator:
+            raise OutOfScope(f"{user!r} is no administrator here: take such a scope from the index that was opened")
+        return replace(self, store=self.store.of(user), user=user, administrator=administrator)
 
     def part(self, name: str, profile: Profile) -> IndexView:
         """Return the view of a part that is kept under a name, with statistics of its own."""
-        return replace(self, store=self.store.part(name), profile=replace(profile, language=self.profile.language))
+        profile = replace(profile, language=self.profile.language)
+        return replace(self, store=self.store.part(name), profile=profile, is_part=True)
+
+    @property
+    def rights(self) -> Rights:
+        """Return what the caller may see, change and share."""
+        return Rights(self.session.store.registry, self.user, self.administrator, self.session.now)
+
+    def reading(self, collections: Sequence[str] = ()) -> IndexView:
+        """Return the view of all that the caller may read, or of some collections: to read only.
+
+        A part, such as a user's messages, is in no collection. Raises `NotFound` for a collection that is not seen.
+        """
+        if self.is_part or (self.labels and not collections):
+            return self
+        found = self.rights.visible(collections)
+        labels, mine = {each.owner: each.label for each in found}, {each.owner for each in found if each.owned}
+        store = self.session.kept(("united", *labels), partial(self.session.store.united, tuple(labels)))
+        return replace(self, store=store, labels=labels, mine=frozenset(mine))
+
+    def writing(self, collection: str = "", *, create: bool = False) -> IndexView:
+        """Return the view that writes to a collection, the caller's library without a name. See `Rights.writable`."""
+        if not collection:
+            return self
+        return replace(self, store=self.session.store.of(self.rights.writable(collection, create=create).owner))
+
+    @property
+    def nothing(self) -> str:
+        """Return why nothing can be found in a view that holds nothing, with the cure; empty for a part."""
+        if self.is_part:
+            return ""
+        if not self.user:
+            return "nothing is indexed yet: 'rifflux index PATH' does that"
+        return (
+            f"nothing belongs to {self.user}, and nothing is shared with {self.user}: "
+            f"'rifflux index PATH --user {self.user}' indexes something for {self.user}, "
+            f"'rifflux collections share library --with {self.user}' shares what belongs to nobody"
+        )
+
+    def labelled(self, hit: Hit) -> Hit:
+        """Return a hit with the name of its collection."""
+        label = self.labels.get(self.store.owner if hit.owner is None else hit.owner, "")
+        return replace(hit, collection=label) if label else hit
+
+    def shown(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return hits as the caller may be shown them, each with the name of its collection."""
+        return [*map(self.labelled, self.visible.hits(hits))]
 
     @property
     def visible(self) -> Visibility:
-        """Return the rule of what this owner is shown, by the policies of the moment."""
-        return self.profile.visible.of(self.store)
-
-    @cached_property
-    def user(self) -> str:
-        """Return the user whose view this is, empty where it is nobody's in particular."""
-        return self.store.owner.partition(PART)[0]
+        """Return the rule of what the caller is shown, by the policies of the moment."""
+        return self.profile.visible.of(self.store, self.mine if self.labels else frozenset(self.store.owners))
 
     @property
     def scope(self) -> Scope | None:
         """Return the scope of that user, None where there is none."""
-        return Scope(self.user) if self.user else None
+        return Scope(self.user, self.administrator) if self.user else None
 
     @property
     def embedder(self) -> Embedder:

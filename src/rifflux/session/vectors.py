@@ -40,7 +40,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 class VectorReading:
     """What was read of the vectors of a model when there were so many: see `rifflux.retrieve.scale`.
 
-    `model` is the scale of the model for texts of any kind, for indexes that hold few.
+    `model` is the scale of the model for texts of any kind, None while there are too few to ask an unknown one.
     """
 
     fingerprint: str
@@ -94,7 +94,7 @@ class ScaleCache:
     def _scale(self, sample: Vectors, load: Callable[[], Embedder]) -> VectorScale | None:
         reading = stored_reading(self.store)
         model = reading.model if reading else None
-        if model is None and len(sample) < SAMPLE:
+        if model is None and len(sample):
             with suppress(ModelError):
                 model = stored_scale(load())
         return scale_of(sample, model, reading.agreement if reading else None)
@@ -105,10 +105,11 @@ def read_vectors(store: Store, profile: Profile, embedder: Embedder) -> VectorRe
     count, known = store.counts()["embedded_chunks"], stored_reading(store)
     if not count or store.read_only:
         return known
-    if known and count / CHANGED <= known.vectors <= count * CHANGED:
-        return known
     model = known.model if known else None
-    if model is None and FEWEST <= count < SAMPLE and stored_scale(embedder) is None:
+    if known and count / CHANGED <= known.vectors <= count * CHANGED and (model or count < FEWEST):
+        return known
+    model = model or stored_scale(embedder)
+    if model is None and count >= FEWEST:
         model = measured_scale(embedder)
     found = VectorReading(embedder.fingerprint, count, _agreement(store, profile) if count >= ENOUGH else None, model)
     store.registry.set(SETTING, json.dumps(asdict(found)))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rifflux.store import Store
-from rifflux.types import LICENSED, REST_WITHHELD, WITHHELD, Document, Hit, Span, Tag
+from rifflux.types import LICENSED, REST_WITHHELD, WITHHELD, Document, Hit, Span, Tag, parted
 
 if TYPE_CHECKING:
     from rifflux.text.licenses import Permission, Rules
@@ -31,22 +31,28 @@ class Visibility:
     """The rule of what a profile shows: of works, what their license permits; of everything else, all.
 
     `licenses` are rules of the configuration, before which those of the policies come. `store` holds the policies and
-    the documents; without one, nothing was decided. `owned` says that the caller owns what is shown: only then may
-    `facts` that are the owner's be told, and a text be shown that no license opens. For what somebody else shares, ask
-    `of_another()`.
+    the documents; without one, nothing was decided. What the owners that are `mine` have is the caller's own: only of
+    that may facts that are the owner's be told, and a text be shown that no license opens. Without any such list, all
+    is. Of several owners' documents, a namespace names its owner, as `Hit.place` has it.
     """
 
     licenses: Rules = field(default_factory=dict)
     store: Store | None = None
-    owned: bool = True
+    mine: Collection[str] | None = None
 
-    def of(self, store: Store) -> Visibility:
-        """Return the rule as the owner of a store has it."""
-        return replace(self, store=store)
+    def of(self, store: Store, mine: Collection[str] | None = None) -> Visibility:
+        """Return the rule for what a store holds, as the caller has it whose these owners are."""
+        return replace(self, store=store, mine=mine)
 
     def of_another(self) -> Visibility:
         """Return the rule for what another shares with the caller."""
-        return replace(self, owned=False)
+        return replace(self, mine=())
+
+    def _owned(self, namespace: str) -> bool:
+        """Return whether what a namespace holds is the caller's own."""
+        owner = parted(namespace)[1]
+        owner = self.store.owner if owner is None and self.store else owner
+        return self.mine is None or owner in self.mine
 
     @cached_property
     def rules(self) -> Rules:
@@ -56,17 +62,16 @@ class Visibility:
         return {**self.licenses, **Policies(self.store).get(LICENSES)} if self.store else self.licenses
 
     @cached_property
-    def _facts(self) -> bool:
+    def _facts(self) -> object:
         from rifflux.session.policies import FACTS, Policies
 
-        told = Policies(self.store).get(FACTS) if self.store else "owner"
-        return told == "everyone" or (self.owned and told == "owner")
+        return Policies(self.store).get(FACTS) if self.store else "owner"
 
     @cached_property
     def _own_texts(self) -> bool:
         from rifflux.session.policies import OWN_TEXTS, Policies
 
-        return self.owned and self.store is not None and bool(Policies(self.store).get(OWN_TEXTS))
+        return self.store is not None and bool(Policies(self.store).get(OWN_TEXTS))
 
     # What is permitted
 
@@ -82,7 +87,7 @@ class Visibility:
 
         if not namespace.startswith(LICENSED) or (permission := self.licensed(license)) is Permission.TEXT:
             return Permission.TEXT
-        return Permission.TEXT if self._own_texts else permission
+        return Permission.TEXT if self._own_texts and self._owned(namespace) else permission
 
     def shows_all(self, namespace: str, license: str | None) -> bool:
         """Return whether the caller may be shown all of a document."""
@@ -90,13 +95,15 @@ class Visibility:
 
     def tells_facts(self, namespace: str, license: str | None) -> bool:
         """Return whether the caller is told who wrote a document, when it appeared, where, and what it cites."""
-        return not namespace.startswith(LICENSED) or bool(self.permission(namespace, license)) or self._facts
+        if not namespace.startswith(LICENSED) or self.permission(namespace, license) or self._facts == "everyone":
+            return True
+        return self._facts == "owner" and self._owned(namespace)
 
     def tells(self, hit: Hit, fields: Collection[str]) -> bool:
         """Return whether the caller is told what a document has in fields of its metadata, or its dates and kind."""
-        if self.shows_all(hit.namespace, hit.license):
+        if self.shows_all(hit.place[0], hit.license):
             return True
-        return set(fields) <= _FACTS | _DATED and self.tells_facts(hit.namespace, hit.license)
+        return set(fields) <= _FACTS | _DATED and self.tells_facts(hit.place[0], hit.license)
 
     def opened(self, licenses: Iterable[tuple[str, str | None]]) -> list[str]:
         """Return notes on the texts that are shown though no license is known to permit it, and by whose decision."""
@@ -120,11 +127,11 @@ class Visibility:
 
     def hits(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return hits as they may be shown: without a text, title, identifiers, and why they were found."""
-        open = [self.shows_all(hit.namespace, hit.license) for hit in hits]
+        open = [self.shows_all(hit.place[0], hit.license) for hit in hits]
         if all(open):
             return [*hits]
         closed = [hit for hit, each in zip(hits, open, strict=True) if not each]
-        ends = self._abstracts({hit.place for hit in closed if self.permission(hit.namespace, hit.license)})
+        ends = self._abstracts({hit.place for hit in closed if self.permission(hit.place[0], hit.license)})
         return [hit if each else self._partly(hit, ends) for hit, each in zip(hits, open, strict=True)]
 
     def document(self, namespace: str, document: Document) -> Document:
@@ -168,7 +175,7 @@ class Visibility:
         if hit.span[1] <= abstracts.get(hit.place, 0):
             return replace(hit, metadata=_told(hit.metadata))
         closed = replace(hit, content=WITHHELD, heading_path="", metadata=_told(hit.metadata), withheld=True)
-        if self.tells_facts(hit.namespace, hit.license):
+        if self.tells_facts(hit.place[0], hit.license):
             return closed
         return replace(closed, kind="", created_at=None, updated_at=None, metadata={})
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from rifflux.errors import ModelError
 from rifflux.ingest.sync import folders, sources
 from rifflux.ingest.walk.find import Finder
 from rifflux.ingest.watch import Watcher, is_worth_a_look, targets_of
-from rifflux.session.session import note_synced
-from rifflux.session.writing import Writer
+from rifflux.session.freshness import note_synced
+from rifflux.session.writing import Writer, together
 from rifflux.types import Failure, IndexReport
 
 __all__ = ["Follower"]
@@ -41,10 +42,12 @@ class _Watched:
 class Follower:
     """Follows the files of an index until `stop` is set; iterating gives a report whenever something was done.
 
+    `writers` gives those of the collections of the moment, any of which embeds for all.
+
     Text is searchable at once. Vectors follow while nothing else changes: a change interrupts their making.
     """
 
-    writer: Writer
+    writers: Callable[[], Sequence[Writer]]
     finder: Finder
     embed: bool = True
     stop: threading.Event = field(default_factory=threading.Event)
@@ -55,24 +58,31 @@ class Follower:
             watched = self._watched()
             with self._watcher(watched) as watcher:
                 # Watched first, so that nothing changes unnoticed between this and that.
-                yield self._embedded(self.writer.update(embed=False, finder=self.finder), watcher)
+                reports = [writer.update_alone(embed=False, finder=self.finder) for writer in self.writers()]
+                yield self._embedded(together(reports), watcher)
                 yield from self._follow(watched, watcher)
 
     def _follow(self, watched: _Watched, watcher: Watcher) -> Iterator[IndexReport]:
         """Follow until other folders are to be watched, or the same ones again."""
         while not self.stop.is_set() and self._watched() == watched:
             changes = watcher.wait(LOOK)
-            targets = targets_of(changes, watched.folders, watched.files)
-            report = IndexReport()
-            if targets:
-                begun = time.time()
-                report = self.writer.sync(targets, finder=self.finder)
-                # All that changed until then was noticed.
-                note_synced(self.writer.view.store, {str(target.root) for target in targets}, begun)
-            if targets or (self._embed_at is not None and self._embed_at <= time.monotonic()):
+            done = [*filter(None, (self._synced(writer, changes) for writer in self.writers()))] if changes else []
+            report = together(done) if done else IndexReport()
+            if done or (self._embed_at is not None and self._embed_at <= time.monotonic()):
                 report = self._embedded(report, watcher)
             if report.indexed_files or report.deleted_files or report.embedded_chunks or report.failed:
                 yield report
+
+    def _synced(self, writer: Writer, changes: Collection[Path]) -> IndexReport | None:
+        """Bring up to date what changed of one collection, if anything did."""
+        targets = targets_of(changes, *_held(writer))
+        if not targets:
+            return None
+        begun = time.time()
+        report = writer.sync(targets, finder=self.finder)
+        # All that changed until then was noticed.
+        note_synced(writer.view.store, {str(target.root) for target in targets}, begun)
+        return report
 
     def _embedded(self, report: IndexReport, watcher: Watcher) -> IndexReport:
         """Return the report with the vectors that could be made before something changed again."""
@@ -89,7 +99,7 @@ class Follower:
 
         start = time.perf_counter()
         try:
-            done = self.writer.embed(count, wait=False)
+            done = self.writers()[0].embed(count, wait=False)
         except _Interrupted:
             self._embed_at = time.monotonic()
         except ModelError as error:
@@ -99,14 +109,14 @@ class Follower:
         return replace(report, embedded_chunks=done, failed=failed, seconds=seconds)
 
     def _watched(self) -> _Watched:
-        store = self.writer.view.store
-        whole = tuple(map(Path, folders(store)))
-        files = frozenset(path for path in map(Path, sources(store)) if path not in whole)
+        held = [*map(_held, self.writers())]
+        whole = tuple(dict.fromkeys(chain.from_iterable(folders for folders, _ in held)))
+        files = frozenset(chain.from_iterable(files for _, files in held))
         places = {*whole, *(file.parent for file in files)}
         return _Watched(whole, files, {place: identity for place in places if (identity := _identity(place))})
 
     def _watcher(self, watched: _Watched) -> Watcher:
-        own = str(Path(self.writer.view.session.path).resolve())
+        own = str(Path(self.writers()[0].view.session.path).resolve())
 
         def wanted(path: Path) -> bool:
             if str(path).startswith(own):
@@ -116,6 +126,12 @@ class Follower:
         there = watched.there.keys()
         files = [file for file in watched.files if file.parent in there]
         return Watcher([folder for folder in watched.folders if folder in there], files, wanted)
+
+
+def _held(writer: Writer) -> tuple[tuple[Path, ...], frozenset[Path]]:
+    """Return the folders that a collection holds as a whole, and its other files."""
+    whole = tuple(map(Path, folders(writer.view.store)))
+    return whole, frozenset(path for path in map(Path, sources(writer.view.store)) if path not in whole)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

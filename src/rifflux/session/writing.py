@@ -5,24 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import ModelError, NotFound
+from rifflux.errors import InvalidArgument, ModelError, NotFound, OutOfScope
+from rifflux.service.collections import is_collection
 from rifflux.session.arguments import checked_document, checked_path
+from rifflux.session.freshness import note_synced
 from rifflux.session.reading import Reader
-from rifflux.session.session import IndexView, info_of, note_synced
+from rifflux.session.session import IndexView, info_of
 from rifflux.store import DocumentChange, Placed
-from rifflux.types import Document, Failure, IndexReport, Progress
+from rifflux.types import Document, Failure, IndexReport, Progress, parted
 
 if TYPE_CHECKING:
     from rifflux.ingest.sync import Tally, Target, Turns
     from rifflux.ingest.walk.find import Finder
+    from rifflux.store import Store
 
-__all__ = ["DOCUMENTS", "Writer"]
+__all__ = ["DOCUMENTS", "Writer", "together"]
 
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
@@ -51,6 +54,7 @@ class Writer:
     def add(
         self,
         *items: str | Path | Document,
+        collection: str = "",
         embed: bool = True,
         force: bool = False,
         prune: bool = True,
@@ -60,6 +64,8 @@ class Writer:
     ) -> IndexReport:
         """Index files, folders and documents; what did not change is left alone.
 
+        They go to the caller's library, or to a `collection`, which is made if it is named without an owner and is not
+        there. A folder lies in one collection: `InvalidArgument` tells which has it already.
         `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
         gone from the given folders, and a given path that is gone itself. A file that cannot be read is listed in
         the report and the run goes on. Interrupted, everything up to the last file is kept and the next run goes on
@@ -71,8 +77,35 @@ class Writer:
         documents = [checked_document(item) for item in items if isinstance(item, Document)]
         paths = [checked_path(item) for item in items if not isinstance(item, Document)]
         how = Indexing(embed, force, prune, progress, finder or Finder(), processes)
-        todo = self._targets(paths, how, tally := Tally())
-        return self._add(todo, documents, how, tally)
+        writer = self._into(collection, paths)
+        todo = writer._targets(paths, how, tally := Tally())
+        return writer._add(todo, documents, how, tally)
+
+    def _into(self, collection: str, paths: Sequence[Path]) -> Writer:
+        """Return the writer of a collection for some paths; one is made only where there is something to put."""
+        rights = self.view.rights
+        label = collection or next((each.label for each in rights.visible() if each.owner == self.view.store.owner), "")
+        places = [path.expanduser().resolve() for path in paths]
+        for each in rights.visible() if label else ():
+            if each.label != label and each.owned:
+                _refuse_twice(places, each.label, self.view.session.store.of(each.owner))
+        missing = next((path for path in paths if not path.expanduser().exists()), None)
+        return Writer(self.view.writing(collection, create=missing is None))
+
+    def own(self) -> list[Writer]:
+        """Return the writers of all collections that the caller has; of one that was chosen, that alone."""
+        store, view = self.view.session.store, self.view
+        owners = [each.owner for each in view.rights.visible() if each.owned]
+        if view.is_part or view.store.owner != owners[0]:
+            return [self]
+        return [self, *(Writer(replace(view, store=store.of(owner))) for owner in owners[1:])]
+
+    def of_everybody(self) -> list[Writer]:
+        """Return the writers of all collections of all users. Raises `OutOfScope` in a scope."""
+        if self.view.user:
+            raise OutOfScope("others' files are not yours to read: ask who looks after the index")
+        found = [each for each in self.view.store.views() if is_collection(each.owner)]
+        return [Writer(replace(self.view, store=each)) for each in found]
 
     def sync(self, targets: Sequence[Target], *, finder: Finder) -> IndexReport:
         """Bring parts of roots up to date, without vectors: for who knows what changed."""
@@ -161,18 +194,29 @@ class Writer:
         finder: Finder | None = None,
         processes: int | None = None,
     ) -> IndexReport:
-        """Bring every folder and file that was added before up to date.
+        """Bring every folder and file that was added before up to date, in all collections of the caller's own.
 
         What is gone as a whole, such as a disk that is not mounted, is reported as failed and stays in the index.
         """
+        update = partial(
+            Writer.update_alone,
+            embed=embed,
+            force=force,
+            prune=prune,
+            progress=progress,
+            finder=finder,
+            processes=processes,
+        )
+        return together([*map(update, self.own())])
+
+    def update_alone(self, **how: Any) -> IndexReport:
+        """Bring up to date what this collection holds; as `update` besides."""
         from rifflux.ingest.sync import sources
 
         known = sources(self.view.store)
         gone = [path for path in known if not Path(path).exists()]
         found = [path for path in known if path not in gone]
-        report = self.add(
-            *found, embed=embed, force=force, prune=prune, progress=progress, finder=finder, processes=processes
-        )
+        report = self.add(*found, **how)
         lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 
@@ -251,7 +295,48 @@ class Writer:
         self.view.again_if_switched(lambda: self.view.store.semantic.use_model(info_of(self.view.embedder)))
 
     def remove(self, *keys: str) -> int:
-        """Remove documents by key, path or absolute path; returns how many. Raises `NotFound` before removing any."""
-        found = [Reader(self.view).place_of(key) for key in keys]
-        with self.view.store.transaction():
-            return sum(self.view.store.catalog.remove(namespace, [key]) for namespace, key in found)
+        """Remove documents by key, path or absolute path; returns how many.
+
+        Raises `NotFound`, or `OutOfScope` for what may only be read, before removing any.
+        """
+        reader, writable = Reader(self.view), {each.owner for each in self.view.rights.visible() if each.writable}
+        found = []
+        for name in keys:
+            namespace, key = reader.place_of(name)
+            namespace, owner = parted(namespace)
+            owner = reader.store.owner if owner is None else owner
+            if owner != self.view.store.owner and owner not in writable:
+                label = reader.view.labels[owner]
+                raise OutOfScope(f"{name!r} is in {label}, which is to be read only: ask its owner to remove it")
+            found.append((owner, namespace, key))
+        store = self.view.session.store
+        with store.transaction():
+            return sum(store.of(owner).catalog.remove(namespace, [key]) for owner, namespace, key in found)
+
+
+def together(reports: Sequence[IndexReport]) -> IndexReport:
+    """Return one report of what was done in several collections."""
+    first, *others = reports
+    if not others:
+        return first
+    summed: dict[str, Any] = {}
+    for each in fields(first):
+        values = [getattr(report, each.name) for report in reports]
+        if isinstance(values[0], tuple):
+            summed[each.name] = tuple(dict.fromkeys(chain.from_iterable(values)))
+        elif not isinstance(values[0], str):
+            summed[each.name] = sum(values)
+    return replace(first, **summed)
+
+
+def _refuse_twice(places: Iterable[Path], label: str, store: Store) -> None:
+    """Raise `InvalidArgument` for a place that another collection holds already, or of which it holds a part."""
+    from rifflux.ingest.sync import sources
+
+    for source in map(Path, sources(store)):
+        for place in places:
+            if place.is_relative_to(source) or source.is_relative_to(place):
+                raise InvalidArgument(
+                    f"{source} is in the collection {label}: index it with --collection {label}, "
+                    f"or remove it from there first, with 'rifflux collections remove {label} {source}'"
+                )

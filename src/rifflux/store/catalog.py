@@ -8,20 +8,7 @@ from typing import Protocol
 
 from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking, Tag, Why
 
-__all__ = [
-    "LONGEST_NAME",
-    "AnalyzedChunk",
-    "Catalog",
-    "ChunkNames",
-    "CodePiece",
-    "DocumentChange",
-    "Edge",
-    "FileState",
-    "Placed",
-]
-
-#: A title of more different terms is no name that anybody types whole.
-LONGEST_NAME = 8
+__all__ = ["AnalyzedChunk", "Catalog", "ChunkNames", "CodePiece", "DocumentChange", "Edge", "FileState", "Placed"]
 
 
 @dataclass(frozen=True, slots=True)

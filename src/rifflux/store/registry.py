@@ -7,10 +7,26 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["JUDGEMENT", "Erased", "Event", "QuestionDigest", "Reaction", "Registry", "Spending", "SpendingSum", "Token"]
+__all__ = [
+    "EVERYONE",
+    "JUDGEMENT",
+    "CollectionRecord",
+    "Erased",
+    "Event",
+    "Grant",
+    "QuestionDigest",
+    "Reaction",
+    "Registry",
+    "Sharing",
+    "Spending",
+    "SpendingSum",
+    "Token",
+]
 
 #: The kind of event that says how well a document answers a query.
 JUDGEMENT = "judgement"
+#: Stands for all users among the readers of a collection.
+EVERYONE = "everyone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +64,8 @@ class Token:
 class Erased:
     """What was deleted of a user: documents by their kind (messages and memories are documents), and the rest.
 
-    `events` are judgements and other feedback, `calls` recorded calls of models, `questions` digests of what was asked.
+    `events` are judgements and other feedback, `calls` recorded calls of models, `questions` digests of what was asked,
+    `collections` those that had a name of their own, or readers.
     """
 
     documents: Mapping[str, int]
@@ -58,10 +75,11 @@ class Erased:
     tokens: int = 0
     calls: int = 0
     questions: int = 0
+    collections: int = 0
 
     def __bool__(self) -> bool:
         """Return whether there was anything."""
-        counts = (self.files, self.events, self.settings, self.tokens, self.calls, self.questions)
+        counts = (self.files, self.events, self.settings, self.tokens, self.calls, self.questions, self.collections)
         return bool(self.documents) or any(counts)
 
 
@@ -109,12 +127,81 @@ class Reaction:
     time: float
 
 
+@dataclass(frozen=True, slots=True)
+class CollectionRecord:
+    """A collection of a user: the owner of its rows in the store, and what people call it, which may change.
+
+    `created_at` is in seconds since 1970.
+    """
+
+    owner: str
+    user: str
+    name: str
+    description: str = ""
+    created_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """That somebody may read a collection: a user, a group or `EVERYONE`; with `write` they may change it too."""
+
+    who: str
+    write: bool = False
+
+
+class Sharing(Protocol):
+    """Collections, who may read them, and groups of users. `testing.SharingContract` says the rest.
+
+    It keeps what it is told: who may tell it is for `service.collections` to say.
+    """
+
+    def of(self, user: str) -> list[CollectionRecord]:
+        """Return the collections of a user of which there is a record, by name."""
+
+    def all(self) -> list[CollectionRecord]:
+        """Return the collections of all users of which there is a record, by user and name."""
+
+    def shared_with(self, user: str) -> list[tuple[CollectionRecord, bool]]:
+        """Return others' collections that a user may read, as one, in a group or as everyone; True: and write."""
+
+    def put(self, record: CollectionRecord) -> None:
+        """Add a collection, or give that of this owner another name or description."""
+
+    def drop(self, owner: str) -> Erased:
+        """Delete a collection with all that it holds, in one transaction."""
+
+    def grants(self, owner: str) -> list[Grant]:
+        """Return the readers of a collection, by name."""
+
+    def share(self, owner: str, grant: Grant) -> None:
+        """Let somebody read a collection, instead of what they were let before."""
+
+    def unshare(self, owner: str, who: str) -> bool:
+        """End that somebody may read a collection; False if they might not."""
+
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the members of each group, both by name."""
+
+    def put_group(self, name: str, members: Sequence[str]) -> None:
+        """Make a group of these users, instead of those that it had."""
+
+    def drop_group(self, name: str) -> bool:
+        """Delete a group, and what was shared with it is so no more; False if there is none."""
+
+    def users(self) -> frozenset[str]:
+        """Return the names of users who have a token, are in a group, or of whom something is kept."""
+
+
 class Registry(Protocol):
     """Settings, events, claims, and who may ask. `testing.RegistryContract` says the rest.
 
     Tokens, spendings, questions and reactions are the whole index's: a named owner's view raises OutOfScope. Only
     digests of secrets and of questions are ever given to it.
     """
+
+    @property
+    def sharing(self) -> Sharing:
+        """Return the collections of all users, with their readers. Raises OutOfScope for the view of a named owner."""
 
     def setting(self, name: str) -> str | None:
         """Return a setting's value, or None. Each owner has its own; those of the owner without a name are policies."""

@@ -15,7 +15,7 @@ from rifflux.testing.generations import GenerationContract
 from rifflux.testing.lexical import LexicalContract
 from rifflux.testing.making import MODEL, WEIGHTS, change, words
 from rifflux.testing.owners import OwnerContract, everything
-from rifflux.testing.registry import AccountsContract, RegistryContract
+from rifflux.testing.registry import AccountsContract, RegistryContract, SharingContract
 from rifflux.testing.semantic import SemanticContract
 from rifflux.testing.store import StoreContract
 from rifflux.testing.united import UnitedContract
@@ -30,6 +30,7 @@ __all__ = [
     "OwnerContract",
     "RegistryContract",
     "SemanticContract",
+    "SharingContract",
     "StoreContract",
     "UnitedContract",
     "change",

@@ -76,8 +76,8 @@ _WRITES = "transaction put put_all remove put_file remove_files put_vectors reco
 _WRITE = frozenset(_WRITES.split())
 #: These are the same for everybody, are refused to a named owner, or are about views themselves.
 _SHARES = (
-    "of united members part views memoized model use_model policy claim accelerate troubles check generations backup "
-    "mend schema_version read_only close catalog lexical semantic registry"
+    "of united members part views memoized model use_model policy claim sharing accelerate troubles check generations "
+    "backup mend schema_version read_only close catalog lexical semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())
 #: These are about everybody: a named owner's view refuses them, whatever is given.
@@ -206,6 +206,7 @@ class OwnerContract(NeedsOpened):
             lambda: ann.of(""),
             ann.check,
             lambda: ann.semantic.generations,
+            lambda: ann.registry.sharing,
             *(partial(getattr(ann.registry, name), *_given(getattr(Registry, name))) for name in _REFUSED),
         ]
         for forbidden in refused:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from rifflux.store import Event, QuestionDigest, Spending, Store, Token
-from rifflux.testing.making import NeedsOpened, NeedsStore
+from rifflux.store import EVERYONE, CollectionRecord, Event, Grant, QuestionDigest, Spending, Store, Token
+from rifflux.testing.making import NeedsOpened, NeedsStore, change
 
-__all__ = ["AccountsContract", "RegistryContract"]
+__all__ = ["AccountsContract", "RegistryContract", "SharingContract"]
 
 
 class RegistryContract(NeedsStore):
@@ -67,3 +67,89 @@ class AccountsContract(NeedsOpened):
         assert opened.registry.questions(until=2.0) == [old]
         opened.registry.ask([], forget_before=1.5)
         assert opened.registry.questions() == [new]
+
+
+class SharingContract(NeedsOpened):
+    """What every registry keeps of collections, their readers and groups of users."""
+
+    wiki = CollectionRecord("bob\x1f@wiki", "bob", "wiki", "what we know", 1.0)
+    plans = CollectionRecord("bob\x1f@plans", "bob", "plans", "", 2.0)
+
+    def test_a_collection_keeps_its_owner_and_readers_when_it_is_renamed(self, opened: Store) -> None:
+        sharing = opened.registry.sharing
+        for record in (self.wiki, self.plans):
+            sharing.put(record)
+        sharing.share(self.wiki.owner, Grant("ann"))
+        sharing.put(replace(self.wiki, name="atlas", description=""))
+        assert [(each.owner, each.name) for each in sharing.of("bob")] == [
+            (self.wiki.owner, "atlas"),
+            (self.plans.owner, "plans"),
+        ]
+        assert sharing.grants(self.wiki.owner) == [Grant("ann")]
+        assert sharing.of("ann") == []
+        assert sharing.all() == sharing.of("bob")
+
+    def test_it_is_read_by_those_named_by_a_group_and_by_everyone(self, opened: Store) -> None:
+        sharing = opened.registry.sharing
+        for record in (self.wiki, self.plans):
+            sharing.put(record)
+        sharing.put_group("design", ["carl", "dora"])
+        assert sharing.shared_with("ann") == sharing.shared_with("carl") == []
+        sharing.share(self.wiki.owner, Grant("ann"))
+        sharing.share(self.wiki.owner, Grant("design", write=True))
+        sharing.share(self.plans.owner, Grant(EVERYONE))
+        assert sharing.shared_with("ann") == [(self.plans, False), (self.wiki, False)]
+        assert sharing.shared_with("carl") == [(self.plans, False), (self.wiki, True)]
+        assert sharing.shared_with("bob") == []
+        sharing.put_group("design", ["dora"])
+        assert sharing.shared_with("carl") == [(self.plans, False)]
+        assert [sharing.unshare(self.plans.owner, EVERYONE) for _ in range(2)] == [True, False]
+        assert sharing.shared_with("carl") == []
+
+    def test_the_more_of_two_ways_to_read_holds(self, opened: Store) -> None:
+        sharing = opened.registry.sharing
+        sharing.put(self.wiki)
+        sharing.put_group("design", ["ann"])
+        sharing.share(self.wiki.owner, Grant("design", write=True))
+        sharing.share(self.wiki.owner, Grant("ann"))
+        assert sharing.shared_with("ann") == [(self.wiki, True)]
+
+    def test_a_group_that_is_deleted_reads_nothing_when_it_is_back(self, opened: Store) -> None:
+        sharing = opened.registry.sharing
+        sharing.put(self.wiki)
+        sharing.put_group("design", ["ann"])
+        sharing.put_group("empty", [])
+        sharing.share(self.wiki.owner, Grant("design"))
+        assert sharing.groups() == {"design": ("ann",), "empty": ()}
+        assert [sharing.drop_group("design") for _ in range(2)] == [True, False]
+        sharing.put_group("design", ["ann"])
+        assert sharing.shared_with("ann") == []
+
+    def test_users_are_those_of_whom_something_is_kept(self, opened: Store) -> None:
+        opened.registry.put_token(Token("1", "ann", "user"), b"")
+        opened.registry.sharing.put_group("design", ["carl"])
+        opened.registry.sharing.put(self.wiki)
+        opened.of("dora").part("messages").registry.set("name", "value")
+        assert opened.registry.sharing.users() == {"ann", "bob", "carl", "dora"}
+
+    def test_a_collection_that_is_dropped_takes_what_it_holds_and_no_more(self, opened: Store) -> None:
+        for record in (self.wiki, self.plans):
+            opened.registry.sharing.put(record)
+            opened.of(record.owner).catalog.put("c", change("a", "words", first_id=len(record.owner)))
+        opened.registry.sharing.share(self.wiki.owner, Grant("ann"))
+        assert opened.registry.sharing.drop(self.wiki.owner).documents
+        assert opened.registry.sharing.of("bob") == [self.plans]
+        assert opened.registry.sharing.shared_with("ann") == []
+        counts = [opened.of(each.owner).counts()["documents"] for each in (self.wiki, self.plans)]
+        assert counts == [0, 1]
+
+    def test_who_is_erased_has_and_reads_no_collection(self, opened: Store) -> None:
+        sharing = opened.registry.sharing
+        for record in (self.wiki, CollectionRecord("ann", "ann", "library")):
+            sharing.put(record)
+        sharing.put_group("design", ["ann", "bob"])
+        sharing.share(self.wiki.owner, Grant("ann"))
+        assert opened.registry.erase("ann").collections == 1
+        assert sharing.all() == [self.wiki]
+        assert sharing.grants(self.wiki.owner) == []
+        assert sharing.groups() == {"design": ("bob",)}

@@ -18,7 +18,6 @@ __all__ = ["json_names", "noun_json"]
 _NAMES = {
     "chunk": "chunk_id",
     "key": "document",
-    "namespace": "collection",
     "time": "created_at",
     "updated": "updated_at",
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
 
@@ -14,14 +13,13 @@ from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.types.document import UNTOLD, Lines, Span, of_owner
+from rifflux.types.filter import Filter
 
 __all__ = [
     "LICENSED",
     "REST_WITHHELD",
     "WITHHELD",
-    "Bound",
     "Clause",
-    "Filter",
     "Freshness",
     "Hit",
     "Ids",
@@ -56,9 +54,13 @@ REST_WITHHELD = "[only the abstract is shown: no license is recorded that permit
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose content a call may see and change: one user's. It comes from who is signed in, never from a request."""
+    """Whose content a call may see and change: one user's. It comes from who is signed in, never from a request.
+
+    To an `administrator` belongs besides what belongs to nobody.
+    """
 
     user_id: str
+    administrator: bool = False
 
     def __post_init__(self) -> None:
         name = self.user_id
@@ -66,48 +68,6 @@ class Scope:
             raise InvalidArgument(
                 f"a scope needs a user's id: a string of 1 to {LONGEST_USER} printable characters, not {name!r}"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A number in a document's metadata from `least` to `most`, both inclusive; `missing` is whether it may lack."""
-
-    field: str
-    least: float | None = None
-    most: float | None = None
-    missing: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """What a hit must satisfy; empty parts are not asked. All parts must hold, one value of each suffices.
-
-    `paths` are globs over the document's path (`notes/**`, `*.md`; a star crosses folders too). `since` and `until`
-    are ISO 8601 dates, both inclusive, compared with `created_at`, or `updated_at` where that is missing; a day means
-    the whole day. A metadata value may be a scalar or a sequence of alternatives; a list in a document's metadata
-    matches by any of its items. `documents` are keys; `namespaces` are what a document's key is unique within: a root,
-    a file of records, a conversation.
-    `bounds` are on numbers in the metadata, `without` are fields that it must not have (or only as null), and
-    `not_kinds` are kinds that are left out. `tags` are subjects, as `scheme:value` or by their value alone.
-    """
-
-    paths: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    since: str | None = None
-    until: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    documents: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
-    bounds: tuple[Bound, ...] = ()
-    without: tuple[str, ...] = ()
-    not_kinds: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return any(_CONDITIONS(self))
-
-
-_CONDITIONS = attrgetter(*Filter.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +214,8 @@ class Hit:
     `score` compares the hits of one search; `relevance`, in [0, 1], means the same in every search, and `quality` is
     its level: `high`, `medium` or `low`. Both are None where nothing was calibrated. `lines` are the first and the last
     line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known.
-    `withheld` says that its text is not shown, for want of a license; `owner` is whose it is, of several read as one.
+    `withheld` says that its text is not shown, for want of a license; `collection` is what the caller calls the
+    collection that it is in, `owner` whose it is, of several read as one.
     """
 
     chunk_id: str
@@ -272,12 +233,13 @@ class Hit:
     updated_at: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     license: str | None = None
-    namespace: str = ""
+    namespace: str = field(default="", metadata=UNTOLD)
     relevance: float | None = None
     quality: str | None = None
     lines: Lines | None = None
     page: int | None = None
     withheld: bool = field(default=False, metadata=UNTOLD)
+    collection: str = ""
     owner: str | None = field(default=None, metadata=UNTOLD)
 
     @property

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from rifflux.session.visibility import Visibility
 from rifflux.session.writing import Writer
 from rifflux.text.licenses import Permission, license_of
 from rifflux.text.schemes import SCHEMES
-from rifflux.types import LICENSED, UNTOLD, Document, Failure, Hit, Progress, Ranking
+from rifflux.types import LICENSED, UNTOLD, Document, Failure, Hit, Progress, Ranking, parted
 from rifflux.works import Work, work_of
 from rifflux.works.profile import WORKS
 from rifflux.works.report import Doubt, WorksReport
@@ -56,6 +56,7 @@ class WorkRecord:
     cites: tuple[Hit, ...] = ()
     cited_by: tuple[Hit, ...] = ()
     withheld: bool = field(default=False, metadata=UNTOLD)
+    collection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,8 @@ class WorksCatalog:
         """Return the problems of a pack compared with the works of the index, a line each; see `rifflux.verify`."""
         from rifflux.works.export import verify
 
-        return verify(pack, self._store, self._view.visible)
+        view = self._view.reading()
+        return verify(pack, view.store, view.visible)
 
     def import_files(
         self,
@@ -189,35 +191,34 @@ class WorksCatalog:
 
         Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
         """
-        namespace, key = self._place(identifier)
-        document = self._store.catalog.document(namespace, key)
-        chunks = self._store.catalog.chunks_of(namespace, key)
+        view = self._view.reading()
+        store = view.store
+        place = namespace, key = _place(identifier, view)
+        document, chunks = store.catalog.document(*place), store.catalog.chunks_of(*place)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
-        visible = self._view.visible
-        shown = visible.document(namespace, document)
-        work = work_of(shown)
+        visible, shown = view.visible, view.visible.document(namespace, document)
+        work, (name, owner) = work_of(shown), parted(namespace)
+        label = view.labels[store.owner if owner is None else owner]
         if not visible.tells_facts(namespace, document.license):
-            return WorkRecord(namespace, key, work, withheld=True)
+            return WorkRecord(name, key, work, withheld=True, collection=label)
         ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
-        cites, cited_by = (
-            [edge.chunk for edge in self._store.catalog.linked(ids, incoming=way)] for way in (False, True)
-        )
+        cites, cited_by = ([edge.chunk for edge in store.catalog.linked(ids, incoming=way)] for way in (False, True))
         # That a work cites is a fact of it.
-        citing = tuple(hit for hit in self._hits(cited_by) if visible.tells_facts(hit.namespace, hit.license))
-        return WorkRecord(namespace, key, work, self._hits(cites), citing, shown.withheld)
+        citing = tuple(hit for hit in _hits(view, cited_by) if visible.tells_facts(hit.place[0], hit.license))
+        return WorkRecord(name, key, work, _hits(view, cites), citing, shown.withheld, label)
 
     def all(self, *, source: str | None = None, without_license: bool = False) -> list[WorkSummary]:
         """Return the works by key: all, those of a source, those without a license that permits to show more of them.
 
         Raises `NotFound` if no work is of the source.
         """
-        outlines = self._store.catalog.outlines(LICENSED)
+        view = self._view.reading()
+        outlines = view.store.catalog.outlines(LICENSED)
         found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
-        visible = self._view.visible
-        listed = [_summary(visible, *each) for each in found]
+        listed = [_summary(view.visible, *each) for each in found]
         return [each for each in listed if not without_license or each.withheld]
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
@@ -237,22 +238,6 @@ class WorksCatalog:
         return (
             "\n\n".join(map(str, entries)) if format == "bibtex" else json.dumps(entries, ensure_ascii=False, indent=2)
         )
-
-    def _hits(self, ids: list[int]) -> tuple[Hit, ...]:
-        unique = list(dict.fromkeys(ids))
-        found = self._store.catalog.hydrate(Ranking(np.array(unique, np.int64), np.zeros(len(unique))))
-        return tuple(self._view.visible.hits(found))
-
-    def _place(self, identifier: str) -> tuple[str, str]:
-        identifier = checked_text("the name of a work", identifier)
-        named = identified(self._store, identifier) or self._store.catalog.find_documents(identifier)
-        places = [place for place in named if place[0].startswith(LICENSED)]
-        if not places:
-            raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
-        if len(places) > 1:
-            told = ", ".join(f"{namespace}/{key}" for namespace, key in places[:5])
-            raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {told}")
-        return places[0]
 
     # Likely duplicates
 
@@ -284,7 +269,7 @@ class WorksCatalog:
         from rifflux.works.merging.matching import Doubts, records_of
         from rifflux.works.merging.splitting import named_records, part
 
-        places = [self._place(name) for name in (one, other)]
+        places = [_place(name, self._view) for name in (one, other)]
         doubts = Doubts.of(self._store)
         bring = Bring(self._store, self._view.preparer, ImportTally(), self._view.visible)
         with self._store.transaction():
@@ -296,6 +281,28 @@ class WorksCatalog:
                 names = list(part(bring, doubts, places[0], one, other))
             doubts.close(names[0], names[1], apart=not same)
             doubts.save()
+
+
+def _place(identifier: str, view: IndexView) -> tuple[str, str]:
+    """Return where a work is; of several collections that have it, the caller's own come first."""
+    identifier = checked_text("the name of a work", identifier)
+    named = identified(view.store, identifier) or view.store.catalog.find_documents(identifier)
+    places = [place for place in named if place[0].startswith(LICENSED)]
+    if not places:
+        raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")
+    owners = {parted(namespace)[1] for namespace, _ in places}
+    first = next((owner for owner in view.labels if owner in owners), None)
+    places = [(namespace, key) for namespace, key in places if parted(namespace)[1] == first]
+    if len(places) > 1:
+        told = ", ".join(f"{parted(namespace)[0]}/{key}" for namespace, key in places[:5])
+        raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {told}")
+    return places[0]
+
+
+def _hits(view: IndexView, ids: Sequence[int]) -> tuple[Hit, ...]:
+    unique = np.array([*dict.fromkeys(ids)], np.int64)
+    found = view.store.catalog.hydrate(Ranking(unique, np.zeros(len(unique))))
+    return tuple(view.shown(found))
 
 
 def _summary(visible: Visibility, namespace: str, outline: Document) -> WorkSummary:

@@ -32,6 +32,7 @@ from rifflux.testing import (
     AccountsContract,
     GenerationContract,
     OwnerContract,
+    SharingContract,
     StoreContract,
     UnitedContract,
     change,
@@ -50,7 +51,7 @@ class TestSqliteFile(StoreContract):
         store.close()
 
 
-class TestSqliteWhole(AccountsContract, GenerationContract):
+class TestSqliteWhole(AccountsContract, GenerationContract, SharingContract):
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore.open(str(tmp_path / "index.db"))
@@ -284,29 +285,6 @@ def test_a_thread_never_reads_from_a_file_that_took_the_place_of_its_own(path: P
 def test_an_unknown_engine_names_those_there_are() -> None:
     with pytest.raises(InvalidArgument, match="sqlite"):
         open_store("oracle://x")
-
-
-def test_an_older_index_learns_the_terms_of_its_titles(path: Path) -> None:
-    long = "alpha beta gamma delta epsilon zeta eta theta iota"
-    with first_version(path.with_name("old.db")) as old:
-        for id, title in enumerate(("car red the red", long), 1):
-            old.execute(
-                "insert into document (id, collection, key, path, kind, title) values (?, 'c', ?, '', '', ?)",
-                (id, f"key {id}", title),
-            )
-            for chunk in (10 * id, 10 * id + 1):
-                old.execute(
-                    "insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash) "
-                    "values (?, ?, ?, 0, '[]', 'words', 0, 5, 1)",
-                    (chunk, chunk, id),
-                )
-                old.execute(
-                    "insert into chunk_terms (rowid, title, headings, body) values (?, ?, 'x', 'body')", (chunk, title)
-                )
-    SqliteStore.open(str(path.with_name("old.db"))).close()
-    with closing(sqlite3.connect(path.with_name("old.db"))) as connection:
-        told = connection.execute("select title_terms from document order by id").fetchall()
-    assert told == [("car red the",), (None,)]
 
 
 def test_rows_of_an_older_index_stay_as_they_are_and_are_told_to_nobody(path: Path) -> None:

@@ -209,11 +209,47 @@ class TestTokens:
 
 class TestUsers:
     def test_each_sees_their_own(self, service: Running, tokens: dict[str, str], run: Any) -> None:
+        with service.client(tokens["ann"]) as ann:
+            answer = ann.post("/search", json={"query": "cache"}).json()
+            assert answer["results"] == []
+            assert "rifflux collections share library --with ann" in answer["diagnostics"]["notes"][-1]
+            assert ann.get("/documents/cache.md").status_code == 404
+            assert ann.get("/stats").json() == {"documents": 0, "chunks": 0, "embedded_chunks": 0, "files": 0}
+
+    def test_what_is_nobodys_is_the_administrators(self, service: Running, tokens: dict[str, str]) -> None:
+        with service.client(tokens["root"]) as root:
+            found = root.post("/search", json={"query": "cache", "mode": "lexical"}).json()["results"]
+            assert {hit["collection"] for hit in found} == {"/library"}
+            assert root.get("/documents/cache.md").status_code == 200
+            assert root.get("/stats").json()["documents"] > 0
+
+    def test_a_collection_is_read_while_it_is_shared(self, service: Running, tokens: dict[str, str]) -> None:
+        library = "/collections/%2Flibrary/readers/ann"
         with service.client(tokens["ann"]) as ann, service.client(tokens["root"]) as root:
-            for client in (ann, root):
-                assert client.post("/search", json={"query": "cache"}).json()["results"] == []
-                assert client.get("/documents/cache.md").status_code == 404
-                assert client.get("/stats").json() == {"documents": 0, "chunks": 0, "embedded_chunks": 0, "files": 0}
+            assert root.put(library).json()["readers"] == [{"who": "ann", "write": False}]
+            (found, *_) = ann.post("/search", json={"query": "cache", "mode": "lexical"}).json()["results"]
+            assert found["collection"] == "/library"
+            listed = {each["name"]: each["readers"] for each in ann.get("/collections").json()}
+            assert listed == {"library": [], "/library": []}
+            assert ann.get(f"/documents/{found['document']}").status_code == 200
+            assert ann.delete("/collections/%2Flibrary").status_code == 403
+            assert ann.put("/collections/%2Flibrary/readers/bob").status_code == 403
+            assert root.delete(library).status_code == 200
+            assert ann.post("/search", json={"query": "cache"}).json()["results"] == []
+            assert ann.get("/collections/%2Flibrary").json() == ann.get("/collections/%2Fnone").json() | {
+                "error": {
+                    "code": "not_found",
+                    "message": "no collection '/library': choose from library",
+                }
+            }
+
+    def test_groups_are_for_administrators(self, service: Running, tokens: dict[str, str]) -> None:
+        with service.client(tokens["ann"]) as ann, service.client(tokens["root"]) as root:
+            assert ann.get("/groups").status_code == 403
+            assert root.put("/groups/design", json={"members": ["ann"]}).json()["members"] == ["ann"]
+            assert root.put("/groups/design", json={"members": ["nobody"]}).status_code == 404
+            assert root.get("/groups").json() == [{"name": "design", "members": ["ann"]}]
+            assert root.delete("/groups/design").status_code == 204
 
     def test_usage_is_summed_and_private(self, open_service: Running, service: Running, tokens: dict[str, str]) -> None:
         ask(open_service)
@@ -446,7 +482,8 @@ class TestWorks:
             assert (told["added"], told["unlicensed"]) == (1, 1)
             work = ann.get("/works/doi:10.1000/a").json()
             assert (work["abstract"], work["license"], work["withheld"]) == ("Of things.", "CC0-1.0", False)
-            assert work["cites"] == [{"collection": "works/mine", "document": "b", "title": "Closed cohomology"}]
+            cited = {"namespace": "works/mine", "collection": "library", "document": "b", "title": "Closed cohomology"}
+            assert work["cites"] == [cited]
             closed = ann.get("/works/mine:b").json()
             assert (closed["title"], closed["withheld"], closed["year"]) == ("Closed cohomology", True, 2001)
             asked = {"works": ["mine:b", "doi:10.1000/a"], "format": "csl"}

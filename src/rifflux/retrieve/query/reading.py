@@ -4,7 +4,8 @@
                      (more words outside quotes than inside), it counts extra instead
     -word  -"a b"    must not occur
     start*           any word that begins so
-    field:value      for the facets the profile declares; anything else with a colon is plain words
+    field:value      for the facets the profile declares, kind, path and collection; anything else with a colon is
+                     plain words
 
 Everything that is not clearly one of these is plain words. No input is an error.
 """
@@ -29,7 +30,22 @@ from rifflux.types import Clause, Filter, Query, Understanding
 if TYPE_CHECKING:
     from rifflux.retrieve.query.codes import Frequencies
 
-__all__ = ["KnownFrequencies", "Words", "as_typed", "classify", "parted", "shown", "understand", "within"]
+__all__ = [
+    "COLLECTION",
+    "KnownFrequencies",
+    "Words",
+    "as_typed",
+    "classify",
+    "collections_in",
+    "parted",
+    "shown",
+    "understand",
+    "within",
+]
+
+
+#: The facet that names what a caller has or reads, and not what a document says of itself.
+COLLECTION = "collection"
 
 
 @dataclass(slots=True)
@@ -98,7 +114,7 @@ _PIECE = re.compile(
     r"""
     (?:(?<=\s)|^)(?P<minus>-)?"(?P<phrase>[^"]+)"
     | (?:(?<=\s)|^)-(?P<without>[^\W\d][^\s"]*)
-    | (?:(?<=\s)|^)(?P<field>[^\W\d]\w*):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s":/][^\s"]*))
+    | (?:(?<=\s)|^)(?P<field>[^\W\d]\w*):(?:"(?P<quoted>[^"]+)"|(?P<value>(?:(?<=\bcollection:)/)?[^\s":/][^\s"]*))
     | (?:(?<=\s)|^)(?P<prefix>\w[\w.-]+)\*(?=\s|$)
     | (?P<words>\S+|\s+)
     """,
@@ -189,6 +205,11 @@ def _each_once(clauses: Iterable[Clause]) -> tuple[Clause, ...]:
     return tuple(dict.fromkeys(filter(None, clauses)))
 
 
+def collections_in(text: str) -> tuple[str, ...]:
+    """Return the collections that a question names as `collection:wiki`."""
+    return tuple(_read(_comparable(text), {COLLECTION}).facets.get(COLLECTION, ())) if COLLECTION in text else ()
+
+
 def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
     """Return what a question asks for, and its exclusions and facets; each half is read as in the whole."""
     text = _comparable(text)
@@ -253,7 +274,7 @@ def _limits(facets: dict[str, list[str]]) -> Filter:
     metadata = {
         name: [each for value in values for each in _readings(value)]
         for name, values in facets.items()
-        if name not in ("kind", "path")
+        if name not in ("kind", "path", COLLECTION)
     }
     return Filter(kinds=tuple(facets.get("kind", ())), paths=tuple(facets.get("path", ())), metadata=metadata)
 

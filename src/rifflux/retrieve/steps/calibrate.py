@@ -4,8 +4,8 @@ The score that a hit is ranked by compares it with the other candidates of its q
 question has an answer here at all. The relevance does: it looks only at what the hit has in common with the question,
 by logistic regression (Platt, "Probabilistic Outputs for Support Vector Machines", 1999) on a few features:
 
-    cosine    of question and passage; never below 0. Without a calibration of the model's own it is told as how far it
-              is above the noise of the question, in the cosines of a usual model (`rifflux.retrieve.scale`)
+    cosine    of question and passage; never below 0. Without a calibration of the model's own it is told by the scale
+              of the model (`rifflux.models.scale`): 0 about something else, 1 as near as passages about one thing
     coverage  the share of the question's terms, weighted by idf, that the passage, its title or headings hold; other
               spellings and synonyms count three quarters
     length    log(1 + the number of the question's terms): of a long question no passage holds everything
@@ -13,9 +13,10 @@ by logistic regression (Platt, "Probabilistic Outputs for Support Vector Machine
     title     1 if the question is the whole title of the passage
 
 What it estimates: were as many questions asked that have an answer here as questions that have none, what share of
-hits like this one would be answers? `bench/quality/calibrate.py` fits it on judged collections and tells how well it
-holds on those left out. A model may have coefficients of its own; without them those of any model are used, and where
-nothing is known of the vectors, or there are none, words alone are judged.
+hits like this one would be for the former? Which of several passages on the subject answers best is for the order to
+tell. `bench/quality/calibrate.py` fits it on judged collections and tells how well it holds on those left out. A model
+may have coefficients of its own; without them those of any model are used, and where nothing is known of the vectors,
+or there are none, words alone are judged.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from rifflux.types import Clause, Hit, Query, Results, Scores
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
-    from rifflux.retrieve.scale import VectorScale
+    from rifflux.models.scale import ModelScale
 
 __all__ = [
     "FEATURES",
@@ -83,8 +84,8 @@ class Calibration:
         return np.asarray(1 / (1 + np.exp(-odds)))
 
 
-#: For cosines in those of a usual model. Printed by bench/quality/models.py.
-MEANING = Calibration(-6.5, {"cosine": 6.4, "coverage": 4.2, "length": 1.1, "named": 4.2, "title": 3.7})
+#: For cosines by the scale of a model. Printed by bench/quality/calibrate.py.
+MEANING = Calibration(-7.9, {"cosine": 2.35, "coverage": 5.5, "length": 1.45, "named": 3.66, "title": 2.44})
 #: For hits that have no cosine, or one that nothing is known of. Printed by bench/quality/calibrate.py.
 WORDS = Calibration(-5.34, {"coverage": 5.12, "length": 1.5, "named": 2.26, "title": 3.66})
 
@@ -145,15 +146,15 @@ def _terms_of(
 class Relevance:
     """Gives candidates their relevance. Meant for a page: it reads every passage it is given.
 
-    `meaning` is the calibration for cosines of the question, None where there is none; with a `scale` it is for those
-    of a usual model. A candidate without a vector, and every one of a question without one, is judged by `words`.
+    `meaning` is the calibration for cosines of the question, None where there is none; with a `scale` for those that it
+    tells. A candidate without a vector, and every one of a question without one, is judged by `words`.
     """
 
     store: Store
     analyzer: Analyzer
     meaning: Calibration | None = None
     words: Calibration = field(default=WORDS)
-    scale: VectorScale | None = None
+    scale: ModelScale | None = None
 
     def __call__(self, query: Query, table: Candidates) -> Candidates:
         """Return the candidates, in their order, with their relevance."""
@@ -205,7 +206,7 @@ class Relevance:
             cosines[missing] = [
                 float(known[id] @ query.vector) if id in known else math.nan for id in table.ids[missing].tolist()
             ]
-        return np.maximum(self.scale.relative(cosines, query.vector) if self.scale else cosines, 0.0)
+        return np.maximum(self.scale.relative(cosines) if self.scale else cosines, 0.0)
 
 
 def at_least(least: float, results: Results) -> Results:

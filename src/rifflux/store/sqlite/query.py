@@ -145,7 +145,7 @@ def _conditions(filter: Filter) -> Iterator[Condition]:
     if filter.kinds:
         yield _any_of("document.kind =", "kind", filter.kinds)
     if filter.namespaces:
-        yield _any_of("document.collection =", "collection", filter.namespaces)
+        yield _any_of("document.namespace =", "namespace", filter.namespaces)
     if filter.documents:
         yield _any_of("document.key =", "document", filter.documents)
     if filter.since:

@@ -20,7 +20,7 @@ from typer.core import TyperCommand
 from rifflux.surfaces.shared.config import Settings, configured_fusion, load, open_configured, view_of
 
 if TYPE_CHECKING:
-    from rifflux import Filter, Finder, Index
+    from rifflux import Filter, Index
     from rifflux.service.registry import Registry
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -170,6 +170,21 @@ class IndexOptions:
 
 
 @dataclass(frozen=True)
+class WhoseOptions(IndexOptions):
+    """Which index a command is about, and as which user it sees that."""
+
+    user: Annotated[
+        str, typer.Option("--user", help="As this user has it.  [default: what belongs to nobody in particular]")
+    ] = ""
+
+    @contextmanager
+    def opened(self, user: str = "", *, create: bool = False, profile: str = "files", **flags: Any) -> Iterator[Index]:
+        """Open the index as the user of the options has it."""
+        with super().opened(user or self.user, create=create, profile=profile, **flags) as index:
+            yield index
+
+
+@dataclass(frozen=True)
 class CommonOptions(IndexOptions):
     """Which index a command is about, and how it prints."""
 
@@ -192,7 +207,12 @@ class OpenOptions(EngineOptions, CommonOptions):
 
 
 @dataclass(frozen=True)
-class QuestionOptions(OpenOptions):
+class WhoseCommonOptions(CommonOptions, WhoseOptions):
+    """Which index a command is about, as which user it sees that, and how it prints."""
+
+
+@dataclass(frozen=True)
+class QuestionOptions(OpenOptions, WhoseOptions):
     """How a question is asked and narrowed, the same for `search` and for `why`, which explains it."""
 
     top_k: Annotated[int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")] = (
@@ -216,6 +236,9 @@ class QuestionOptions(OpenOptions):
     rerank_model: RerankModel = None
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
+    collection: Annotated[
+        list[str] | None, typer.Option(help="Only in this collection, such as wiki or bob/wiki.", metavar="NAME")
+    ] = None
     since: Since = None
     until: Until = None
     where: Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")] = None
@@ -236,7 +259,14 @@ class QuestionOptions(OpenOptions):
         """Return what a result must satisfy."""
         from rifflux import Filter
 
-        return Filter(tuple(self.path or ()), tuple(self.kind or ()), self.since, self.until, _pairs(self.where or []))
+        return Filter(
+            tuple(self.path or ()),
+            tuple(self.kind or ()),
+            self.since,
+            self.until,
+            _pairs(self.where or []),
+            collections=tuple(self.collection or ()),
+        )
 
 
 def _pairs(items: list[str]) -> dict[str, list[str | int | float]]:
@@ -271,13 +301,6 @@ class RerankByDefault(TyperCommand):
 
                 args[place] = f"--rerank={DEFAULT_RERANKER}"
         return super().parse_args(ctx, args)
-
-
-def finder(settings: Settings) -> Finder:
-    """Return the finder of files that the settings describe."""
-    from rifflux import Finder
-
-    return Finder(int(settings.max_file_mb * 2**20), hidden=settings.hidden, exclude=settings.exclude)
 
 
 def local(id: str, index: Index) -> str:

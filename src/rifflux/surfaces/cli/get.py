@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import CommonOptions, app, local
+from rifflux.surfaces.cli.app import WhoseCommonOptions, app, local
 from rifflux.surfaces.shared.nouns import document_json, noun_json
 
 
 @app.command(epilog="Examples: rifflux get notes/cache.md · rifflux get notes/cache.md:10-40 · rifflux get cache")
 def get(
-    here: CommonOptions,
+    here: WhoseCommonOptions,
     id: Annotated[
         str,
         typer.Argument(

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux import NotFound
+from rifflux import InvalidArgument, NotFound
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Embed, OpenOptions, app, finder
-from rifflux.surfaces.shared.config import open_configured
+from rifflux.surfaces.cli.app import Embed, OpenOptions, app
+from rifflux.surfaces.shared.config import finder, open_configured, view_of
 
 if TYPE_CHECKING:
     from rifflux import IndexReport
@@ -26,12 +26,20 @@ if TYPE_CHECKING:
 MOST_NAMED = 3
 
 
-@app.command(epilog="Example: rifflux index ~/notes ~/papers")
+@app.command(
+    epilog="""Examples:  rifflux index ~/notes ~/papers
+
+rifflux index ~/wiki --collection wiki && rifflux collections share wiki --with everyone"""
+)
 def index(
     here: OpenOptions,
     paths: Annotated[
         list[Path] | None, typer.Argument(help="Folders and files.  [default: those indexed before]")
     ] = None,
+    collection: Annotated[
+        str, typer.Option(help="Put them here; it is made if need be.  [default: the library]", metavar="NAME")
+    ] = "",
+    user: Annotated[str, typer.Option(help="Whose they are.  [default: nobody's in particular]")] = "",
     embed: Embed = True,
     force: Annotated[bool, typer.Option("--force", help="Read even unchanged files.")] = False,
     prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Forget what is gone from the folders.")] = True,
@@ -55,10 +63,13 @@ def index(
     # Nearly everything that indexing makes goes by itself; looking for cycles all the time takes a tenth of the run.
     gc.set_threshold(50_000, 20, 50)
     files = finder(settings)
-    with open_configured(settings, create=bool(paths)) as index:
+    if collection and not paths:
+        raise InvalidArgument("say what belongs in the collection: rifflux index PATH --collection NAME")
+    with open_configured(settings, create=bool(paths)) as opened:
+        index = view_of(opened, user)
         if settings.facets:
             index.admin.declare_facets(*settings.facets)
-        add = partial(index.add, *paths) if paths else index.update
+        add = partial(index.add, *paths, collection=collection) if paths else index.update
         processes = settings.threads or None
         with show.progress() as progress:
             report = add(embed=embed, force=force, prune=prune, progress=progress, finder=files, processes=processes)

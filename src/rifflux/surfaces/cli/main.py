@@ -40,6 +40,8 @@ COMMANDS = (
     "backup",
     "models",
     "serve",
+    "collections",
+    "groups",
     "tokens",
     "users",
     "usage",

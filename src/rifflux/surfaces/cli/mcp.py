@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import EngineOptions, finder, group
-from rifflux.surfaces.shared.config import opening
+from rifflux.surfaces.cli.app import EngineOptions, group
+from rifflux.surfaces.shared.config import finder, opening
 
 if TYPE_CHECKING:
     from rifflux.surfaces.shared.clients import Edit

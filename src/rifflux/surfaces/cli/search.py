@@ -120,12 +120,12 @@ def _print_hit(console: Console, rank: int, hit: Hit) -> None:
 
 def _place(hit: Hit) -> str:
     """Return where the hit can be opened from here, and its key if it is one of several in a file."""
-    namespace = Path(hit.namespace)
-    if not namespace.is_absolute():
+    if hit.root is None:
         return hit.document
+    root = Path(hit.root)
     if hit.document == hit.path:
-        return show.from_here(namespace / hit.path) + (f":{hit.lines[0]}" if hit.lines else "")
-    return show.from_here(namespace / hit.document)
+        return show.from_here(root / hit.path) + (f":{hit.lines[0]}" if hit.lines else "")
+    return show.from_here(root / hit.document)
 
 
 def _indented(excerpt: Text) -> Text:

@@ -14,6 +14,8 @@ from rifflux.surfaces.cli.app import EngineOptions, app
 @app.command(
     epilog="""Examples:  rifflux tokens create --user ann && rifflux serve
 
+rifflux collections share library --with everyone && rifflux serve --watch
+
 rifflux serve --open   (this machine only, no tokens)"""
 )
 def serve(
@@ -26,12 +28,13 @@ def serve(
     allow_origin: Annotated[list[str] | None, typer.Option(help="A web page's origin that may call.")] = None,
     rate: Annotated[float, typer.Option(help="Requests a minute for each token.", min=0.001)] = 600.0,
     max_body_kb: Annotated[int, typer.Option(help="Largest request.", min=1)] = 1000,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow the files of all collections as they change.")] = False,
     timeout: Annotated[float, typer.Option(help="Seconds that a request may take.", min=0.001)] = 30.0,
 ) -> None:
     """Serve the index over HTTP: search, conversations, memories, and what it takes to run it.
 
-    Every request needs a token, and sees what belongs to its user. OpenAPI is at /openapi.json, a page to try it at
-    /docs.
+    Every request needs a token, and sees what belongs to its user and what is shared with them; at the start it is
+    logged who can read what. OpenAPI is at /openapi.json, a page to try it at /docs.
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtra("the service needs more packages: pip install 'rifflux[serve]'")
@@ -48,6 +51,7 @@ def serve(
             rate=rate,
             max_body_bytes=max_body_kb * 1000,
             timeout_s=timeout,
+            watch=watch,
             workers=workers,
             options={name: value for name, value in vars(here).items() if value is not None},
         )

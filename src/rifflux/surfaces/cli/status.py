@@ -7,19 +7,20 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import CommonOptions, app
+from rifflux.surfaces.cli.app import WhoseCommonOptions, app
+from rifflux.surfaces.shared.nouns import collection_json
 
 if TYPE_CHECKING:
     from rifflux import Status
 
 
 @app.command()
-def status(here: CommonOptions) -> None:
+def status(here: WhoseCommonOptions) -> None:
     """Show what the index holds."""
     with here.opened() as index:
         state = index.status()
     if here.json:
-        show.print_json(asdict(state))
+        show.print_json({**asdict(state), "collections": [*map(collection_json, state.collections)]})
         return
     show.pairs(_rows(state))
     show.failures("unreadable", state.unreadable_files, "yellow")
@@ -42,4 +43,6 @@ def _rows(state: Status) -> Iterator[tuple[str, str]]:
     yield "language", state.language
     yield "facets", ", ".join(state.facets) or "none"
     yield from (("root", root) for root in state.roots)
+    if len(state.collections) > 1:
+        yield from (("collection", f"{each.name}: {each.documents:,} documents") for each in state.collections)
     yield "schema", str(state.schema_version)

@@ -76,7 +76,7 @@ def version() -> VersionOut:
 
 
 class Stats(Shape):
-    """How much of the caller's is indexed."""
+    """How much is indexed that the caller has or reads."""
 
     documents: int
     chunks: int
@@ -84,10 +84,10 @@ class Stats(Shape):
     files: int
 
 
-@router.get("/stats", summary="How much of yours is indexed")
+@router.get("/stats", summary="How much is indexed for you")
 def stats(service: Asked, caller: User) -> Stats:
-    """Counts of what belongs to the caller."""
-    return Stats(**service.of(caller).admin.store.counts())
+    """Counts of what belongs to the caller, and of what is shared with them."""
+    return Stats(**service.of(caller).admin.counts())
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)

@@ -24,6 +24,7 @@ class RetrieveFilters(Request):
     until: Date = None
     subjects: list[Name] = Field(default=[], max_length=50, description="Tags, such as math.AG or msc:14F05")
     sources: list[Name] = Field(default=[], max_length=50, description="Names of lists that were imported")
+    collections: list[Name] = Field(default=[], max_length=100, description="Only in these, as /collections names them")
 
 
 class RetrieveIn(Request):

@@ -41,7 +41,8 @@ class ServiceSettings:
     line indexes). `hosts` are the names that a request may call this server by, and `origins` the web pages that may
     call it, besides the address that it listens on. `rate` is requests a minute for each token (`burst` of them at
     once), `timeout_s` how long a request may take, `embed_timeout_s` how long the vector of its question
-    may (then it is searched by words alone), `shared` a folder where the worker processes keep common counts.
+    may (then it is searched by words alone), `watch` has the files of all collections followed, `shared` is a folder
+    where the worker processes keep common counts.
     """
 
     host: str = "127.0.0.1"
@@ -54,6 +55,7 @@ class ServiceSettings:
     max_body_bytes: int = 1_000_000
     max_target_bytes: int = 8_192
     timeout_s: float = 30.0
+    watch: bool = False
     embed_timeout_s: float = 2.0
     workers: int = 1
     shared: str = ""
@@ -117,7 +119,7 @@ class Service:
         self.counters = Counters()
         self._embedding = Workers()
         self._failing: dict[str, str] = {}
-        self._views: OrderedDict[str, Index] = OrderedDict()
+        self._views: OrderedDict[tuple[str, bool], Index] = OrderedDict()
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
@@ -133,10 +135,11 @@ class Service:
         gc.set_threshold(GARBAGE_AFTER, 20, 50)
 
     def of(self, caller: Caller) -> Index:
-        """Return the index as a caller sees it: with the content of their user only."""
+        """Return the index as a caller sees it: with what their user has and what is shared with that user."""
         with self._lock:
-            known = self._views.pop(caller.user, None) or self._view(caller.user)
-            self._views[caller.user] = known
+            who = caller.user, caller.is_admin
+            known = self._views.pop(who, None) or self._view(*who)
+            self._views[who] = known
             while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
             return known
@@ -154,8 +157,8 @@ class Service:
         self.asked(caller, query)
         self.counters.searched(trace)
 
-    def _view(self, user: str) -> Index:
-        index = self.index.scoped(Scope(user)) if user else self.index
+    def _view(self, user: str, administrator: bool) -> Index:
+        index = self.index.scoped(Scope(user, administrator)) if user else self.index
         meter = Meter(self.ledger, user)
         return index.using(
             guard=Guard(meter.refusal, meter.note, self._model_failed, self.settings.embed_timeout_s, self._embedding)
@@ -173,7 +176,8 @@ class Service:
         self.ledger.forget(user)
         self.diary.flush()
         with self._lock:
-            self._views.pop(user, None)
+            for role in (False, True):
+                self._views.pop((user, role), None)
         return self.accounts.delete(user)
 
     def _later(self, work: Callable[[], None]) -> None:

@@ -80,10 +80,14 @@ class FilterIn(Request):
     since: Date = Field(default=None, description="Not older than this ISO 8601 date")
     until: Date = Field(default=None, description="Not newer than this ISO 8601 date")
     metadata: dict[Name, str | int | float | bool | list[str | int | float | bool]] = Field(default={}, max_length=20)
+    collections: list[Name] = Field(
+        default=[], max_length=100, description="Only in these, as /collections names them", examples=[["wiki"]]
+    )
 
     def filter(self) -> Filter:
         """Return the filter as the index takes it."""
-        return Filter(tuple(self.paths), tuple(self.kinds), self.since, self.until, self.metadata)
+        inside = tuple(self.collections)
+        return Filter(tuple(self.paths), tuple(self.kinds), self.since, self.until, self.metadata, collections=inside)
 
 
 class RankedIn(Request):

@@ -56,6 +56,7 @@ class WorksIn(Request):
 class LinkedOut(Shape):
     """A work that the one asked for cites, or is cited by."""
 
+    namespace: str
     collection: str
     document: str
     title: str
@@ -67,6 +68,7 @@ class WorkOut(Shape):
     No text is shown of a work without a license that permits it; `withheld` says so.
     """
 
+    namespace: str
     collection: str
     document: str
     title: str

@@ -49,7 +49,7 @@ class Callers:
         self._workspace = workspace
         self._prices, self._budget = prices, budget or math.inf
         self._lock = threading.Lock()
-        self._views: OrderedDict[str, OpenIndex] = OrderedDict()
+        self._views: OrderedDict[Caller, OpenIndex] = OrderedDict()
         self._opened = workspace.open(create=True)
         self._ledger = self._account(self._opened)
 
@@ -77,20 +77,22 @@ class Callers:
 
     def view(self, opened: OpenIndex) -> OpenIndex:
         """Return the index as the caller has it, their calls of models metered."""
-        user = self.caller().user
+        caller = self.caller()
         with self._lock:
             if opened is not self._opened:  # another file is in its place
                 self._views.clear()
                 self._opened, self._ledger = opened, self._account(opened)
-            known = self._views.pop(user, None) or self._made(user)
-            self._views[user] = known
+            known = self._views.pop(caller, None) or self._made(caller)
+            self._views[caller] = known
             while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
             return known
 
-    def _made(self, user: str) -> OpenIndex:
-        meter = Meter(self._ledger, user)
-        index = self._opened.index.scoped(Scope(user)).using(guard=Guard(meter.refusal, meter.note))
+    def _made(self, caller: Caller) -> OpenIndex:
+        meter = Meter(self._ledger, caller.user)
+        index = self._opened.index.scoped(Scope(caller.user, caller.is_admin)).using(
+            guard=Guard(meter.refusal, meter.note)
+        )
         return replace(self._opened, index=index)
 
     def _account(self, opened: OpenIndex) -> Ledger:

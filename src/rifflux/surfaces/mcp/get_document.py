@@ -99,7 +99,7 @@ def _key(index: Index, document: str, root: str | None) -> str:
     if root:
         return f"{root}/{document}"
     hit = index.get(document) if _CHUNK_ID.fullmatch(document) else None
-    return f"{hit.namespace}/{hit.document}" if isinstance(hit, Hit) else document
+    return f"{hit.collection}/{hit.namespace}/{hit.document}" if isinstance(hit, Hit) else document
 
 
 def _document_reply(index: Index, key: str, start: int, max_tokens: int) -> CallToolResult:

@@ -12,8 +12,8 @@ from rifflux import Failure
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, ReplyNotes, reply
 from rifflux.surfaces.mcp.wording import for_agents
-from rifflux.surfaces.shared.nouns import JsonObject
-from rifflux.surfaces.shared.shapes import Shape
+from rifflux.surfaces.shared.nouns import JsonObject, collection_json
+from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 
 __all__ = ["index_status"]
 
@@ -33,6 +33,7 @@ class StatusOutput(Shape):
     schema_version: int
     profile: str
     language: str
+    collections: list[CollectionShape] = Field(description="What you have and what others share; all is counted here")
     facets: list[str] = Field(description="Metadata fields that a query may name as field:value")
     bytes: int
     read_only: bool
@@ -49,6 +50,7 @@ def index_status(desk: Desk, db_path: DbPath = None) -> Annotated[CallToolResult
     status = desk.open(db_path).index.status()
     told = asdict(status) | {
         "degraded": [*map(for_agents, status.degraded)],
+        "collections": [*map(collection_json, status.collections)],
         "allowed_roots": [str(root) for root in desk.roots],
         "unreadable": len(status.unreadable_files),
         "unreadable_files": [asdict(each) for each in status.unreadable_files[:MOST_NOTED]],

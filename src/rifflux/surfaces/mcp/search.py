@@ -88,6 +88,9 @@ def search(
     one_per_document: Annotated[bool, Field(description="Only the best passage of each document")] = False,
     paths: Annotated[list[str] | None, Field(description="Only paths that match, such as notes/**")] = None,
     kinds: Annotated[list[str] | None, Field(description="Only these kinds: markdown, pdf, code, ...")] = None,
+    collections: Annotated[
+        list[str] | None, Field(description="Only in these collections, as results and index_status name them")
+    ] = None,
     since: Annotated[str | None, Field(description=f"Not older than this: {_DATE}")] = None,
     until: Annotated[str | None, Field(description=f"Not newer than this: {_DATE}")] = None,
     deadline_ms: Annotated[float | None, Field(description="Leave out reranking that takes longer")] = None,
@@ -113,7 +116,7 @@ def search(
         cutoff=cutoff,
         min_score=min_score,
         group="document" if one_per_document else None,
-        filter=Filter(tuple(paths or ()), tuple(kinds or ()), since, until),
+        filter=Filter(tuple(paths or ()), tuple(kinds or ()), since, until, collections=tuple(collections or ())),
         symbol=symbol,
     )
     return _reply(opened, results, offset, max_tokens)

@@ -18,7 +18,7 @@ from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import SETTINGS
 
 if TYPE_CHECKING:
-    from rifflux import Embedder, Fuse, Index, RerankSettings
+    from rifflux import Embedder, Finder, Fuse, Index, RerankSettings
 
 __all__ = [
     "FOLDER",
@@ -30,6 +30,7 @@ __all__ = [
     "configured_model",
     "configured_rerankers",
     "find_above",
+    "finder",
     "load",
     "open_configured",
     "opening",
@@ -253,6 +254,13 @@ def open_configured(settings: Settings, *, create: bool = False, profile: str = 
     import rifflux
 
     return rifflux.open(settings.index_path(create=create), create=create, profile=profile, **opening(settings))
+
+
+def finder(settings: Settings) -> Finder:
+    """Return the finder of files that the settings describe."""
+    from rifflux import Finder
+
+    return Finder(int(settings.max_file_mb * 2**20), hidden=settings.hidden, exclude=settings.exclude)
 
 
 def view_of(index: Index, user: str) -> Index:

@@ -1,7 +1,7 @@
 """The JSON of each noun, the same on every surface: one function a noun that is more than its fields.
 
 Times are ISO 8601, identifiers and tags `scheme:value`; `document` is the key of a document, unique within its
-`collection`.
+`namespace`; `collection` is what the caller calls the collection that it is in.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from rifflux import noun_json
 
 if TYPE_CHECKING:
     from rifflux import (
+        CollectionInfo,
         Document,
         Hit,
         MessageHit,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "API_VERSION",
     "JsonObject",
+    "collection_json",
     "document_json",
     "found_messages_json",
     "named_by",
@@ -40,12 +42,18 @@ __all__ = [
 JsonObject: TypeAlias = dict[str, Any]
 
 #: Grows when a key of an answer goes or changes its meaning, not when one is added.
-API_VERSION = 2
+API_VERSION = 3
 
 
 def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:
     """Return each of several nouns as JSON."""
     return [noun_json(each) for each in nouns]
+
+
+def collection_json(found: CollectionInfo) -> JsonObject:
+    """Return a collection; `owner` is the user whose it is, empty for what belongs to nobody."""
+    told = noun_json(found)
+    return {"name": told.pop("name"), "owner": told.pop("user"), **told}
 
 
 def search_json(results: Results) -> JsonObject:
@@ -94,7 +102,8 @@ def work_json(found: WorkRecord) -> JsonObject:
     told = noun_json(found.work)
     return {
         "document": found.key,
-        "collection": found.namespace,
+        "namespace": found.namespace,
+        "collection": found.collection,
         "subjects": told.pop("tags"),
         **told,
         "withheld": found.withheld,
@@ -104,7 +113,8 @@ def work_json(found: WorkRecord) -> JsonObject:
 
 
 def _linked_json(hits: Iterable[Hit]) -> list[JsonObject]:
-    return [{"document": hit.document, "collection": hit.namespace, "title": hit.title} for hit in hits]
+    names = ("document", "namespace", "collection", "title")
+    return [{name: getattr(hit, name) for name in names} for hit in hits]
 
 
 def found_messages_json(found: MessageResults, *, grouped: bool, explain: bool) -> JsonObject:

@@ -57,7 +57,7 @@ def read_pack(text: str) -> EvidencePack:
     pack = _fields(EvidencePack, {"notes": [], "bibliography": {}, **_object(told, "it")}, "it")
     if not isinstance(pack["items"], list):
         raise _none("its items are no list")
-    pack["items"] = [_fields(EvidenceItem, item, f"item {place}") for place, item in enumerate(pack["items"], 1)]
+    pack["items"] = [_item(item, f"item {place}") for place, item in enumerate(pack["items"], 1)]
     return _validated(pack)
 
 
@@ -65,6 +65,14 @@ def _object(told: object, where: str) -> JsonObject:
     if not isinstance(told, dict):
         raise _none(f"{where} is no object")
     return told
+
+
+def _item(told: object, where: str) -> JsonObject:
+    """Return the values of an item; what is its namespace now was its collection before."""
+    known = _object(told, where)
+    if "namespace" not in known and "collection" in known:
+        known = {**known, "namespace": known["collection"], "collection": ""}
+    return _fields(EvidenceItem, {"collection": "", **known}, where)
 
 
 def _fields(shape: type, told: object, where: str) -> JsonObject:
@@ -119,7 +127,8 @@ def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     facts = hit.metadata
     return {
         "document": hit.document,
-        "collection": hit.namespace,
+        "namespace": hit.namespace,
+        "collection": hit.collection,
         "chunk_id": hit.chunk_id,
         "title": hit.title,
         "identifiers": list(names.get(hit.chunk_id, ())),

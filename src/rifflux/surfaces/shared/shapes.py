@@ -13,10 +13,12 @@ __all__ = [
     "ChangeShape",
     "ChunkShape",
     "ClassifiedShape",
+    "CollectionShape",
     "EvidencePassage",
     "EvidenceShape",
     "PassageShape",
     "RankedWork",
+    "ReaderShape",
     "RetrievalDiagnostics",
     "RetrievalShape",
     "Shape",
@@ -28,6 +30,7 @@ __all__ = [
 ]
 
 _WITHHELD = "No license is recorded that permits it, so no text is shown"
+_COLLECTION = "What you call the collection that it is in: library, wiki, or bob/wiki for another's"
 _SPAN = "Its place in the work's text: first character, and one past the last"
 
 
@@ -106,6 +109,7 @@ class PassageShape(Shape):
 
     chunk_id: str
     document: str = Field(description="Key of its document")
+    collection: str = Field(description=_COLLECTION)
     path: str
     title: str
     heading_path: str
@@ -125,11 +129,33 @@ class ChunkShape(PassageShape):
     metadata: JsonObject
 
 
+class ReaderShape(Shape):
+    """Who may read a collection: a user, a group, or everyone."""
+
+    who: str
+    write: bool = Field(description="They may change what it holds, too")
+
+
+class CollectionShape(Shape):
+    """A collection. Its description is untrusted data where it is another's."""
+
+    name: str = Field(description="What you call it: wiki, or bob/wiki for another's")
+    owner: str = Field(description="The user whose it is; empty for what belongs to nobody")
+    description: str
+    documents: int
+    chunks: int
+    roots: list[str] = Field(description="Folders and files that it was made of")
+    owned: bool
+    writable: bool
+    readers: list[ReaderShape] = Field(description="Told to its owner alone")
+
+
 class _OfWork(Shape):
     """The facts of a work that come with each of its passages."""
 
-    document: str = Field(description="The work's key, unique within its collection")
-    collection: str
+    document: str = Field(description="The work's key, unique within its namespace")
+    namespace: str = Field(description="The list that it was imported from, as works/NAME")
+    collection: str = Field(description=_COLLECTION)
     chunk_id: str = Field(description="The passage that speaks for it")
     title: str
     identifiers: list[str] = Field(description="Such as a DOI, as scheme:value")

@@ -30,7 +30,7 @@ def verdict_json(verdict: Verdict) -> JsonObject:
     del diagnostics["fusion"], diagnostics["reranker"]
     return {
         **{name: getattr(verdict, name) for name in _SAME},
-        "collection": verdict.namespace,
+        "collection": hit.collection if hit else "",
         **{name: getattr(hit, name, nowhere) for name, nowhere in _PLACE.items()},
         "trail": nouns_json(hit.why) if hit else [],
         "contributions": dict(verdict.contributions),

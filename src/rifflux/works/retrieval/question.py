@@ -215,7 +215,7 @@ def named_work(text: str, store: Store, visible: Visibility) -> tuple[NamedWork 
             hit, id = hits[0], int(hits[0].chunk_id, 16)
             tags = store.catalog.tags_of(np.array([id], np.int64)).get(id, ())
             return NamedWork(
-                hit, visible.tags(hit.namespace, hit.license, tags), name, alone=_is_alone(words, name, hit.title)
+                hit, visible.tags(hit.place[0], hit.license, tags), name, alone=_is_alone(words, name, hit.title)
             ), ""
     return None, ""
 

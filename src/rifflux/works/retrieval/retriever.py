@@ -16,7 +16,7 @@ from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
-from rifflux.session.arguments import checked_budget, checked_search, checked_works
+from rifflux.session.arguments import checked_budget, checked_filter, checked_search, checked_works
 from rifflux.session.searching import Searcher
 from rifflux.session.visibility import Visibility
 from rifflux.text.titles import person
@@ -79,13 +79,14 @@ class WorksRetriever:
         sources: str | Sequence[str] = (),
         max_tokens: int = 4_000,
         cite: str = "",
+        collections: str | Sequence[str] = (),
     ) -> Retrieval:
         """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
 
         `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `since` and
         `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
         names of lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl`
-        (CSL-JSON).
+        (CSL-JSON). `collections` narrows to works of these.
         Raises `InvalidArgument`.
         """
         checked_search(query, top_k, None)
@@ -94,6 +95,10 @@ class WorksRetriever:
             style_of(str(cite))
         packer = replace(self.searcher.profile.packer or Packer(CITING), budget=max_tokens, listed=top_k, style=cite)
         filter, clock = checked_works(since, until, subjects, sources), Stopwatch()
+        searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
+        return replace(self, searcher=searcher)._found(query, filter, mode, packer, clock)
+
+    def _found(self, query: str, filter: Filter, mode: str | None, packer: Packer, clock: Stopwatch) -> Retrieval:
         with self.searcher.store.memoized():
             start = perf_counter()
             question = self._meant(query, filter, mode, clock)
@@ -178,7 +183,7 @@ class WorksRetriever:
             }
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
-        return tuple(self.searcher.view.visible.hits(hits))
+        return tuple(self.searcher.view.shown(hits))
 
 
 def _relevance(generator: CandidateGenerator, found: Gathered, listed: Candidates, hits: Sequence[Hit]) -> float:
@@ -217,7 +222,9 @@ class _Citables:
         values = np.array([*parts.values()]).T.tolist() or [()] * len(ranked)
         for (hit, score, id), addends in zip(rows, values, strict=True):
             hit, components = hit.retold(score, ()), dict(zip(parts, addends, strict=False))
-            work = Citable(hit, passages[hit.place], partial(self.document, hit.place), components)
+            work = Citable(
+                self.searcher.view.labelled(hit), passages[hit.place], partial(self.document, hit.place), components
+            )
             found.append(_described(work, meant, self.names.get(id, ()), self.tags.get(id, ()), self.visible))
         return found
 
@@ -238,7 +245,7 @@ def _described(
 ) -> Citable:
     """Return a work with what is to be known of it; title and identifiers alone decide where no more is told."""
     hit, facts = work.hit, work.hit.metadata
-    if not visible.tells_facts(hit.namespace, hit.license):
+    if not visible.tells_facts(hit.place[0], hit.license):
         return replace(work, certainty=naming.certainty(hit.title, (), identifiers))
     authors, venue = tuple(map(str, facts.get("authors", ()))), str(facts.get("venue", ""))
     headed = set()

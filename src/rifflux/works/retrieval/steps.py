@@ -181,7 +181,7 @@ class WorkSteps:
         The note says why those of the best were followed.
         """
         about, note = self.question.about, ""
-        if about and not self.visible.tells_facts(about.hit.namespace, about.hit.license):
+        if about and not self.visible.tells_facts(about.hit.place[0], about.hit.license):
             note = NOT_TOLD
         elif about:
             found = self._around(query, np.array([about.id], np.int64))
@@ -300,7 +300,7 @@ class WorkScore:
         hits, first = table.passages, self.question.first and self.question.first.hit.place
         named, open = np.zeros(len(hits), bool), np.zeros(len(hits), bool)
         for row, hit in enumerate(hits):
-            named[row], open[row] = hit.place == first, self.visible.tells_facts(hit.namespace, hit.license)
+            named[row], open[row] = hit.place == first, self.visible.tells_facts(hit.place[0], hit.license)
         lift = np.where(np.isnan(table[LIFT]), 1.0, table[LIFT])
         return {
             "lexical": np.maximum.reduce(

@@ -39,24 +39,24 @@ class SqliteCatalog(Catalog):
 
     view: View
 
-    def put(self, collection: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
-        self.put_all([Placed(collection, change, file)])
+    def put(self, namespace: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
+        self.put_all([Placed(namespace, change, file)])
 
     def put_all(self, documents: Iterable[Placed]) -> None:
         with self.view.writing() as (connection, owner):
             put_documents(connection, owner, documents)
 
-    def remove(self, collection: str, keys: Sequence[str]) -> int:
+    def remove(self, namespace: str, keys: Sequence[str]) -> int:
         with self.view.writing() as (connection, owner):
             removed = 0
             for key in keys:
-                connection.execute(sql.DROP_DOCUMENT, {"owner": owner, "collection": collection, "key": key})
+                connection.execute(sql.DROP_DOCUMENT, {"owner": owner, "namespace": namespace, "key": key})
                 removed += connection.changes()
             return removed
 
-    def note_uses(self, collection: str, keys: Sequence[str], time: float) -> None:
+    def note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
         with self.view.writing(content=False) as (connection, owner):
-            rows = [{"owner": owner, "collection": collection, "key": key, "time": time} for key in keys]
+            rows = [{"owner": owner, "namespace": namespace, "key": key, "time": time} for key in keys]
             connection.executemany(sql.NOTE_USE, rows)
 
     def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
@@ -67,9 +67,7 @@ class SqliteCatalog(Catalog):
                 return 0
             kept = set(keep)
             held = connection.execute(sql.HELD_BY_FILE, file).fetchall()
-            gone = [
-                {"owner": owner, "collection": collection, "key": key} for collection, key in held if key not in kept
-            ]
+            gone = [{"owner": owner, "namespace": namespace, "key": key} for namespace, key in held if key not in kept]
             connection.executemany(sql.DROP_DOCUMENT, gone)
             return len(gone)
 
@@ -80,10 +78,10 @@ class SqliteCatalog(Catalog):
             connection.executemany(sql.DROP_FILE, files)
             return held
 
-    def keep_records(self, collection: str, key: str, records: Mapping[str, str]) -> None:
+    def keep_records(self, namespace: str, key: str, records: Mapping[str, str]) -> None:
         with self.view.writing(content=False) as (connection, owner):
-            connection.execute(graph.DROP_RECORDS, (owner, collection, key))
-            connection.executemany(graph.PUT_RECORD, [(*each, owner, collection, key) for each in records.items()])
+            connection.execute(graph.DROP_RECORDS, (owner, namespace, key))
+            connection.executemany(graph.PUT_RECORD, [(*each, owner, namespace, key) for each in records.items()])
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
         ids = ranking.ids.tolist()
@@ -105,11 +103,11 @@ class SqliteCatalog(Catalog):
             return None
         return next(iter(self._hits("chunk.uid = :uid", {"uid": uid})), None)
 
-    def chunks_of(self, collection: str, key: str) -> list[Hit]:
-        view, name = self._home(collection)
-        which = "document.owner = :owner and document.collection = :collection and document.key = :key"
+    def chunks_of(self, namespace: str, key: str) -> list[Hit]:
+        view, name = self._home(namespace)
+        which = "document.owner = :owner and document.namespace = :namespace and document.key = :key"
         ordered = f"{which} order by document.owner, chunk.position"
-        return self._first(self._hits(ordered, {"collection": name, "key": key}, view))
+        return self._first(self._hits(ordered, {"namespace": name, "key": key}, view))
 
     def _hits(self, which: str, bound: Mapping[str, object], view: View | None = None) -> list[Hit]:
         rows = (view or self.view).rows(sql.HYDRATE.format(which=which), bound)
@@ -119,23 +117,23 @@ class SqliteCatalog(Catalog):
         """Return those hits that are the first one's owner's."""
         return [hit for hit in hits if hit.owner == hits[0].owner] if self.view.several else hits
 
-    def _home(self, collection: str) -> tuple[View, str]:
+    def _home(self, namespace: str) -> tuple[View, str]:
         """Return the view of the owner that a namespace names, if one of several, and its name there."""
-        name, owner = parted(collection)
+        name, owner = parted(namespace)
         # A name of somebody else stays whole, and is no namespace.
-        return (View(self.view.engine, owner), name) if owner in self.view.several else (self.view, collection)
+        return (View(self.view.engine, owner), name) if owner in self.view.several else (self.view, namespace)
 
-    def _in(self, collection: str, statement: str, bound: Mapping[str, object] | None = None) -> list[Any]:
+    def _in(self, namespace: str, statement: str, bound: Mapping[str, object] | None = None) -> list[Any]:
         """Return the rows that a statement finds in a namespace."""
-        view, name = self._home(collection)
-        return view.rows(statement, {**(bound or {}), "collection": name})
+        view, name = self._home(namespace)
+        return view.rows(statement, {**(bound or {}), "namespace": name})
 
-    def _named(self, names: Mapping[int, str], collection: str, owner: int) -> str:
+    def _named(self, names: Mapping[int, str], namespace: str, owner: int) -> str:
         """Return a namespace with its owner, of several owners."""
-        return of_owner(collection, names.get(owner))
+        return of_owner(namespace, names.get(owner))
 
-    def document(self, collection: str, key: str) -> Document | None:
-        return self.documents_at([(collection, key)]).get((collection, key))
+    def document(self, namespace: str, key: str) -> Document | None:
+        return self.documents_at([(namespace, key)]).get((namespace, key))
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
         found: dict[tuple[str, str], Document] = {}
@@ -156,7 +154,7 @@ class SqliteCatalog(Catalog):
         if not self.view.several:
             return self.view.rows(statement, {"places": json.dumps(places)})
         numbers = {name: number for number, name in self.view.names.items()}
-        owned = [(*parted(collection), key) for collection, key in places]
+        owned = [(*parted(namespace), key) for namespace, key in places]
         # A place of somebody else is one of nobody.
         asked = [(name, key, None if owner is None else numbers.get(owner, -1)) for name, owner, key in owned]
         return self.view.rows(statement, {"places": json.dumps(asked)})
@@ -164,48 +162,48 @@ class SqliteCatalog(Catalog):
     def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
         literal = re.sub(r"([\\%_])", r"\\\1", words)
         rows, names = self.view.rows(sql.BEARING, {"words": f"%{literal}%", "limit": limit}), self.view.names
-        return [(self._named(names, collection, owner), *place) for collection, *place, owner in rows]
+        return [(self._named(names, namespace, owner), *place) for namespace, *place, owner in rows]
 
     def outlines(self, prefix: str) -> list[tuple[str, Document]]:
         rows = self.view.rows(sql.OUTLINES, {"prefix": prefix, "end": prefix + chr(0x10FFFF)})
         names = self.view.names
-        return [(self._named(names, collection, owner), _outline(*row)) for collection, owner, *row in rows]
+        return [(self._named(names, namespace, owner), _outline(*row)) for namespace, owner, *row in rows]
 
-    def documents(self, collection: str, filter: Filter) -> list[Document]:
+    def documents(self, namespace: str, filter: Filter) -> list[Document]:
         condition, bound = where(filter)
-        return [*map(_whole, self._in(collection, sql.DOCUMENTS.format(condition=condition or "true"), bound))]
+        return [*map(_whole, self._in(namespace, sql.DOCUMENTS.format(condition=condition or "true"), bound))]
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
         rows = self.view.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
         names = self.view.names
-        found = [(self._named(names, collection, owner), key) for collection, key, owner in rows]
+        found = [(self._named(names, namespace, owner), key) for namespace, key, owner in rows]
         return sorted(found) if names else found
 
     def namespaces(self) -> Mapping[str, int]:
-        return dict(self.view.rows(sql.COLLECTIONS))
+        return dict(self.view.rows(sql.NAMESPACES))
 
     def in_order(
-        self, collection: str, key: str | None = None, *, before: int = 0, after: int | None = None
+        self, namespace: str, key: str | None = None, *, before: int = 0, after: int | None = None
     ) -> list[Document]:
         if key is not None and not before and after == 0:
-            return [*map(_whole, self._in(collection, sql.ONE, {"key": key}))]
+            return [*map(_whole, self._in(namespace, sql.ONE, {"key": key}))]
         time, id = float("-inf"), 0
         if key is not None:
-            places = self._in(collection, sql.PLACE, {"key": key})
+            places = self._in(namespace, sql.PLACE, {"key": key})
             if not places:
                 return []
             time, id = places[0]
         bound = {"time": time, "id": id}
-        earlier = self._in(collection, sql.BEFORE, {**bound, "limit": before}) if before else []
+        earlier = self._in(namespace, sql.BEFORE, {**bound, "limit": before}) if before else []
         rows = [
             *reversed(earlier),
-            *self._in(collection, sql.FROM, {**bound, "limit": -1 if after is None else after + 1}),
+            *self._in(namespace, sql.FROM, {**bound, "limit": -1 if after is None else after + 1}),
         ]
         return [_whole(row) for row in rows]
 
-    def uses(self, collection: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
-        rows = self._in(collection, sql.USES, {"keys": json.dumps(list(keys))})
+    def uses(self, namespace: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
+        rows = self._in(namespace, sql.USES, {"keys": json.dumps(list(keys))})
         return {key: (uses, used_at) for key, uses, used_at in rows}
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
@@ -250,8 +248,8 @@ class SqliteCatalog(Catalog):
     def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
         found: dict[str, list[tuple[str, str]]] = {}
         owners = self.view.names
-        for name, collection, key, owner in self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))}):
-            found.setdefault(name, []).append((self._named(owners, collection, owner), key))
+        for name, namespace, key, owner in self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))}):
+            found.setdefault(name, []).append((self._named(owners, namespace, owner), key))
         return {name: sorted(places) for name, places in found.items()} if owners else found
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
@@ -277,8 +275,8 @@ class SqliteCatalog(Catalog):
         """Return the rows that a statement finds of some chunks."""
         return self.view.rows(statement, {"ids": json.dumps(ids.tolist()), **bound})
 
-    def records(self, collection: str, key: str) -> Mapping[str, str]:
-        return dict(self._in(collection, graph.RECORDS, {"key": key}))
+    def records(self, namespace: str, key: str) -> Mapping[str, str]:
+        return dict(self._in(namespace, graph.RECORDS, {"key": key}))
 
     def counts(self) -> Mapping[str, int]:
         return dict(zip(_COUNTED, self.view.summed(sql.COUNTS), strict=True))
@@ -318,10 +316,10 @@ def _whole(row: Sequence[Any]) -> Document:
 def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
     """Return a hit of a row of `HYDRATE`, whose columns are those of `Hit` in their order, then the owner's number."""
     uid, key, path, title, headings, position, text, start, end, kind, *facts = row
-    created, updated, metadata, license, collection, owner = facts
+    created, updated, metadata, license, namespace, owner = facts
     heading_path = " > ".join(_decoded(headings)[0]) if headings != "[]" else ""
     known = _decoded(metadata)[0] if metadata != "{}" else {}
-    origin = created, updated, known, license, collection
+    origin = created, updated, known, license, namespace
     hit = Hit(f"{uid:016x}", key, path, title, heading_path, position, text, (start, end), score, why, kind, *origin)
     # An owner who was deleted meanwhile has no name any more.
     return replace(hit, owner=names.get(owner)) if names else hit

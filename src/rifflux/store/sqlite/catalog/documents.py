@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from rifflux.store.catalog import LONGEST_NAME, AnalyzedChunk, Placed
+from rifflux.store.catalog import AnalyzedChunk, Placed
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.query import POSTINGS, Terms
 from rifflux.text.dates import timestamp
@@ -47,7 +47,7 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
         if each.file and each.file not in files:
             root, path = each.file
             files[each.file] = connection.execute(sql.FILE_ID, {"owner": owner, "root": root, "path": path}).get
-        row = (files[each.file], each.change.path, _title_terms(each.change.chunks), *_document_row(document))
+        row = (files[each.file], each.change.path, *_document_row(document))
         id = connection.execute(sql.DOCUMENT_ID, (owner, *name)).get
         if id is None:
             id = next(ids)
@@ -136,12 +136,6 @@ def _add_chunks(
             id = next(ids)
             rows.chunks.append((id, rows.owner, chunk.id, document, *row))
         rows.terms.append((id, *map(terms.joined, fields)))
-
-
-def _title_terms(chunks: Sequence[AnalyzedChunk]) -> str | None:
-    """Return the different terms of a title, sorted; None if there are none, or too many to be a name."""
-    terms = set(chunks[0].title.split()) if chunks else ()
-    return " ".join(sorted(terms)) if 0 < len(terms) <= LONGEST_NAME else None
 
 
 def _document_row(document: Document) -> _Row:

@@ -1,18 +1,18 @@
 """Identifiers, subject tags, parts and records of documents, and links followed in both directions."""
 
 IDENTIFIED = """
-select wanted.value, document.collection, document.key, document.owner
+select wanted.value, document.namespace, document.key, document.owner
 from json_each(:names) as wanted
     cross join identifier on identifier.scheme || ':' || identifier.value = wanted.value
     join document on document.id = identifier.document and document.owner = :owner
 order by 1, 2, 3"""
 
-# A link names an identifier of its target, or a key of its own owner's collection. The cross joins keep the order: from
+# A link names an identifier of its target, or a key of its own owner's namespace. The cross joins keep the order: from
 # the few chunks that are asked about to the links, never through a table as a whole. The plus keeps an owner's or a
-# collection's rows from being gone through one by one.
+# namespace's rows from being gone through one by one.
 _ASKED = """
 with asked as (
-    select chunk.uid, chunk.owner, document.id, document.collection, document.key
+    select chunk.uid, chunk.owner, document.id, document.namespace, document.key
     from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
         join document on document.id = chunk.document
 )"""
@@ -27,7 +27,7 @@ union
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join link on link.document = asked.id
     cross join document as target
-        on target.owner = asked.owner and target.collection = asked.collection and target.key = link.key
+        on target.owner = asked.owner and target.namespace = asked.namespace and target.key = link.key
     cross join chunk as first on first.document = target.id and first.position = 0
 where target.id <> asked.id group by 1, 2, 3
 order by 1, 2, 3"""
@@ -42,7 +42,7 @@ union
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join link on link.key = asked.key
     join document as source
-        on source.id = link.document and +source.owner = asked.owner and +source.collection = asked.collection
+        on source.id = link.document and +source.owner = asked.owner and +source.namespace = asked.namespace
     cross join chunk as first on first.document = source.id and first.position = 0
 where source.id <> asked.id group by 1, 2, 3
 order by 1, 2, 3"""
@@ -58,7 +58,7 @@ select uid, count(distinct source) from (
     select asked.uid, link.document
     from asked cross join link on link.key = asked.key
         join document as source
-            on source.id = link.document and +source.owner = asked.owner and +source.collection = asked.collection
+            on source.id = link.document and +source.owner = asked.owner and +source.namespace = asked.namespace
     where link.kind = :kind and link.document <> asked.id
 )
 group by uid"""
@@ -72,14 +72,14 @@ order by 1, 2, 3"""
 
 RECORDS = """
 select record.name, record.data from record join document on document.id = record.document
-where document.owner = :owner and document.collection = :collection and document.key = :key order by record.name"""
+where document.owner = :owner and document.namespace = :namespace and document.key = :key order by record.name"""
 
 DROP_RECORDS = """
-delete from record where document in (select id from document where owner = ? and collection = ? and key = ?)"""
+delete from record where document in (select id from document where owner = ? and namespace = ? and key = ?)"""
 
 PUT_RECORD = """
 insert into record (document, name, data)
-select id, ?, ? from document where owner = ? and collection = ? and key = ?"""
+select id, ?, ? from document where owner = ? and namespace = ? and key = ?"""
 
 PUT_IDENTIFIER = "insert or ignore into identifier values (?, ?, ?)"
 

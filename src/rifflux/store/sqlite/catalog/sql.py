@@ -25,31 +25,31 @@ ANY_PASSES = "select exists (select 1 from document where owner = :owner and {co
 HYDRATE = """
 select chunk.uid, document.key, document.path, document.title, chunk.headings, chunk.position, chunk.text,
     chunk.span_start, chunk.span_end, document.kind, document.created_at, document.updated_at, document.metadata,
-    document.licence, document.collection, document.owner
+    document.licence, document.namespace, document.owner
 from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and {which}"""
 
-# Each way to name a document by its own index; `splits` are the ways to read the key as a collection and the rest. The
-# plus makes SQLite look for the path, of which there are few, not for the collection; cross joins keep the order.
+# Each way to name a document by its own index; `splits` are the ways to read the key as a namespace and the rest. The
+# plus makes SQLite look for the path, of which there are few, not for the namespace; cross joins keep the order.
 FIND_DOCUMENTS = """
-select collection, key, owner from document where id in (
+select namespace, key, owner from document where id in (
     select id from document where owner = :owner and key = :key
     union select id from document where owner = :owner and path = :key
-    union select id from document where owner = :owner and collection = :key and collection like '%/' || path
+    union select id from document where owner = :owner and namespace = :key and namespace like '%/' || path
     union select document.id from json_each(:splits) as split
         cross join document on document.owner = :owner
-            and document.collection = split.value ->> 0 and document.key = split.value ->> 1
+            and document.namespace = split.value ->> 0 and document.key = split.value ->> 1
     union select document.id from json_each(:splits) as split
         cross join document on document.owner = :owner
-            and +document.collection = split.value ->> 0 and document.path = split.value ->> 1
+            and +document.namespace = split.value ->> 0 and document.path = split.value ->> 1
 )
-order by collection, key"""
+order by namespace, key"""
 
 # Of a place that names no owner, several owners may have a document each.
 _PLACES = """
 from json_each(:places) as wanted
     cross join document on document.owner = :owner
-        and document.collection = wanted.value ->> 0 and document.key = wanted.value ->> 1
+        and document.namespace = wanted.value ->> 0 and document.key = wanted.value ->> 1
         and (wanted.value ->> 2 is null or document.owner = wanted.value ->> 2)"""
 
 # Documents whole, in one statement: what hangs on each comes as JSON.
@@ -75,49 +75,48 @@ select wanted.key, document_text.text
 order by wanted.key, document.owner"""
 
 BEARING = """
-select collection, key, path, owner from document
+select namespace, key, path, owner from document
 where owner = :owner and (path like :words escape '\\' or title like :words escape '\\')
-order by path, collection, key limit :limit"""
+order by path, namespace, key limit :limit"""
 
 OUTLINES = """
-select document.collection, document.owner, document.key, document.title, document.metadata, document.licence,
+select document.namespace, document.owner, document.key, document.title, document.metadata, document.licence,
     (select json_group_array(json_array(scheme, value) order by scheme, value)
         from identifier where identifier.document = document.id)
-from document where document.owner = :owner and document.collection >= :prefix and document.collection < :end
-order by document.collection, document.key, document.owner"""
+from document where document.owner = :owner and document.namespace >= :prefix and document.namespace < :end
+order by document.namespace, document.key, document.owner"""
 
 _WHOLE = """
 select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
 from document join document_text on document_text.document = document.id
-where owner = :owner and collection = :collection"""
+where owner = :owner and namespace = :namespace"""
 
 DOCUMENTS = f"{_WHOLE} and {{condition}} order by key"
 
 NOTE_USE = """
 insert into document_use select id, 1, :time from document
-where owner = :owner and collection = :collection and key = :key
+where owner = :owner and namespace = :namespace and key = :key
 on conflict (document) do update set uses = uses + 1, used_at = max(used_at, excluded.used_at)"""
 
 USES = """
 select document.key, document_use.uses, document_use.used_at
 from json_each(:keys) as wanted
-    cross join document on document.owner = :owner and document.collection = :collection and document.key = wanted.value
+    cross join document on document.owner = :owner and document.namespace = :namespace and document.key = wanted.value
     join document_use on document_use.document = document.id"""
 
 # Rows by the number of a document or chunk that was found with its owner need no owner besides.
-DOCUMENT_ID = "select id from document where owner = ? and collection = ? and key = ?"
+DOCUMENT_ID = "select id from document where owner = ? and namespace = ? and key = ?"
 
 LAST_DOCUMENT = "select coalesce(max(id), 0) from document"
 
 NEW_DOCUMENT = """
 insert into document
-    (id, owner, collection, key, file, path, title_terms, kind, title, created_at, updated_at, time, metadata, licence)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (id, owner, namespace, key, file, path, kind, title, created_at, updated_at, time, metadata, licence)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 SET_DOCUMENT = """
 update document set
-    file = ?, path = ?, title_terms = ?, kind = ?, title = ?, created_at = ?, updated_at = ?, time = ?, metadata = ?,
-    licence = ?
+    file = ?, path = ?, kind = ?, title = ?, created_at = ?, updated_at = ?, time = ?, metadata = ?, licence = ?
 where id = ?"""
 
 PUT_TEXT = """
@@ -169,11 +168,11 @@ returning id"""
 FILE_ID = "select id from file where owner = :owner and root = :root and path = :path"
 
 HELD_BY_FILE = """
-select document.collection, document.key
+select document.namespace, document.key
 from document join file on file.id = document.file
 where file.owner = :owner and file.root = :root and file.path = :path"""
 
-DROP_DOCUMENT = "delete from document where owner = :owner and collection = :collection and key = :key"
+DROP_DOCUMENT = "delete from document where owner = :owner and namespace = :namespace and key = :key"
 
 DROP_FILE = "delete from file where owner = :owner and root = :root and path = :path"
 
@@ -229,11 +228,11 @@ select
     ) as chunks,
     (select count(*) from file where owner = :owner) as files"""
 
-COLLECTIONS = "select collection, count(*) from document where owner = :owner group by collection"
+NAMESPACES = "select namespace, count(*) from document where owner = :owner group by namespace"
 
 PLACE = """
 select coalesce(time, 9e18), id from document
-where owner = :owner and collection = :collection and key = :key"""
+where owner = :owner and namespace = :namespace and key = :key"""
 
 ONE = f"{_WHOLE} and key = :key"
 

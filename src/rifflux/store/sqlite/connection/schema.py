@@ -7,15 +7,15 @@ from string import ascii_letters, digits, printable
 
 import apsw
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "TABLES", "upgrade"]
+__all__ = ["APPLICATION_ID", "FORMER", "SCHEMA_VERSION", "TABLES", "upgrade"]
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
 SCHEMA_VERSION = 16
 #: Tables whose columns changed, each with the first version that has them as they are.
-_CHANGED = {"file": 6, "vector": 6, "event": 6, "chunk": 9, "document": 11}
-#: The first version that knows the terms of titles.
-_HAS_TITLE_TERMS = 11
+_CHANGED = {"file": 6, "vector": 6, "event": 15, "chunk": 9, "document": 15}
+#: What columns were called before. A column that is gone takes its values with it.
+FORMER = {"namespace": "collection"}
 #: The first version that keeps the length of chunks of owner 0.
 _HAS_LENGTHS = 15
 
@@ -66,11 +66,10 @@ create table if not exists file (
     unique (owner, root, path)
 );
 
--- title_terms are the different terms of a short title, sorted, for finding documents by their whole title.
 create table if not exists document (
     id integer primary key,
     owner integer not null default 0 references owner (id),
-    collection text not null,
+    namespace text not null,
     key text not null,
     file integer references file (id) on delete cascade,
     path text not null,
@@ -81,16 +80,14 @@ create table if not exists document (
     time real,
     metadata text not null default '{{}}',
     licence text,
-    title_terms text,
-    unique (owner, collection, key)
+    unique (owner, namespace, key)
 );
 create index document_file on document (file);
 create index document_key on document (owner, key);
 create index document_path on document (owner, path);
 create index document_time on document (owner, time);
 -- What has no date comes last.
-create index document_order on document (owner, collection, coalesce(time, 9e18), id);
-create index document_title_terms on document (owner, title_terms) where title_terms is not null;
+create index document_order on document (owner, namespace, coalesce(time, 9e18), id);
 
 create table if not exists document_text (
     document integer primary key references document (id) on delete cascade,
@@ -215,7 +212,7 @@ create table if not exists event (
     time real not null,
     kind text not null,
     query text not null,
-    collection text not null,
+    namespace text not null,
     key text not null,
     chunk text not null,
     grade integer,
@@ -254,6 +251,39 @@ create table if not exists question (
     time real not null
 );
 create index question_time on question (time);
+"""
+
+# A collection is the owner of what it holds: a user's library goes by the user's name alone, any other by a name that
+# stays when the collection is renamed. A library has a row only where something is said of it. Readers are called by
+# name: a user, a group, or everyone.
+_SHARING = """
+create table if not exists collection (
+    owner text primary key,
+    user text not null,
+    name text not null,
+    description text not null default '',
+    created_at real not null,
+    unique (user, name)
+) without rowid;
+
+create table if not exists reader (
+    who text not null,
+    collection text not null references collection (owner) on delete cascade,
+    may_write integer not null default 0,
+    primary key (who, collection)
+) without rowid;
+create index reader_collection on reader (collection);
+
+create table if not exists user_group (
+    name text primary key
+) without rowid;
+
+create table if not exists member (
+    user text not null,
+    user_group text not null references user_group (name) on delete cascade,
+    primary key (user, user_group)
+) without rowid;
+create index member_group on member (user_group);
 """
 
 # What files derived from the database need to follow it (see `derived`): which there are, with the last entry of the
@@ -327,22 +357,6 @@ when exists (select 1 from derived where name = 'vectors')
 begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
 """
 
-_TITLE_TERMS = """
-create virtual table temp.title_term using fts5vocab(main, chunk_terms, instance);
-update document set title_terms = named.terms
-from (
-    select document, group_concat(term, ' ') as terms
-    from (
-        select distinct chunk.document, title_term.term
-        from temp.title_term join chunk on chunk.id = title_term.doc
-        where title_term.col = 'title' order by chunk.document, title_term.term
-    )
-    group by document having count(*) <= 8
-) as named
-where document.id = named.document;
-drop table temp.title_term;
-"""
-
 _LENGTHS = """
 create virtual table temp.counted_term using fts5vocab(main, chunk_terms, instance);
 update chunk set length = counted.terms
@@ -351,7 +365,7 @@ where chunk.id = counted.doc;
 drop table temp.counted_term;
 """
 
-_SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _LOG)
+_SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _SHARING, _LOG)
 #: The names of all tables that an index has.
 TABLES = frozenset(re.findall(r"^create (?:virtual )?table if not exists (\w+)", "".join(_SCRIPTS), re.MULTILINE))
 _MADE_AGAIN = "select type, name from sqlite_master where type in ('index', 'trigger') and sql is not null"
@@ -364,23 +378,28 @@ def upgrade(connection: apsw.Connection, version: int) -> None:
     """
     for kind, name in connection.execute(_MADE_AGAIN).fetchall():
         connection.execute(f"drop {kind} {name}")
-    waiting = {table: _columns(connection, table) for table, since in _CHANGED.items() if version < since}
-    for table in filter(waiting.get, waiting):
+    waiting = [table for table, since in _CHANGED.items() if version < since and _columns(connection, table)]
+    for table in waiting:
         connection.execute(f"create table old_{table} as select * from {table}")
         connection.execute(f"drop table {table}")
     for script in _SCRIPTS:
         connection.execute(script)
-    for table, columns in waiting.items():
-        if columns:
-            connection.execute(f"insert into {table} ({columns}) select {columns} from old_{table}")
-            connection.execute(f"drop table old_{table}")
+    for table in waiting:
+        _bring_back(connection, table)
     connection.execute(_TRIGGERS)
-    if version < _HAS_TITLE_TERMS:
-        connection.execute(_TITLE_TERMS)
     if version < _HAS_LENGTHS:
         connection.execute(_LENGTHS)
 
 
-def _columns(connection: apsw.Connection, table: str) -> str:
-    """Return the names of a table's columns, listed; empty for a table that is not there."""
-    return ", ".join(str(name) for _, name, *_ in connection.execute(f"pragma table_info({table})"))
+def _bring_back(connection: apsw.Connection, table: str) -> None:
+    """Move the rows that wait into the table that was made again; new columns have their defaults."""
+    held = _columns(connection, f"old_{table}")
+    origins = {name: name if name in held else FORMER.get(name) for name in _columns(connection, table)}
+    kept = {name: origin for name, origin in origins.items() if origin in held}
+    connection.execute(f"insert into {table} ({', '.join(kept)}) select {', '.join(kept.values())} from old_{table}")
+    connection.execute(f"drop table old_{table}")
+
+
+def _columns(connection: apsw.Connection, table: str) -> list[str]:
+    """Return the names of a table's columns; none for a table that is not there."""
+    return [str(name) for _, name, *_ in connection.execute(f"pragma table_info({table})")]

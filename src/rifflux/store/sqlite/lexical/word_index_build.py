@@ -44,7 +44,7 @@ from {table}_posting where term >= :prefix and term < :end and doc between :firs
 _DOC, _FIELD, _FIELDS = 24, 22, 3
 
 _CHUNKS = """
-select chunk.id, chunk.uid, document.collection, document.kind, document.key, document.path, document.time,
+select chunk.id, chunk.uid, document.namespace, document.kind, document.key, document.path, document.time,
     document.metadata
 from chunk join document on document.id = chunk.document where chunk.owner = :owner and {which} order by chunk.id"""
 _SPAN = _CHUNKS.format(which="chunk.id between :first and :last")
@@ -175,8 +175,8 @@ def _add(writer: tantivy.IndexWriter, chunks: Iterable[Any], terms: _Terms) -> N
 
 # The chunks of a document mostly follow one another.
 @lru_cache(maxsize=64)
-def _facets(collection: str, kind: str, key: str, path: str, metadata: str) -> list[str]:
-    return facets(collection, kind, key, path, json.loads(metadata))
+def _facets(namespace: str, kind: str, key: str, path: str, metadata: str) -> list[str]:
+    return facets(namespace, kind, key, path, json.loads(metadata))
 
 
 def _split(fields: np.ndarray[Any, np.dtype[np.int64]], words: Sequence[str]) -> _Terms:

@@ -62,7 +62,7 @@ where chunk.id > :after and chunk.embedded is null
 order by chunk.id limit :batch"""
 # Chunks of a document are numbered from 0; the last one's loss cannot be seen. Of a file it may be right to have none.
 _INCOMPLETE = """
-select owner.name, document.collection, document.key, document.file, coalesce(file.size < 0, false) as waits
+select owner.name, document.namespace, document.key, document.file, coalesce(file.size < 0, false) as waits
 from document join owner on owner.id = document.owner left join file on file.id = document.file
 where document.id in (select document from chunk group by document having count(*) <> max(position) + 1)
     or document.file is null and document.id not in (select document from chunk)
@@ -94,7 +94,7 @@ def _problems(connection: apsw.Connection, analysis: Analysis | None) -> Iterato
     if analysis:
         yield from _counted(changed_chunks(connection, analysis), "chunks hold another text than was indexed")
     yield from _counted(strange_vectors(connection), "vectors hold no numbers, or have no length")
-    for _owner, _collection, key, _file, waits in incomplete(connection)[:10]:
+    for _owner, _namespace, key, _file, waits in incomplete(connection)[:10]:
         yield Problem(f"the document {key} lacks some of its chunks", _REINDEX if waits else REPAIR)
     yield from _unembedded(connection)
 
@@ -165,7 +165,7 @@ def _length(vector: Vectors) -> float:
 
 
 def incomplete(connection: apsw.Connection) -> list[tuple[str, str, str, int | None, bool]]:
-    """Return documents with a gap in their chunks: owner, collection, key, row of their file, is it read again."""
+    """Return documents with a gap in their chunks: owner, namespace, key, row of their file, is it read again."""
     rows: list[Any] = connection.execute(_INCOMPLETE).fetchall()
     return rows
 

@@ -62,14 +62,14 @@ FAULTS = (
         (
             # New ids, since the document may come back with the same chunks.
             f"update chunk set uid = random() & 0x7fffffffffffffff where {_LOST_DOCUMENT}",
-            "insert into document (id, owner, collection, key, path, kind, title) "
+            "insert into document (id, owner, namespace, key, path, kind, title) "
             # What was its owner's stays so, and of a work without a license no text is shown, lost or found.
             "select document, min(owner), "
             "iif(document in (select document from part), 'works/recovered', 'recovered'), "
             f"'recovered-' || document, 'recovered-' || document, 'text', '' from chunk where {_LOST_DOCUMENT} "
             "group by document",
         ),
-        "kept them as documents of the collection 'recovered', works of 'works/recovered'",
+        "kept them as documents of the namespace 'recovered', works of 'works/recovered'",
     ),
     Fault(
         "documents have lost their file",

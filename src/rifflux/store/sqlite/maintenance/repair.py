@@ -59,7 +59,7 @@ def mend(view: View, analysis: Analysis) -> Mended:
         incomplete = check.incomplete(connection)
         again = {file for *_, file, waits in incomplete if file is not None and not waits}
         connection.executemany(_READ_AGAIN, [(file,) for file in again])
-    lost = [(owner, collection, key) for owner, collection, key, file, _ in incomplete if file is None]
+    lost = [(owner, namespace, key) for owner, namespace, key, file, _ in incomplete if file is None]
     if again:
         done.append(f"{len(again)} files with incomplete documents are read by the next 'rifflux index'")
     return Mended(tuple(done), tuple(lost))

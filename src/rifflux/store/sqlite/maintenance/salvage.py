@@ -21,7 +21,7 @@ import apsw
 from rifflux.errors import Busy, DamagedIndex, NotAnIndex
 from rifflux.store.sqlite.connection.connect import connect, translated
 from rifflux.store.sqlite.connection.locks import held
-from rifflux.store.sqlite.connection.schema import APPLICATION_ID
+from rifflux.store.sqlite.connection.schema import APPLICATION_ID, FORMER
 
 __all__ = ["Salvaged", "salvage"]
 
@@ -68,11 +68,15 @@ class Salvaged:
 
 @dataclass(frozen=True, slots=True)
 class _SalvagedTable:
-    """A table with the columns that both databases have: name, declared type, place in the primary key."""
+    """A table with the columns that both databases have: name, declared type, place in the primary key.
+
+    `read` lists them as the damaged database calls them.
+    """
 
     name: str
     columns: tuple[tuple[str, str, int], ...]
     by_row: bool
+    read: str
 
     @property
     def listed(self) -> str:
@@ -228,12 +232,14 @@ def _tables(source: apsw.Connection, target: apsw.Connection) -> Iterator[_Salva
         if name in LEFT_OUT or any(str(name).startswith(f"{other}") for (other,) in virtual):
             continue
         held = {column for column, *_ in _columns(source, str(name))}
-        columns = tuple(each for each in _columns(target, str(name)) if each[0] in held)
+        origins = {each: each if each in held else FORMER.get(each) for each, *_ in _columns(target, str(name))}
+        columns = tuple(each for each in _columns(target, str(name)) if origins[each[0]] in held)
         if columns:
             by_row = "without rowid" not in str(
                 target.execute("select sql from sqlite_master where name = ?", (name,)).get
             )
-            yield _SalvagedTable(str(name), columns, by_row)
+            read = ", ".join(f"{origins[each]} as {each}" for each, *_ in columns)
+            yield _SalvagedTable(str(name), columns, by_row, read)
 
 
 def _columns(connection: apsw.Connection, table: str) -> list[tuple[str, str, int]]:
@@ -255,7 +261,7 @@ def _copy(source: apsw.Connection, target: apsw.Connection, table: _SalvagedTabl
 
 def _by_row(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any]]:
     """Yield rows by growing number, some at a time; where that fails one at a time, stepping over what is damaged."""
-    statement = _ROWS.format(columns=table.listed, table=table.name)
+    statement = _ROWS.format(columns=table.read, table=table.name)
     after, failed, batch = -(1 << 62), 0, BATCH
     # A file of a few pages cannot hold more rows than these have room for.
     enough = min(GIVE_UP, Path(source.filename).stat().st_size // SMALLEST_ROW)
@@ -281,7 +287,7 @@ def _by_key(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any
     for statement in _BOTH_WAYS:
         rows: list[Any] = []
         try:
-            rows.extend(source.execute(statement.format(columns=table.listed, table=table.name, key=table.key)))
+            rows.extend(source.execute(statement.format(columns=table.read, table=table.name, key=table.key)))
         except _UNREADABLE:
             yield rows
             continue

@@ -1,4 +1,4 @@
-"""Deleting all that is kept of a user: in every table, of every part of what they have."""
+"""Deleting all that is kept of a user, in every table, of every part of what they have; or one collection."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from rifflux.store.sqlite.query import POSTINGS, Terms
 from rifflux.store.store import PART
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rifflux.store.sqlite.connection.view import View
 
-__all__ = ["erase"]
+__all__ = ["drop_collection", "erase"]
 
 #: The user and all parts of what they have.
 _OWNERS = "select id from owner where name = :user or substr(name, 1, length(:part)) = :part"
@@ -30,6 +32,12 @@ _SETTINGS = "delete from owner_setting where owner in (select value from json_ea
 _TOKENS = "delete from token where user = :user"
 _USAGE = "delete from usage where user = :user"
 _QUESTIONS = "delete from question where user = :user"
+_COLLECTIONS = "delete from collection where user = :user"
+# Of readers and members no record is kept: they say of a user only what others let them do.
+_READERS = "delete from reader where who = :user"
+_MEMBERS = "delete from member where user = :user"
+_OWNER = "select id from owner where name = :owner"
+_COLLECTION = "delete from collection where owner = :owner"
 _NAMES = "delete from owner where id in (select value from json_each(:owners))"
 # A negative number of pages begins with all segments at once.
 _MERGE = "insert into owned_terms (owned_terms, rank) values ('merge', ?)"
@@ -42,10 +50,22 @@ def erase(view: View, user: str) -> Erased:
     """Delete a user in one transaction, and return what there was. A part of what somebody has is no user."""
     if PART in user:
         return Erased({})
+    bound = {"user": user, "part": user + PART}
+    return _erased(view, _OWNERS, bound, (_TOKENS, _USAGE, _QUESTIONS, _COLLECTIONS), (_READERS, _MEMBERS))
+
+
+def drop_collection(view: View, owner: str) -> Erased:
+    """Delete a collection in one transaction, and return what it held."""
+    # The events are those of its readers: what they did stays theirs.
+    return _erased(view, _OWNER, {"owner": owner, "user": None}, (), (_COLLECTION,))
+
+
+def _erased(view: View, whose: str, bound: dict[str, Any], counted: Sequence[str], uncounted: Sequence[str]) -> Erased:
+    """Delete all rows of the owners that a statement names, and what more is said of them."""
     with view.writing(content=False) as (connection, _):
-        found: list[Any] = connection.execute(_OWNERS, {"user": user, "part": user + PART}).fetchall()
+        found: list[Any] = connection.execute(whose, bound).fetchall()
         owners = [owner for (owner,) in found]
-        bound = {"user": user, "owners": json.dumps(owners)}
+        bound = bound | {"owners": json.dumps(owners)}
 
         def deleted(statement: str) -> int:
             connection.execute(statement, bound)
@@ -53,10 +73,9 @@ def erase(view: View, user: str) -> Erased:
 
         kinds: list[Any] = connection.execute(_KINDS, bound).fetchall()
         deleted(_DOCUMENTS)
-        erased = Erased(
-            dict(kinds),
-            *map(deleted, (_FILES, _EVENTS, _SETTINGS, _TOKENS, _USAGE, _QUESTIONS)),
-        )
+        erased = Erased(dict(kinds), *map(deleted, (_FILES, _EVENTS, _SETTINGS, *counted)))
+        for statement in uncounted:
+            deleted(statement)
         for owner in owners:
             view.engine.touched.add(owner)
             forget(connection, Terms(owner).index)

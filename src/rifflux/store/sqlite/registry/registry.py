@@ -8,7 +8,17 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from rifflux.errors import OutOfScope
-from rifflux.store.registry import Erased, Event, QuestionDigest, Reaction, Registry, Spending, SpendingSum, Token
+from rifflux.store.registry import (
+    Erased,
+    Event,
+    QuestionDigest,
+    Reaction,
+    Registry,
+    Sharing,
+    Spending,
+    SpendingSum,
+    Token,
+)
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.locks import held
 from rifflux.store.sqlite.connection.view import View
@@ -16,11 +26,11 @@ from rifflux.store.sqlite.connection.view import View
 __all__ = ["SqliteRegistry"]
 
 PUT_EVENT = """
-insert into event (owner, time, kind, query, collection, key, chunk, grade, user)
+insert into event (owner, time, kind, query, namespace, key, chunk, grade, user)
 values (:owner, :time, :kind, :query, :namespace, :key, :chunk, :grade, :user)"""
 
 EVENTS = """
-select kind, query, collection, key, chunk, grade, user, time
+select kind, query, namespace, key, chunk, grade, user, time
 from event where owner = :owner and (:kind is null or kind = :kind) order by id"""
 
 # Settings that are an owner's own; those of owner 0 are for the whole index.
@@ -83,6 +93,12 @@ class SqliteRegistry(Registry):
         if self.view.owner:
             raise OutOfScope("tokens and spendings are the whole index's: ask who looks after it")
         return self.view
+
+    @property
+    def sharing(self) -> Sharing:
+        from rifflux.store.sqlite.registry.sharing import SqliteSharing
+
+        return SqliteSharing(self._whole)
 
     def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
         """Have a task to oneself until the block or the process ends; an index in memory is nobody else's."""

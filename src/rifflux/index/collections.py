@@ -1,0 +1,118 @@
+"""The collections of an index: what each holds, who reads it, and changing that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rifflux.errors import NotFound
+from rifflux.service.collections import VisibleCollection
+from rifflux.session.session import IndexView
+from rifflux.store import Grant
+
+__all__ = ["CollectionInfo", "Collections"]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection as a caller sees it.
+
+    `name` is what the caller calls it, `user` whose it is, empty for what belongs to nobody. `roots` are the folders
+    and files that it was made of. `readers` are told to its owner alone.
+    """
+
+    name: str
+    user: str
+    description: str
+    documents: int
+    chunks: int
+    roots: tuple[str, ...]
+    owned: bool
+    writable: bool
+    readers: tuple[Grant, ...] = ()
+
+
+class Collections:
+    """Collections as a caller has and reads them; those of others are called as in `bob/wiki`.
+
+    An unknown name raises `NotFound`, as one that is not to be seen does; what is another's to change raises
+    `OutOfScope`.
+    """
+
+    def __init__(self, view: IndexView) -> None:
+        self._view = view
+        self._rights = view.rights
+
+    def list(self) -> list[CollectionInfo]:
+        """Return the caller's own collections, the library first, then those that others share."""
+        return [*map(self._info, self._rights.visible())]
+
+    def get(self, name: str) -> CollectionInfo:
+        """Return one collection."""
+        return self._info(self._rights.find(name))
+
+    def create(self, name: str, description: str = "") -> CollectionInfo:
+        """Make a collection without anything in it; `Index.add` makes one too, where it is named."""
+        return self._info(self._rights.create(name, description))
+
+    def describe(self, name: str, description: str) -> CollectionInfo:
+        """Say what a collection holds; agents are told with what they find in it."""
+        self._rights.describe(name, description)
+        return self.get(name)
+
+    def rename(self, name: str, new: str) -> CollectionInfo:
+        """Give a collection another name; what it holds, and who reads it, stays."""
+        found = self._rights.owned(name)
+        self._rights.rename(name, new)
+        return self.get(found.label.removesuffix(found.record.name) + new)
+
+    def share(self, name: str, who: str, *, write: bool = False) -> CollectionInfo:
+        """Let a user, a group or `everyone` read a collection, and with `write` change what it holds."""
+        self._rights.share(name, who, write=write)
+        return self.get(name)
+
+    def unshare(self, name: str, who: str) -> CollectionInfo:
+        """End what `share` began."""
+        self._rights.unshare(name, who)
+        return self.get(name)
+
+    def remove(self, name: str, *roots: str | Path) -> int:
+        """Delete a collection with all that it holds, or only what is of some roots; returns how many documents went.
+
+        It cannot be undone. A library is always there, so roots of it must be named.
+        """
+        if not roots:
+            return sum(self._rights.remove(name).documents.values())
+        from rifflux.ingest.sync import forget, sources
+
+        store = self._view.writing(self._rights.owned(name).label).store
+        places, before = [Path(root).expanduser().resolve() for root in roots], store.counts()["documents"]
+        known = sources(store)
+        for place in places:
+            if str(place) not in known:
+                raise NotFound(f"{place} is no root of {name}: choose from {', '.join(known) or 'none'}")
+        with store.transaction():
+            for place in places:
+                forget(store, place)
+        return before - store.counts()["documents"]
+
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the members of each group. All about groups raises `OutOfScope` but for an administrator."""
+        return self._rights.groups()
+
+    def set_group(self, name: str, members: Sequence[str]) -> None:
+        """Give a name to a set of users, instead of those who had it."""
+        self._rights.put_group(name, members)
+
+    def remove_group(self, name: str) -> None:
+        """Delete a group; what was shared with it is so no more."""
+        self._rights.drop_group(name)
+
+    def _info(self, found: VisibleCollection) -> CollectionInfo:
+        from rifflux.ingest.sync import sources
+
+        store, record = self._view.session.store.of(found.owner), found.record
+        counts, readers = store.counts(), self._rights.readers(found)
+        about = record.user, record.description, counts["documents"], counts["chunks"], tuple(sources(store))
+        return CollectionInfo(found.label, *about, found.owned, found.writable, readers)

@@ -1,0 +1,275 @@
+"""Collections: what is whose, and who may see, change and share it. Every surface asks these rules.
+
+A collection is named documents with an owner, a description and readers. Everybody has a *library*, which holds what no
+other collection was named for; that of the user without a name, who uses an index alone, belongs to its administrators.
+Callers name a collection of their own by its name, another's as `bob/wiki`; the administrators' are `/wiki`.
+
+What a caller may not see is not there: it has the same error as what nobody ever made.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rifflux.errors import InvalidArgument, NotFound, OutOfScope
+from rifflux.store import EVERYONE, PART, CollectionRecord, Erased, Grant, Registry, Sharing
+
+__all__ = ["LIBRARY", "Rights", "VisibleCollection", "checked_who", "is_collection"]
+
+#: The collection that everybody has.
+LIBRARY = "library"
+#: Begins the part of an owner's name that is a collection's; no other part begins so.
+_MARK = "@"
+#: Characters of a collection's or group's name, of a user's, and of a description.
+LONGEST_NAME, LONGEST_USER, LONGEST_DESCRIPTION = 100, 256, 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleCollection:
+    """A collection that a caller may read; `label` is what the caller calls it by."""
+
+    record: CollectionRecord
+    label: str
+    owned: bool
+    writable: bool
+
+    @property
+    def owner(self) -> str:
+        """Return the owner of its rows in the store."""
+        return self.record.owner
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What a caller may see, change and share. `registry` is that of the whole index.
+
+    A caller has what is theirs, and reads what is shared with them. To an `administrator` belongs besides what belongs
+    to nobody; the user without a name is always one. What others keep to themselves no administrator sees.
+    """
+
+    registry: Registry
+    user: str = ""
+    administrator: bool = False
+    now: Callable[[], float] = time.time
+
+    @property
+    def rules(self) -> bool:
+        """Return True if groups and all users' names are the caller's to know."""
+        return self.administrator or not self.user
+
+    @property
+    def _sharing(self) -> Sharing:
+        return self.registry.sharing
+
+    # Seeing
+
+    def visible(self, names: Sequence[str] = ()) -> tuple[VisibleCollection, ...]:
+        """Return the collections that the caller may read, or those of them that are named. Raises `NotFound`.
+
+        The caller's own come first, the library leading, then others' by user and name.
+        """
+        everything = (*self._owned(), *self._shared())
+        if not names:
+            return everything
+        chosen = {each.owner for name in names for each in _named(name, everything)}
+        return tuple(each for each in everything if each.owner in chosen)
+
+    def _owned(self) -> Iterator[VisibleCollection]:
+        for user in dict.fromkeys((self.user, "")) if self.administrator else (self.user,):
+            known = self._sharing.of(user)
+            if not any(each.name == LIBRARY for each in known):
+                known.insert(0, CollectionRecord(user, user, LIBRARY))
+            for record in sorted(known, key=lambda each: (each.name != LIBRARY, each.name)):
+                yield VisibleCollection(record, self.label(record), owned=True, writable=True)
+
+    def _shared(self) -> Iterator[VisibleCollection]:
+        for record, write in self._sharing.shared_with(self.user) if self.user else ():
+            if record.user or not self.administrator:
+                yield VisibleCollection(record, self.label(record), owned=False, writable=write)
+
+    def label(self, record: CollectionRecord) -> str:
+        """Return what the caller calls a collection by."""
+        return record.name if record.user == self.user else f"{record.user}/{record.name}"
+
+    def find(self, name: str) -> VisibleCollection:
+        """Return the collection that the caller means. Raises `NotFound`, and `InvalidArgument` if several fit."""
+        found = _named(name, self.visible())
+        if len(found) > 1:
+            raise InvalidArgument(f"{name!r} is the name of several: say {' or '.join(each.label for each in found)}")
+        return found[0]
+
+    # Changing what a collection holds
+
+    def writable(self, name: str = "", *, create: bool = False) -> VisibleCollection:
+        """Return a collection that the caller may change, their library without a name; a new one if `create`.
+
+        Raises `NotFound`, or `OutOfScope` for one that is only to be read.
+        """
+        if create and name and "/" not in name and all(each.record.name != name for each in self.visible()):
+            return self.create(name)
+        found = self.find(name or LIBRARY)
+        if not found.writable:
+            raise OutOfScope(
+                f"{found.label} is to be read only: ask {_who(found)} for more, who says "
+                f"'rifflux collections share {found.record.name} --with {self.user} --write'"
+            )
+        return found
+
+    # Making, describing, sharing
+
+    def create(self, name: str, description: str = "") -> VisibleCollection:
+        """Make a collection of the caller's own. Raises `InvalidArgument` for a name that it cannot have."""
+        if any(each.name == checked_name(name) for each in self._mine()):
+            raise InvalidArgument(f"there is a collection {name} already: choose another name, or use that")
+        known, owner = {each.owner for each in self._sharing.of(self.user)}, f"{self.user}{PART}{_MARK}{name}"
+        # One that had this name before has another now, and keeps its owner.
+        tries = (owner, *(f"{owner}{PART}{number}" for number in range(2, len(known) + 3)))
+        record = CollectionRecord(
+            next(each for each in tries if each not in known), self.user, name, _checked_text(description), self.now()
+        )
+        self._sharing.put(record)
+        return VisibleCollection(record, name, owned=True, writable=True)
+
+    def describe(self, name: str, description: str) -> None:
+        """Say what a collection holds; agents are told with what they find in it."""
+        self._put(replace(self.owned(name).record, description=_checked_text(description)))
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a collection another name; what it holds, and who reads it, stays."""
+        record = self.owned(name).record
+        if record.name == LIBRARY:
+            raise InvalidArgument(
+                f"a {LIBRARY} keeps its name: give what it holds to another collection, "
+                "with 'rifflux collections remove library ROOT' and 'rifflux index ROOT --collection NAME'"
+            )
+        if any(each.name == checked_name(new) and each.owner != record.owner for each in self._mine(record.user)):
+            raise InvalidArgument(f"there is a collection {new} already: choose another name")
+        self._put(replace(record, name=new))
+
+    def share(self, name: str, who: str, *, write: bool = False) -> Grant:
+        """Let a user, a group or `everyone` read a collection, and with `write` change what it holds.
+
+        Only an administrator is told that nobody goes by a name: others' names are not everybody's to know.
+        """
+        record = self.owned(name).record
+        if checked_who(who) == record.user:
+            raise InvalidArgument(f"{record.name} is {who}'s own: name another user, a group, or {EVERYONE}")
+        if self.rules and who != EVERYONE and who not in self._sharing.groups().keys() | self._sharing.users():
+            raise NotFound(
+                f"no user or group {who!r}: make one with 'rifflux tokens create --user {who}' "
+                f"or 'rifflux groups set {who} USER...'"
+            )
+        grant = Grant(who, write)
+        self._put(record)
+        self._sharing.share(record.owner, grant)
+        return grant
+
+    def unshare(self, name: str, who: str) -> None:
+        """End what `share` began. Raises `NotFound` where it was not shared so."""
+        found = self.owned(name)
+        if not self._sharing.unshare(found.owner, who):
+            readers = ", ".join(each.who for each in self.readers(found)) or "nobody"
+            raise NotFound(f"{found.label} is not shared with {who!r}, but with {readers}")
+
+    def readers(self, found: VisibleCollection) -> tuple[Grant, ...]:
+        """Return whom a collection is shared with; to one who only reads it that is not told."""
+        return tuple(self._sharing.grants(found.owner)) if found.owned else ()
+
+    def remove(self, name: str) -> Erased:
+        """Delete a collection with all that it holds. It cannot be undone."""
+        record = self.owned(name).record
+        if record.name == LIBRARY:
+            raise InvalidArgument(
+                f"a {LIBRARY} is always there: name the roots to remove from it, as 'rifflux collections list' has them"
+            )
+        return self._sharing.drop(record.owner)
+
+    def owned(self, name: str) -> VisibleCollection:
+        """Return a collection of the caller's own. Raises `OutOfScope` for another's, `NotFound` for none."""
+        found = self.find(name)
+        if not found.owned:
+            raise OutOfScope(f"{found.label} is not yours: only {_who(found)} can share, describe, rename or remove it")
+        return found
+
+    def _mine(self, user: str | None = None) -> list[CollectionRecord]:
+        user = self.user if user is None else user
+        return [CollectionRecord(user, user, LIBRARY), *self._sharing.of(user)]
+
+    def _put(self, record: CollectionRecord) -> None:
+        self._sharing.put(record if record.created_at else replace(record, created_at=self.now()))
+
+    # Groups
+
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the members of each group. Raises `OutOfScope`, as all about groups, but for an administrator."""
+        return self._ruled().groups()
+
+    def put_group(self, name: str, members: Sequence[str]) -> None:
+        """Give a name to a set of users, instead of those who had it."""
+        sharing, members = self._ruled(), [*dict.fromkeys(map(checked_who, members))]
+        if checked_name(name) == EVERYONE or name in sharing.users():
+            raise InvalidArgument(f"{name} is the name of a user, or stands for all of them: call the group otherwise")
+        if not_users := [each for each in members if each == EVERYONE or each in sharing.groups()]:
+            raise InvalidArgument(f"{not_users[0]} is no user: a group has users as members")
+        if unknown := [each for each in members if each not in sharing.users()]:
+            raise NotFound(f"no user {unknown[0]!r}: 'rifflux tokens create --user {unknown[0]}' makes one")
+        sharing.put_group(name, members)
+
+    def drop_group(self, name: str) -> None:
+        """Delete a group; what was shared with it is so no more."""
+        if not self._ruled().drop_group(name):
+            raise NotFound(f"no group {name!r}: 'rifflux groups list' names them")
+
+    def _ruled(self) -> Sharing:
+        if not self.rules:
+            raise OutOfScope("groups are for administrators: ask one to change or list them")
+        return self._sharing
+
+
+def is_collection(owner: str) -> bool:
+    """Return True if the rows of an owner are a collection, and not a part of what a user has, such as messages."""
+    _, is_part, part = owner.partition(PART)
+    return not is_part or part.startswith(_MARK)
+
+
+def _named(name: str, among: Sequence[VisibleCollection]) -> list[VisibleCollection]:
+    """Return the collections that a name means: that which is called so, else others' of this name."""
+    if not isinstance(name, str):
+        raise InvalidArgument(f"a collection is named by a text, not {name!r}")
+    found = [each for each in among if each.label == name] or [each for each in among if each.record.name == name]
+    if not found:
+        raise NotFound(f"no collection {name!r}: choose from {', '.join(each.label for each in among)}")
+    return found
+
+
+def _who(found: VisibleCollection) -> str:
+    return found.record.user or "an administrator"
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a collection or group. Raises `InvalidArgument`."""
+    if not _is_name(name, LONGEST_NAME) or "/" in name:
+        raise InvalidArgument(
+            f"a name is 1 to {LONGEST_NAME} printable characters without '/', and without spaces around them, "
+            f"not {name!r}"
+        )
+    return name
+
+
+def checked_who(who: str) -> str:
+    """Return the name of a user, group or everyone. Raises `InvalidArgument`."""
+    if not _is_name(who, LONGEST_USER):
+        raise InvalidArgument(f"name a user, a group, or {EVERYONE}, not {who!r}")
+    return who
+
+
+def _is_name(name: object, longest: int) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= longest and name == name.strip() and name.isprintable()
+
+
+def _checked_text(description: str) -> str:
+    if not isinstance(description, str) or len(description) > LONGEST_DESCRIPTION or "\0" in description:
+        raise InvalidArgument(f"a description is a text of at most {LONGEST_DESCRIPTION} characters")
+    return description.strip()

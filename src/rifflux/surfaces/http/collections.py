@@ -1,0 +1,132 @@
+"""`/collections` and `/groups`: what the caller has and reads, and whom it is shared with."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from rifflux import CollectionInfo
+from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.shapes import Name, Request
+from rifflux.surfaces.shared.nouns import collection_json
+from rifflux.surfaces.shared.shapes import CollectionShape, Shape
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["collections"])
+
+
+class CollectionIn(Request):
+    """A new collection."""
+
+    name: str = Field(min_length=1, max_length=100, examples=["wiki"])
+    description: str = Field(default="", max_length=2_000, description="Agents are told with what they find in it")
+
+
+class CollectionChange(Request):
+    """What shall be different; what is left out stays."""
+
+    name: str | None = Field(default=None, min_length=1, max_length=100)
+    description: str | None = Field(default=None, max_length=2_000)
+
+
+class ReaderIn(Request):
+    """What a reader may do."""
+
+    write: bool = Field(default=False, description="Change what it holds, too")
+
+
+class Removed(Shape):
+    """How many documents went with a collection."""
+
+    documents: int
+
+
+class GroupOut(Shape):
+    """A name for a set of users."""
+
+    name: str
+    members: list[str]
+
+
+class GroupIn(Request):
+    """The users of a group, instead of those that it had."""
+
+    members: list[Name] = Field(max_length=10_000)
+
+
+def _out(found: CollectionInfo) -> CollectionShape:
+    return CollectionShape.of(collection_json(found))
+
+
+@router.get("/collections", summary="List what you have, and what is shared with you")
+def list_(service: Asked, caller: User) -> list[CollectionShape]:
+    """List the caller's own collections, the library first, then those that others share."""
+    return [*map(_out, service.of(caller).collections.list())]
+
+
+@router.post("/collections", status_code=201, summary="Make a collection")
+def create(given: CollectionIn, service: Asked, caller: User) -> CollectionShape:
+    """Make a collection of the caller's own, without anything in it."""
+    return _out(service.of(caller).collections.create(given.name, given.description))
+
+
+# Before those of collections, which take what follows for a part of the name.
+
+
+@router.put("/collections/{name:path}/readers/{who:path}", summary="Share a collection")
+def share(name: str, who: str, service: Asked, caller: User, given: ReaderIn | None = None) -> CollectionShape:
+    """Let a user, a group or `everyone` read a collection of the caller's own."""
+    write = given.write if given else False
+    return _out(service.of(caller).collections.share(name, who, write=write))
+
+
+@router.delete("/collections/{name:path}/readers/{who:path}", summary="End the sharing of a collection")
+def unshare(name: str, who: str, service: Asked, caller: User) -> CollectionShape:
+    """End that somebody may read a collection."""
+    return _out(service.of(caller).collections.unshare(name, who))
+
+
+@router.get("/collections/{name:path}", summary="A collection")
+def get(name: str, service: Asked, caller: User) -> CollectionShape:
+    """Tell what a collection holds, and to its owner who reads it."""
+    return _out(service.of(caller).collections.get(name))
+
+
+@router.patch("/collections/{name:path}", summary="Rename or describe a collection")
+def change(name: str, given: CollectionChange, service: Asked, caller: User) -> CollectionShape:
+    """Change the name or the description of a collection; what it holds, and who reads it, stays."""
+    collections = service.of(caller).collections
+    found = collections.get(name)
+    if given.name is not None and given.name != found.name:
+        found = collections.rename(name, given.name)
+    if given.description is not None:
+        found = collections.describe(found.name, given.description)
+    return _out(found)
+
+
+@router.delete("/collections/{name:path}", summary="Remove a collection")
+def remove(name: str, service: Asked, caller: User) -> Removed:
+    """Delete a collection with all that it holds. It cannot be undone."""
+    return Removed(documents=service.of(caller).collections.remove(name))
+
+
+@router.get("/groups", summary="List the groups")
+def groups(service: Asked, caller: User) -> list[GroupOut]:
+    """List the groups with their members; for administrators."""
+    found = service.of(caller).collections.groups()
+    return [GroupOut(name=name, members=list(members)) for name, members in found.items()]
+
+
+@router.put("/groups/{name}", summary="Make or change a group")
+def put_group(name: str, given: GroupIn, service: Asked, caller: User) -> GroupOut:
+    """Give a name to a set of users; for administrators."""
+    collections = service.of(caller).collections
+    collections.set_group(name, given.members)
+    return GroupOut(name=name, members=list(collections.groups()[name]))
+
+
+@router.delete("/groups/{name}", status_code=204, summary="Delete a group")
+def drop_group(name: str, service: Asked, caller: User) -> None:
+    """Delete a group; what was shared with it is so no more. For administrators."""
+    service.of(caller).collections.remove_group(name)
