@@ -60,7 +60,8 @@ def main() -> None:
             stack.enter_context(opened(folder, world, arguments.documents, lines))._view
             for world in ("everybody", "alone", "nobody")
         ]
-        everybody, alone = (replace(view, store=ready(view.store)) for view in views[:2])
+        labels = dict.fromkeys((*COLLECTIONS, MEMBER), "")
+        everybody, alone = (replace(view, store=ready(view.store), labels=labels) for view in views[:2])
         nobody = views[2]
         chunks = [view.store.counts()["chunks"] for view in (views[0], everybody, alone, nobody)]
         print(f"{everybody_chunks(views[0].store):,} chunks of everybody, {chunks[1]:,} seen, {chunks[3]:,} of nobody")
@@ -149,8 +150,9 @@ def questions(lines: Sequence[str], count: int) -> list[str]:
 
 def compare(mode: str, everybody: Searcher, alone: Searcher, asked: Sequence[str]) -> None:
     """Print how many questions are answered alike."""
-    alike = sum(told(everybody, question, mode) == told(alone, question, mode) for question in asked)
-    print(f"{mode}: {alike} of {len(asked)} questions answered alike, hit for hit and digit for digit", flush=True)
+    answers = [(told(everybody, question, mode), told(alone, question, mode)) for question in asked]
+    alike, hits = sum(one == other for one, other in answers), sum(len(one) for one, _ in answers)
+    print(f"{mode}: {alike} of {len(asked)} questions answered alike, hit for hit and digit for digit; {hits} hits")
 
 
 def told(searcher: Searcher, question: str, mode: str) -> list[Any]:

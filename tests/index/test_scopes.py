@@ -108,6 +108,8 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "store.counts": lambda w, a: w.ann.admin.store.counts(),
     "admin.holds": lambda w, a: (w.ann.admin.holds(a.key), w.ann.admin.holds(a.id)),
     "admin.count_tokens": lambda w, a: w.ann.admin.count_tokens(a.question),
+    "admin.counts": lambda w, a: w.ann.admin.counts(),
+    "admin.nothing": lambda w, a: w.ann.admin.nothing,
     "admin.embedding_model": lambda w, a: w.ann.admin.embedding_model,
     "admin.warm": lambda w, a: w.ann.admin.warm(),
     "view.scope": lambda w, a: w.ann.admin.view.scope,

@@ -28,6 +28,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
     with rifflux.open(tmp_path / "index.db", model="hash:32") as index:
         for user, word in (("ann", ANNS), ("bob", BOBS), ("ann2", BOBS), ("", BOBS)):
             fill(index, user, word, tmp_path / f"files-{word}")
+        index.collections.set_group("birders", ["ann", "bob", "ann2"])
         yield index
 
 
@@ -48,6 +49,8 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
         mine.memories.add(f"likes the {word}")
         mine.memories.search(word)
         Accounts(index.admin.store.registry).create(user, label=word)
+        mine.collections.create(word)
+        index.collections.set_group("birders", [user])
         Ledger(index.admin.store.registry, seconds=0).note(user, word, "model", 7)
         Diary(index.admin.store.registry, seconds=0).note(user, word)
 

@@ -126,9 +126,12 @@ def test_a_missing_file_is_not_made_unless_asked(tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
-def test_missing_folders_are_made_with_a_new_index(tmp_path: Path) -> None:
-    SqliteStore.open(str(tmp_path / "a" / "b" / "index.db")).close()
-    assert (tmp_path / "a" / "b" / "index.db").is_file()
+def test_a_new_index_makes_its_folder_but_none_above_it(tmp_path: Path) -> None:
+    SqliteStore.open(str(tmp_path / "a" / "index.db")).close()
+    assert (tmp_path / "a" / "index.db").is_file()
+    with pytest.raises(NotFound, match="no folder"):
+        SqliteStore.open(str(tmp_path / "b" / "c" / "index.db"))
+    assert not (tmp_path / "b").exists()
 
 
 @pytest.mark.parametrize("content", [b"hello, this is text", b"%PDF-1.4 ..."])

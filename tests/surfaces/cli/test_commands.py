@@ -26,7 +26,7 @@ SEARCH = {"query", "mode", "effective_mode", "fusion", "reranker", "count", "res
 HIT = {
     *("chunk_id", "document", "path", "title", "heading_path", "chunk_index", "content", "span", "score", "why"),
     *("kind", "created_at", "updated_at", "metadata", "license", "collection", "score_breakdown"),
-    *("relevance", "quality", "lines", "page"),
+    *("relevance", "quality", "lines", "page", "root"),
 }
 BREAKDOWN = {
     "lexical": {"bm25"},

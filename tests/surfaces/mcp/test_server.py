@@ -554,7 +554,6 @@ class TestSeveralRoots:
             for asked in (
                 {"document": result["chunk_id"]},
                 {"document": result["path"], "root": location["root"]},
-                {"document": location["document"], "root": location["collection"]},
                 {"document": f"{location['root']}/{result['path']}"},
             ):
                 assert roots.ask("get_document", **asked)["content"].strip().endswith(result["content"][-10:])

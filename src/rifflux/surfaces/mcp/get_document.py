@@ -74,7 +74,7 @@ def get_document(
         Field(description="Path (PATH:10-40 for some lines), key, identifier (doi:...) or chunk_id, as in a result"),
     ],
     root: Annotated[
-        str | None, Field(description="The root or collection of the result, where several have the path")
+        str | None, Field(description="The root of the result, else its collection, where several have the path")
     ] = None,
     start: Annotated[
         int,

@@ -13,7 +13,7 @@ __all__ = ["APPLICATION_ID", "FORMER", "SCHEMA_VERSION", "TABLES", "upgrade"]
 APPLICATION_ID = 0x52464C58
 SCHEMA_VERSION = 16
 #: Tables whose columns changed, each with the first version that has them as they are.
-_CHANGED = {"file": 6, "vector": 6, "event": 15, "chunk": 9, "document": 15}
+_CHANGED = {"file": 6, "vector": 6, "event": 16, "chunk": 9, "document": 16}
 #: What columns were called before. A column that is gone takes its values with it.
 FORMER = {"namespace": "collection"}
 #: The first version that keeps the length of chunks of owner 0.

@@ -65,10 +65,15 @@ def nearest_rows(packed: Packed, among: slice, allowed: Mask | None, vector: Vec
     return nearest_among(packed, rows, vector, limit)
 
 
-def nearest_among(packed: Packed, rows: Ids, vector: Vectors, limit: int) -> tuple[Ids, Scores]:
-    """Return those of some rows that hold the `limit` of highest cosine, and more, in no order; with their cosines."""
+def nearest_among(
+    packed: Packed, rows: Ids, vector: Vectors, limit: int, signs: NDArray[np.uint64] | None = None
+) -> tuple[Ids, Scores]:
+    """Return those of some rows that hold the `limit` of highest cosine, and more, in no order; with their cosines.
+
+    `signs` are their sign bits, where these are known already.
+    """
     if len(rows) > max(FEW, limit):
-        signs = packed.signs[:, rows]
+        signs = packed.signs[:, rows] if signs is None else signs
         places, cosines = _likely(signs, None, vector, limit, lambda some: packed.cosines(rows[some], vector))
         return rows[places], cosines
     return rows, packed.cosines(rows, vector)

@@ -12,6 +12,7 @@ from typing import Any
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.store.sqlite.connection.derived import (
@@ -25,6 +26,7 @@ from rifflux.store.sqlite.connection.derived import (
     touched,
     unmoved,
 )
+from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
 from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, Packed, write
@@ -44,6 +46,9 @@ SHARE, MOST = 0.125, 32_768
 QUIET_SHARE, QUIET = 0.01, 2.0
 #: A log of more entries is not read by a search.
 TOO_LONG = 4 * MOST
+
+#: Rows of several owners that are kept in memory together, in bytes.
+MOST_TOGETHER = 64 << 20
 
 _NO_ROWS = np.empty(0, np.int64)
 
@@ -80,6 +85,26 @@ class Fresh:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """The rows of several owners in the packed matrix, in the order of their ids, and their sign bits side by side."""
+
+    rows: Ids
+    signs: NDArray[np.uint64]
+
+    @property
+    def nbytes(self) -> int:
+        """Return what they take in memory."""
+        return self.rows.nbytes + self.signs.nbytes
+
+    @classmethod
+    def of(cls, packed: Packed, owners: Sequence[int]) -> Together:
+        """Gather the rows of owners."""
+        rows = np.concatenate([np.arange(each.start, each.stop) for each in map(packed.of, owners)] or [_NO_ROWS])
+        rows = rows[np.argsort(packed.ids[rows])]
+        return cls(rows, packed.signs[:, rows])
+
+
+@dataclass(frozen=True, slots=True)
 class VectorSnapshot:
     """The packed vectors with what changed since: all that a search by meaning needs, and nothing moves under it.
 
@@ -88,6 +113,7 @@ class VectorSnapshot:
 
     packed: Packed
     fresh: Fresh
+    together: GenerationCache[Together]
     graph: hnsw.Proximity | None = None
 
     def is_of(self, known: Current, model: int) -> bool:
@@ -116,18 +142,21 @@ class VectorSnapshot:
 
         Their rows are scanned in the order of their ids, and so few as it would not pack are all looked at.
         """
-        rows = np.concatenate([np.arange(each.start, each.stop) for each in map(self.packed.of, owners)] or [_NO_ROWS])
-        rows = np.setdiff1d(rows, self.fresh.hidden)
+        key = tuple(owners)
+        gathered = self.together.get(key, self.packed.stamp.token, Together.of, self.packed, key)
+        rows = gathered.rows
+        signs: NDArray[np.uint64] | None = gathered.signs
         fresh = self.fresh.matrix.where(np.isin(self.fresh.owners, owners))
+        if len(self.fresh.hidden):
+            rows, signs = rows[np.isin(rows, self.fresh.hidden, invert=True)], None
         few = len(rows) + len(fresh.ids) < LEAST
         if allowed is not None:
-            rows = rows[allowed.mask(self.packed.documents[rows], self.packed.chunks[rows])]
+            rows, signs = rows[allowed.mask(self.packed.documents[rows], self.packed.chunks[rows])], None
         changed = fresh.near(vector, limit, allowed)
-        rows = rows[np.argsort(self.packed.ids[rows])]
         if few:
             near, cosines = rows, self.packed.cosines(rows, vector)
         else:
-            near, cosines = nearest_among(self.packed, rows, vector, enough)
+            near, cosines = nearest_among(self.packed, rows, vector, enough, signs)
         every = len(near) == len(rows)
         ids = np.concatenate([self.packed.ids[near], changed.ids])
         return best(ids, np.concatenate([cosines, changed.scores]), limit if every else enough)
@@ -175,6 +204,7 @@ class VectorIndex(DerivedFile):
         self._graph_seen = ""
         self._closing = self._renewing = False
         self._open: VectorSnapshot | None = None
+        self._together: GenerationCache[Together] = GenerationCache(MOST_TOGETHER)
         self._changed_at = -QUIET
 
     def at(self, connection: apsw.Connection) -> VectorSnapshot | None:
@@ -207,9 +237,8 @@ class VectorIndex(DerivedFile):
             return None
         if known.latest - fresh.seen > TOO_LONG:
             return None
-        return VectorSnapshot(
-            packed, _follow(connection, packed, fresh, known.latest), self._graph_of(connection, packed)
-        )
+        followed = _follow(connection, packed, fresh, known.latest)
+        return VectorSnapshot(packed, followed, self._together, self._graph_of(connection, packed))
 
     def _graph_moved(self, connection: apsw.Connection) -> bool:
         """Return whether there is another graph than the one that was looked at last."""
