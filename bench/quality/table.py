@@ -1,4 +1,4 @@
-"""Compare modes, fusions, rerankers, models and OpenSearch as a user asks: ten hits, relevance on, one process, warm.
+"""Compare modes, fusions, rerankers, models and OpenSearch as a user asks: ten hits with relevance, warm.
 
     python -m bench table FOLDER_OF_COLLECTIONS [NAME ...] [--keep FOLDER] [--models FOLDER ...]
         [--cross-encoder FOLDER] [--questions 150] [--peers ENGINE ...] [--json] [--markdown FILE]

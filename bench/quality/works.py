@@ -45,7 +45,7 @@ TITLES = {"cacm": "CACM", "stacks": "Stacks, slogans", "stacks:terms": "Stacks, 
 DEPTH = 20
 SIGNIFICANT = 0.05
 #: Without one, evidence would be packed without its texts, which takes less time.
-LICENSE = "as its owner has it"
+LICENSE = "CC0-1.0"
 #: What is measured must not depend on how busy the machine is.
 PATIENT = RetrievalSettings(expansion_ms=10_000, rerank_ms=10_000)
 #: What of a subject's code names the branch, by scheme.

@@ -145,7 +145,7 @@ class TestFullDisk:
         return len(added)
 
     def test_what_was_reported_is_kept_and_work_goes_on_when_there_is_space(self, tmp_path: Path) -> None:
-        with small_disk(tmp_path / "disk", 3000) as disk:
+        with small_disk(tmp_path / "disk", 3600) as disk:
             path = disk / "index.db"
             added = self.grow(path)
             assert added > 10

@@ -135,7 +135,7 @@ def test_the_metadata_is_that_of_the_hit(index: Index, adapt: Callable[..., Adap
     (found,) = adapt(index, top_k=1).now("heron")
     told = hit.lines, hit.page, hit.score, hit.relevance, hit.span
     assert found.metadata["document"] == hit.document
-    assert found.metadata["collection"] == hit.namespace
+    assert found.metadata["collection"] == hit.collection
     lines, span = found.metadata["lines"], found.metadata["span"]
     assert (
         tuple(lines),

@@ -20,8 +20,8 @@ from rifflux.text.analyzer import Analyzer
 from rifflux.works.retrieval import retriever
 from tests.support.statements import statements
 
-#: A hybrid search of a page of ten may run so many statements.
-MOST_STATEMENTS = 12
+#: A hybrid search of a page of ten may run so many statements, of which one asks for the caller's collections.
+MOST_STATEMENTS = 13
 TEXTS = [f"Entry {number} of the cache lives for {number} minutes, then the queue drops it." for number in range(60)]
 
 

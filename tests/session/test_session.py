@@ -26,7 +26,7 @@ from rifflux.works import Work
 from tests.support.chat_server import ChatServer, chat_server
 
 ANN = Scope("ann")
-DOMAINS = ("works", "conversations", "memories", "admin")
+DOMAINS = ("works", "conversations", "memories", "collections", "admin")
 
 
 class Scores:

@@ -19,7 +19,9 @@ def test_listing_takes_as_many_statements_whatever_the_number(tmp_path: Path, nu
         index.works.add(*works, embed=False)
         run.clear()
         listed = index.works.all()
-        assert len(run) == 4  # one for the works, one for each policy on what may be told of them
+        assert (
+            len(run) == 5
+        )  # one for the collections, one for the works, one for each policy on what may be told of them
     assert [each.identifiers[0] for each in listed] == sorted(f"doi:10.1/{each}" for each in range(number))
 
 

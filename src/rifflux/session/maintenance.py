@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -152,6 +153,7 @@ class Maintenance:
         from rifflux.ingest.embed import embed_pending
         from rifflux.ingest.sync import SWITCH, Turns
         from rifflux.models import load_embedder
+        from rifflux.models.cores import stand_back
         from rifflux.session.vectors import read_all_vectors
 
         start = time.perf_counter()
@@ -171,7 +173,8 @@ class Maintenance:
             elif not self._tidy():
                 raise InvalidArgument(f"the index holds vectors of {embedder.name} already: there is nothing to switch")
             dropped = self._drop(progress)
-            read_all_vectors(self.view.store, self.view.profile, embedder)
+            with ThreadPoolExecutor(1, initializer=stand_back) as behind:
+                behind.submit(read_all_vectors, self.view.store, self.view.profile, embedder).result()
         seconds = round(time.perf_counter() - start, 3)
         name = former.name if former else embedder.name
         return Switched(name, embedder.name, embedded, dropped, seconds, tuple(turns.waited_for))

@@ -218,7 +218,8 @@ class WorksCatalog:
         found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
-        listed = [_summary(view.visible, *each) for each in found]
+        visible = view.visible
+        listed = [_summary(visible, *each) for each in found]
         return [each for each in listed if not without_license or each.withheld]
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:

@@ -153,7 +153,7 @@ class TestSearch:
     def test_records_of_a_file_are_told_apart(self, indexed: Any, notes: Path) -> None:
         (notes / "r.jsonl").write_text('{"_id": "k1", "text": "an osprey"}\n{"_id": "k2", "text": "an owl"}\n')
         indexed("index")
-        assert indexed("search", "osprey", "--mode", "lexical").stdout.startswith(" 1 notes/r.jsonl  k1  ")
+        assert indexed("search", "osprey", "--mode", "lexical").stdout.startswith(" 1 notes/r.jsonl/k1  ")
 
     def test_explain_tells_each_channel_and_the_time(self, indexed: Any) -> None:
         done = indexed("search", "heron", "--explain", "--fusion", "rrf")
