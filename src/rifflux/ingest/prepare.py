@@ -16,6 +16,8 @@ from rifflux.types import Block, Chunk, Document
 
 __all__ = ["CODE", "MESSAGE", "Preparer", "analysis_of", "guess_kind", "is_same"]
 
+_NUMBER = re.compile(r"\b[\d_]+\b")
+
 
 @dataclass(frozen=True, slots=True)
 class Preparer:
@@ -77,8 +79,11 @@ def _key(document: Document, path: str) -> str:
 
 
 def _by_key(analyzer: Analyzer, kind: str, key: str, title: str) -> tuple[str, ...]:
-    """Return what a key says that the title does not; messages and memories are numbered, and not named."""
-    name = key_names(key)[-1:] if kind not in (MESSAGE, "memory") else ()
+    """Return what a key says that the title does not; messages and memories are numbered, and not named.
+
+    Numbers are left out: they would be found as those of any text, where a date or a place in an order was meant.
+    """
+    name = tuple(map(partial(_NUMBER.sub, " "), key_names(key)[-1:])) if kind not in (MESSAGE, "memory") else ()
     return () if {*analyzer.terms(title)}.issuperset(analyzer.terms(*name or ("",))) else name
 
 

@@ -91,11 +91,12 @@ class Anchors:
         rarity = {clause[0]: value for clause, value in weights_of(self.store, query).items() if len(clause) == 1}
         named = self._bearers(titles, rarity, asked)
         if asked and not named:
-            asked = atoms(_SUFFIX.sub("", query.semantic_text), self.analyzer.of_word)[:MOST_ATOMS]
+            asked = atoms(_SUFFIX.sub("", query.semantic_text), query.words.__getitem__)[:MOST_ATOMS]
             keys = dict[str, list[int]]()
             for id, each in names.items():
                 for name in key_names(each.key):
-                    keys.setdefault(name, []).append(id)
+                    if _has_word(_read(self.analyzer, name), asked):
+                        keys.setdefault(name, []).append(id)
             named = self._bearers(keys, rarity, asked)
         factors = {"whole title": (whole, self.exact_title), BY_TITLE: (named, self.identified)}
         return {name: _where(ids, holders, factor) for name, (holders, factor) in factors.items() if holders}
@@ -139,6 +140,12 @@ class Anchors:
         for id, names in self.store.catalog.identifiers_of(holders).items() if len(holders) else ():
             if any(self.analyzer.of_word(name.value) == anchor for name in names):
                 yield id
+
+
+def _has_word(name: Title, asked: Sequence[Atom]) -> bool:
+    """Return True if a name has a word of the question: a number alone, such as a year, names no file."""
+    words = [atom.written for atom in asked if atom.written]
+    return any(atom.written and atom.written.startswith(tuple(words)) for atom in name)
 
 
 @lru_cache(maxsize=8192)
