@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import math
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -27,6 +28,10 @@ log = structlog.get_logger("rifflux.http")
 
 #: New objects after which the youngest are looked through for garbage.
 GARBAGE_AFTER = 20_000
+#: Bytes of a file that somebody sends, unless the service is told otherwise.
+UPLOAD_BYTES = 20_000_000
+#: Seconds that a file may take to read, and to wait for its turn, on top of what a request may.
+READ_S, TURN_S = 30.0, 10.0
 #: Users whose view of the index is kept between requests, with the models of its rerankers.
 MOST_VIEWS = 256
 
@@ -53,6 +58,7 @@ class ServiceSettings:
     rate: float = 600.0
     burst: int = 60
     max_body_bytes: int = 1_000_000
+    max_upload_bytes: int = UPLOAD_BYTES
     max_target_bytes: int = 8_192
     timeout_s: float = 30.0
     watch: bool = False
@@ -67,7 +73,7 @@ class ServiceSettings:
                 f"without tokens the service listens on this machine only, not on {self.host}: "
                 "leave out --open and make tokens with 'rifflux tokens create'"
             )
-        for name in ("rate", "burst", "max_body_bytes", "max_target_bytes", "timeout_s", "workers"):
+        for name in ("rate", "burst", "max_body_bytes", "max_upload_bytes", "max_target_bytes", "timeout_s", "workers"):
             if not getattr(self, name) > 0:
                 raise InvalidArgument(f"{name} must be more than 0, not {getattr(self, name)}")
 
@@ -117,6 +123,8 @@ class Service:
         self.accounts = Accounts(index.admin.store.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.counters = Counters()
+        # Each file that is read may take half a gigabyte for half a minute.
+        self.readers = threading.BoundedSemaphore(os.cpu_count() or 1)
         self._embedding = Workers()
         self._failing: dict[str, str] = {}
         self._views: OrderedDict[tuple[str, bool], Index] = OrderedDict()
