@@ -7,9 +7,9 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -20,12 +20,13 @@ from rifflux.service.accounts import ADMIN
 from rifflux.service.usage import read_prices
 from rifflux.surfaces.http.counters import SHARED
 from rifflux.surfaces.http.service import Service, ServiceSettings
+from rifflux.surfaces.shared.beside import beside
 from rifflux.surfaces.shared.config import finder, load, open_configured
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["SETTINGS", "announce", "following", "serve", "worker"]
+__all__ = ["SETTINGS", "announce", "follow", "serve", "worker"]
 
 log = structlog.get_logger("rifflux.http")
 
@@ -46,7 +47,7 @@ def serve(settings: ServiceSettings) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="rifflux-") as shared,
         open_configured(configured, create=True) as index,
-        following(index, finder(configured)) if settings.watch else nullcontext(),
+        beside(partial(follow, index, finder(configured)), "follow") if settings.watch else nullcontext(),
     ):
         log_as_json()
         announce(index, settings)
@@ -86,20 +87,8 @@ def announce(index: Index, settings: ServiceSettings) -> None:
             log.warning("reads", user=user, collections=[], cure=seen.admin.nothing)
 
 
-@contextmanager
-def following(index: Index, finder: Finder) -> Iterator[None]:
-    """Keep the files of all collections up to date, in a thread, until the block ends."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_follow, args=(index, finder, stop), name="follow", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-
-
-def _follow(index: Index, finder: Finder, stop: threading.Event) -> None:
+def follow(index: Index, finder: Finder, stop: threading.Event) -> None:
+    """Keep the files of all collections up to date until it is told to stop."""
     while not stop.is_set():
         try:
             for report in index.watch(finder=finder, stop=stop, everybody=True):
