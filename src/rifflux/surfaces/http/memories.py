@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Diagnostics, Name, Request, Text
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/memories", tags=["memories"])
+router = make_router("/memories", tags=["memories"])
 
 Category = Annotated[str | None, Query(max_length=100, description="Only of this category")]
 Importance = Annotated[int | None, Field(ge=1, le=10)]

@@ -18,6 +18,9 @@ MAX_QUERY = 2_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
+Scalar = Annotated[str, StringConstraints(max_length=1_000)] | int | float | bool
+#: Values that a filter takes for one field.
+MOST_VALUES = 1_000
 
 
 Date = Annotated[str | None, Field(max_length=40, description="ISO 8601 date", examples=["2026-01-01"])]
@@ -79,7 +82,9 @@ class FilterIn(Request):
     kinds: list[Name] = Field(default=[], max_length=100)
     since: Date = Field(default=None, description="Not older than this ISO 8601 date")
     until: Date = Field(default=None, description="Not newer than this ISO 8601 date")
-    metadata: dict[Name, str | int | float | bool | list[str | int | float | bool]] = Field(default={}, max_length=20)
+    metadata: dict[Name, Scalar | Annotated[list[Scalar], Field(max_length=MOST_VALUES)]] = Field(
+        default={}, max_length=20, description="A value, or several of which one suffices, by field"
+    )
     collections: list[Name] = Field(
         default=[], max_length=100, description="Only in these, as /collections names them", examples=[["wiki"]]
     )
