@@ -20,6 +20,7 @@ from rifflux.surfaces.http import (
     documents,
     memories,
     operation,
+    pages,
     retrieve,
     search,
     usage,
@@ -39,7 +40,7 @@ log = structlog.get_logger("rifflux.http")
 #: In the order of the documentation.
 ROUTES = (
     *(search, why, collections, documents, conversations, memories, retrieve, works),
-    *(usage, operation, admin, dashboard),
+    *(usage, operation, admin, dashboard, pages),
 )
 
 DESCRIPTION = """\
@@ -63,6 +64,7 @@ def create_app(service: Service) -> FastAPI:
         description=DESCRIPTION,
         lifespan=lifespan,
         responses=ERRORS,
+        docs_url=None,
         redoc_url=None,
     )
     app.state.service = service

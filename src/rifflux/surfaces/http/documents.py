@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field, Json, StringConstraints
 from starlette.requests import Request as Incoming
 
 from rifflux import Document, Failure
 from rifflux import Stored as StoredNoun
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Date, Name, Request
 from rifflux.surfaces.http.uploads import bodies, body_of, done
@@ -20,7 +21,7 @@ from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/documents", tags=["documents"])
+router = make_router(prefix="/documents", tags=["documents"])
 
 #: Documents of a page of the list, at most.
 MOST_LISTED = 1_000

@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import structlog
 
@@ -27,6 +26,8 @@ _UPLOADS = re.compile(r"/documents(/.+)?|/(conversations|works)/import")
 _FORM = b"multipart/form-data"
 
 log = structlog.get_logger("rifflux.http")
+#: The rest of a body that nobody reads is not waited for.
+_CLOSE = {"Connection": "close"}
 
 
 class _TooLarge(Exception):
@@ -54,7 +55,7 @@ class RequestGuard(_Middleware):
             return
         refusal = self._refusal(scope)
         if refusal:
-            await problem(*refusal)(scope, receive, send)
+            await problem(*refusal, _CLOSE)(scope, receive, send)
             return
         await self._within_limits(scope, receive, send)
 
@@ -65,7 +66,7 @@ class RequestGuard(_Middleware):
         if _name(host) not in settings.called:
             return 421, "wrong_host", "this server does not go by that name: add it with --allow-host"
         origin = headers.get(b"origin", b"").decode("latin-1")
-        if origin and origin not in settings.origins and urlsplit(origin).netloc != host:
+        if origin and origin not in settings.origins and origin.partition("://")[2] != host:
             return 403, "wrong_origin", "this web page may not call the service: add it with --allow-origin"
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > settings.max_target_bytes:
             return 414, "too_large", f"the address is longer than {settings.max_target_bytes} bytes"
@@ -86,7 +87,8 @@ class RequestGuard(_Middleware):
             message = await receive()
             read += len(message.get("body", b""))
             if read > most:
-                refusal = problem(413, "too_large", f"the body is larger than {most} bytes: send less at a time")
+                told = f"the body is larger than {most} bytes: send less at a time"
+                refusal = problem(413, "too_large", told, _CLOSE)
                 raise _TooLarge
             return message
 
@@ -100,22 +102,24 @@ class RequestGuard(_Middleware):
             async with asyncio.timeout(seconds):
                 await self.app(scope, counted, noted)
         except (TimeoutError, _TooLarge):
-            refusal = refusal or problem(
-                503, "timeout", f"no answer within {seconds:g} s: ask for less, or again later"
-            )
+            told = f"no answer within {seconds:g} s: ask for less, or again later"
+            refusal = refusal or problem(503, "timeout", told, {"Retry-After": "1", **_CLOSE})
         if refusal and not started:
             await refusal(scope, receive, send)
 
 
 class Observe(_Middleware):
-    """Counts and logs every request by its route: never what it asked, nor for which id."""
+    """Counts and logs every request by its route: never what it asked, nor for which id.
+
+    What nobody foresaw is logged with its traceback, and answered with the number that finds it there.
+    """
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a request on, and note how it went."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start, status, request_id = time.perf_counter(), 500, uuid.uuid4().hex[:16]
+        start, status, request_id = time.perf_counter(), 0, uuid.uuid4().hex[:16]
 
         async def noted(message: Message) -> None:
             nonlocal status
@@ -126,6 +130,12 @@ class Observe(_Middleware):
 
         try:
             await self.app(scope, receive, noted)
+        except Exception:
+            log.exception("failed", id=request_id)
+            if status:  # half an answer is out: only an end that is no proper one tells so
+                raise
+            told = f"this should not have happened: tell an administrator to look for {request_id} in the log"
+            await problem(500, "error", told)(scope, receive, noted)
         finally:
             self._note(scope, status, time.perf_counter() - start, request_id)
 

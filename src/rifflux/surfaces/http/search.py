@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
 from rifflux.surfaces.shared.nouns import JsonObject, noun_json, trace_json
@@ -17,7 +17,7 @@ from rifflux.text.highlight import matches
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["search"])
+router = make_router(tags=["search"])
 
 
 class EverythingIn(Request):
