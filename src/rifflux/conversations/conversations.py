@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ from rifflux.session.arguments import HYBRID, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.session.writing import Writer
+from rifflux.session.writing import EMBED_S, Writer
 from rifflux.store import DocumentChange
 from rifflux.types import Document, Failure, Hit, Progress
 from rifflux.types.former import takes_former
@@ -205,7 +205,9 @@ class Conversations:
         """
         start = time.perf_counter()
         report, changes = self._bring(thread, as_given)
-        return replace(report, embedded=self._embed(changes, embed), seconds=round(time.perf_counter() - start, 3))
+        embedded, degraded = self._embed(changes, embed)
+        taken = round(time.perf_counter() - start, 3)
+        return replace(report, embedded=embedded, degraded=degraded, seconds=taken)
 
     def import_files(
         self,
@@ -227,15 +229,46 @@ class Conversations:
         from rifflux.conversations.importers import read
 
         start = time.perf_counter()
+        report = self._bring_all(read(paths, format), project, progress)
+        embedded = self._writer.embed(progress) if (self.hybrid if embed is None else embed) else 0
+        return replace(report, embedded=embedded, seconds=round(time.perf_counter() - start, 3))
+
+    def import_upload(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        format: str | None = None,
+        project: str | None = None,
+        embed: bool | None = None,
+        embed_seconds: float | None = EMBED_S,
+    ) -> ImportReport:
+        """Import conversations from the bytes of a file that somebody sent, as `import_files` does from that file.
+
+        `name` is what they call it. It is read in a process of its own that is held to 512 MB and 30 s; raises
+        `Unreadable` where that is not enough. Vectors that are not made within `embed_seconds` follow, and are told in
+        `degraded`.
+        """
+        from rifflux.conversations.importers.sent import read_sent
+
+        start = time.perf_counter()
+        report = self._bring_all(read_sent(name, data, format), project)
+        wanted = self.hybrid if embed is None else embed
+        embedded, degraded = self._writer.embed_soon(embed_seconds) if wanted else (0, ())
+        taken = round(time.perf_counter() - start, 3)
+        return replace(report, embedded=embedded, degraded=degraded, seconds=taken)
+
+    def _bring_all(
+        self, items: Iterable[Thread | Failure], project: str | None, progress: Progress | None = None
+    ) -> ImportReport:
         report = ImportReport()
-        for number, item in enumerate(read(paths, format), 1):
+        for number, item in enumerate(items, 1):
             if isinstance(item, Thread) and project is not None:
                 item = replace(item, conversation=replace(item.conversation, project=project))
             report += self._imported(item)
             if progress:
                 progress("read", number, None)
-        embedded = self._writer.embed(progress) if (self.hybrid if embed is None else embed) else 0
-        return replace(report, embedded=embedded, seconds=round(time.perf_counter() - start, 3))
+        return report
 
     def _imported(self, item: Thread | Failure) -> ImportReport:
         if isinstance(item, Failure):
@@ -274,8 +307,9 @@ class Conversations:
         )
         return MessageWriter(self._store, turns)
 
-    def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> int:
-        return self._writer.embed_changes(changes) if changes and (self.hybrid if embed is None else embed) else 0
+    def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> tuple[int, tuple[str, ...]]:
+        """Give vectors to what was just stored, where they are wanted: what is stored is so without them, too."""
+        return self._writer.embed_soon(None, changes) if (self.hybrid if embed is None else embed) else (0, ())
 
     # Searching
 

@@ -16,7 +16,7 @@ from rifflux.session.arguments import checked_document, checked_text, checked_wh
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.session.visibility import Visibility
-from rifflux.session.writing import DOCUMENTS, Writer
+from rifflux.session.writing import DOCUMENTS, EMBED_S, Writer
 from rifflux.store import DocumentChange, Listed, Placed, Store
 from rifflux.text.dates import parse_time
 from rifflux.types import Document, Failure, Parsed, of_owner, parted
@@ -27,8 +27,6 @@ __all__ = ["DocumentInfo", "DocumentPage", "Documents", "Stored"]
 MOST_LISTED, MOST_DOCUMENTS, MOST_TEXT = 1_000, 10_000, 10_000_000
 #: Characters of a key; fields of metadata, characters of a field's name, of all of it as JSON.
 LONGEST_KEY, MOST_FIELDS, LONGEST_FIELD, LONGEST_METADATA = 1_000, 100, 200, 64_000
-#: Seconds that one who puts a document waits for its vectors; those of a few hundred passages are there by then.
-EMBED_S = 10.0
 _BEGIN = ("", "")
 
 
@@ -178,7 +176,7 @@ class Documents:
                     view.store.catalog.remove(namespace, [name])
             view.store.catalog.put_all(Placed(namespace, change) for namespace, change in changes)
         stored = [change for _, change in changes]
-        embedded, degraded = Writer(view).embed_soon(stored, embed_seconds)
+        embedded, degraded = Writer(view).embed_soon(embed_seconds, stored)
         chunks = sum(len(change.chunks) for change in stored)
         return Stored(key, target.label, not known, len(wanted), chunks, embedded, degraded=degraded)
 

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from rifflux.ingest.walk.find import Finder
     from rifflux.store import Store
 
-__all__ = ["DOCUMENTS", "Writer", "together"]
+__all__ = ["DOCUMENTS", "EMBED_S", "Writer", "together"]
 
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
+#: Seconds that one who brings something waits for its vectors; those of a few hundred passages are there by then.
+EMBED_S = 10.0
 #: So many documents of a program are stored in one transaction: others write between two.
 TOGETHER = 2000
 
@@ -184,25 +186,27 @@ class Writer:
         self._use_model()
         return self.view.again_if_switched(lambda: embed_changes(self.view.store, self.view.embedder, changes))
 
-    def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> tuple[int, tuple[str, ...]]:
-        """Give vectors to what was just stored; returns how many got one within some seconds, and what is missing.
+    def embed_soon(
+        self, seconds: float | None, changes: Sequence[DocumentChange] | None = None
+    ) -> tuple[int, tuple[str, ...]]:
+        """Give vectors to what was just stored, or to all that waits; returns how many got one, and what is missing.
 
-        What takes longer goes on behind. Nothing of it is an error: what is stored is found by its words.
+        What takes longer than so many seconds goes on behind. Nothing of it is an error: what is stored is stored, and
+        found by its words.
         """
         from rifflux.models.workers import Late
 
-        if not any(change.chunks for change in changes):
+        if changes is not None and not any(change.chunks for change in changes):
             return 0, ()
+        work = partial(self.embed, wait=False) if changes is None else partial(self.embed_changes, changes)
         deadline = None if seconds is None else time.perf_counter() + seconds
         try:
-            return self.view.session.workers(partial(self.embed_changes, changes), deadline, "store"), ()
+            return self.view.session.workers(work, deadline, "store"), ()
         except Late as late:
             cause = str(late)
         except ModelError as error:
             cause = str(error)
-        return 0, (
-            f"stored, and found by words, but its vectors are still to come ({cause}): 'rifflux index' makes them",
-        )
+        return 0, (f"stored, and found by words; its vectors are still to come ({cause}): 'rifflux index' makes them",)
 
     def update(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from rifflux.session.arguments import checked_text
 from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
 from rifflux.session.visibility import Visibility
-from rifflux.session.writing import Writer
+from rifflux.session.writing import EMBED_S, Writer
 from rifflux.text.licenses import Permission, license_of
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Document, Failure, Hit, Progress, Ranking, parted
@@ -113,10 +113,8 @@ class WorksCatalog:
         shown. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
         that does not exist, before anything is read.
         """
-        if format is not None and format not in WORKS.formats:
-            raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(WORKS.formats)}")
-        if license is not None and license_of(license) is None:
-            raise InvalidArgument(f"{license!r} names no license: say which one the works have, or leave it out")
+        _check_format(format)
+        _check_license(license)
         found = [file for path in paths for file in _files(Path(path).expanduser())]
         if source is not None and len(found) > 1:
             raise InvalidArgument(f"source {source!r} can name one file, not {len(found)}: import them one by one")
@@ -145,6 +143,37 @@ class WorksCatalog:
             report = self._bring([(source, entries)], license, embed)
         failed, noted = (tuple(_within(path.parent, each) for each in told) for told in (report.failed, report.noted))
         return replace(report, failed=failed, noted=noted)
+
+    def import_upload(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        source: str | None = None,
+        format: str | None = None,
+        license: str | None = None,
+        embed: bool = True,
+        embed_seconds: float | None = EMBED_S,
+    ) -> WorksReport:
+        """Import the works of a file that somebody sent, as `import_files` does those of that file.
+
+        `name` is what they call it, after which the source is called unless one is given. No other file is looked for.
+        It is read in a process of its own that is held to 512 MB and 30 s; raises `Unreadable` where that is not
+        enough. Vectors that are not made within `embed_seconds` follow, and are told in `degraded`.
+        """
+        from rifflux.ingest.parallel.apart import safe_name
+        from rifflux.works.importers.sources import name_sent
+        from rifflux.works.merging.sent import read_sent
+
+        _check_format(format)
+        _check_license(license)
+        if source is not None:
+            _check_name(source)
+        source = source or name_sent(safe_name(checked_text("the name of a file", name)))
+        entries = read_sent(name, data, source, format)
+        report = self._bring([(source, entries)], license, embed=False)
+        embedded, degraded = self._writer.embed_soon(embed_seconds) if embed else (0, ())
+        return replace(report, embedded_chunks=embedded, degraded=degraded)
 
     def _read(
         self, paths: list[Path], wanted: str | None, format: str | None, progress: Progress | None
@@ -175,7 +204,7 @@ class WorksCatalog:
         tally.conclude(self._store)
         embedded = self._writer.embed(progress) if embed else 0
         return WorksReport(
-            **tally.counts,
+            **dict[str, Any](tally.counts),
             embedded_chunks=embedded,
             sources=tuple(dict.fromkeys(tally.sources)),
             doubts=tuple(self._told(tally.doubts)),
@@ -324,6 +353,18 @@ def _within(folder: Path, failure: Failure) -> Failure:
     """Return a failure that names the files of a folder without saying where that is."""
     path, reason = (text.replace(f"{folder}{os.sep}", "") for text in (failure.path, failure.reason))
     return Failure(path, reason)
+
+
+def _check_format(format: str | None) -> None:
+    """Raise `InvalidArgument` for what is given as a format and is none."""
+    if format is not None and format not in WORKS.formats:
+        raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(WORKS.formats)}")
+
+
+def _check_license(license: str | None) -> None:
+    """Raise `InvalidArgument` for what is given as a license and names none."""
+    if license is not None and license_of(license) is None:
+        raise InvalidArgument(f"{license!r} names no license: say which one the works have, or leave it out")
 
 
 def _check_name(source: str) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Literal
 
 from fastapi import Depends, Query
 from pydantic import Field
+from starlette.requests import Request as Incoming
 
-from rifflux import Conversation, Conversations, Message
+from rifflux import Conversation, Conversations, ImportReport, Message
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Date, Diagnostics, Fusion, Name, Request, Text
+from rifflux.surfaces.http.uploads import bodies, done, file_of
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
@@ -83,6 +86,13 @@ class SearchMessagesIn(Request):
     fusion: Fusion = None
     grouped: bool = Field(default=False, description="By conversation")
     explain: bool = False
+
+
+class ConversationsFile(Request):
+    """A file of conversations: JSON Lines, an export of OpenAI, or messages with role and content."""
+
+    format: Literal["jsonl", "openai", "messages"] | None = Field(default=None, description="Left out: as it looks")
+    project: str | None = Field(default=None, max_length=1_000, description="Of all of them")
 
 
 class FoundOut(Shape):
@@ -160,6 +170,14 @@ def edit(id: str, given: ConversationEdit, mine: Mine) -> Conversation:
 def delete(id: str, mine: Mine) -> None:
     """Delete a conversation for good."""
     mine.delete(id)
+
+
+@router.post("/conversations/import", summary="Import conversations", openapi_extra=bodies(ConversationsFile))
+async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> ImportReport:
+    """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone."""
+    file, given = await file_of(incoming, ConversationsFile)
+    work = partial(mine.import_upload, file.name, file.data, **given.model_dump())
+    return await done(service, work, reads=True)
 
 
 @router.get("/conversations/{id}/messages", summary="The messages of a conversation in their order")
