@@ -8,6 +8,7 @@ from pydantic import Field
 
 from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
@@ -149,7 +150,7 @@ class FeedbackIn(Request):
     grade: int | None = Field(default=None, ge=0, le=10, description="For a judgement: 0 is irrelevant")
 
 
-@router.post("/feedback", status_code=204, summary="Report the use of a result")
+@router.post("/feedback", status_code=204, dependencies=REPEATABLE, summary="Report the use of a result")
 def feedback(given: FeedbackIn, service: Asked, caller: User) -> None:
     """Record a click, save, export or judgement, for measuring and tuning. `query` is the question to the word."""
     service.of(caller).note(given.kind, given.query, given.document, given.grade, user=caller.user)

@@ -120,6 +120,7 @@ class Service:
     ) -> None:
         self.settings = settings
         self.index = index
+        self.registry = index.admin.store.registry
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
         self.ledger = Ledger(index.admin.store.registry, prices, budget or math.inf, later=self._later)
