@@ -122,7 +122,7 @@ class Writer:
         turns = Turns(self.view.store)
         if todo:
             self._read(todo, how, tally, turns)
-        changes = self._put(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
+        changes = self.put_now(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
         tally.indexed += len(changes)
         tally.skipped += len(documents) - len(changes)
         for change in changes:
@@ -236,16 +236,12 @@ class Writer:
                 tally.deleted += forgotten
         return found
 
-    def put_at_once(self, namespace: str, documents: Sequence[Document]) -> None:
-        """Store documents and their vectors; where the embedder fails, a later run makes them."""
-        from rifflux.ingest.embed import embed_changes
-
-        changes = self._put(namespace, documents)
+    def embed_now(self, changes: Sequence[DocumentChange]) -> None:
+        """Give vectors to what was just stored; where the embedder fails, a later run makes them."""
         with suppress(ModelError):
-            self._use_model()
-            embed_changes(self.view.store, self.view.embedder, changes)
+            self.embed_changes(changes)
 
-    def _put(
+    def put_now(
         self, namespace: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
     ) -> list[DocumentChange]:
         """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""

@@ -12,7 +12,7 @@ from rifflux import Conversation, Conversations, Message
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Date, Diagnostics, Name, Request, Text
+from rifflux.surfaces.http.shapes import Date, Diagnostics, Fusion, Name, Request, Text
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
@@ -81,6 +81,7 @@ class SearchMessagesIn(Request):
     project: str | None = Field(default=None, max_length=1_000)
     archived: bool | None = None
     neighbors: int = Field(default=0, ge=0, le=20, description="Turns to tell before and after each message")
+    fusion: Fusion = None
     grouped: bool = Field(default=False, description="By conversation")
     explain: bool = False
 

@@ -12,7 +12,7 @@ from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import UNTIL, former, normalized
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["ERRORS", "Date", "Diagnostics", "FilterIn", "Name", "RankedIn", "Request", "Share", "Text"]
+__all__ = ["ERRORS", "Date", "Diagnostics", "FilterIn", "Fusion", "Name", "RankedIn", "Request", "Share", "Text"]
 
 MAX_QUERY = 2_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
@@ -96,18 +96,23 @@ class FilterIn(Request):
         return Filter(tuple(self.paths), tuple(self.kinds), self.since, self.until, self.metadata, collections=inside)
 
 
+Fusion = Annotated[
+    str | None,
+    Field(
+        max_length=100,
+        description="rrf, linear, balanced or adaptive, with knobs as in rrf:k=10; null: as it is configured",
+        examples=["linear:by-specificity"],
+    ),
+]
+
+
 class RankedIn(Request):
     """A question, and how its answers are ranked."""
 
     query: Text = Field(examples=["how long do cache entries live"])
     top_k: int = Field(default=10, ge=1, le=100)
     mode: Literal["lexical", "semantic", "hybrid", "hybrid-rerank"] = "hybrid"
-    fusion: str | None = Field(
-        default=None,
-        max_length=100,
-        description="rrf, linear, balanced or adaptive, with knobs as in rrf:k=10; null: as it is configured",
-        examples=["linear:by-specificity"],
-    )
+    fusion: Fusion = None
     rrf_k: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="Fuse by rrf, with this k")
     rrf_weights: dict[Name, float] | None = Field(
         default=None,
