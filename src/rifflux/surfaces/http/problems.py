@@ -14,6 +14,7 @@ from rifflux import (
     OutOfScope,
     OutsideRoots,
     RiffluxError,
+    Unreadable,
     UnusableIndex,
 )
 
@@ -26,6 +27,7 @@ _STATUS: tuple[tuple[type[RiffluxError], int, str], ...] = (
     (Conflict, 409, "conflict"),
     (InvalidArgument, 422, "invalid"),
     (NotFound, 404, "not_found"),
+    (Unreadable, 422, "unreadable"),
     (Busy, 503, "busy"),
     (MissingExtra, 501, "not_installed"),
     (ModelError, 502, "model"),
