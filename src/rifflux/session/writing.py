@@ -211,6 +211,26 @@ class Writer:
         self._use_model()
         return self.view.again_if_switched(lambda: embed_changes(self.view.store, self.view.embedder, changes))
 
+    def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> tuple[int, tuple[str, ...]]:
+        """Give vectors to what was just stored; returns how many got one within some seconds, and what is missing.
+
+        What takes longer goes on behind. Nothing of it is an error: what is stored is found by its words.
+        """
+        from rifflux.models.workers import Late
+
+        if not any(change.chunks for change in changes):
+            return 0, ()
+        deadline = None if seconds is None else time.perf_counter() + seconds
+        try:
+            return self.view.session.workers(partial(self.embed_changes, changes), deadline, "store"), ()
+        except Late as late:
+            cause = str(late)
+        except ModelError as error:
+            cause = str(error)
+        return 0, (
+            f"stored, and found by words, but its vectors are still to come ({cause}): 'rifflux index' makes them",
+        )
+
     def update(
         self,
         *,
