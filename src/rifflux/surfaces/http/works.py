@@ -11,6 +11,7 @@ from starlette.requests import Request as Incoming
 
 from rifflux import InvalidArgument, WorksReport
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Name, Request
 from rifflux.surfaces.http.uploads import bodies, done, file_of
@@ -109,7 +110,7 @@ class ExportOut(Shape):
     bibliography: str | list[JsonObject]
 
 
-@router.post("", summary="Import works")
+@router.post("", dependencies=REPEATABLE, summary="Import works")
 def bring(given: WorksIn, service: Asked, caller: User) -> WorksReport:
     """Import works. Known ones are brought up to date, and duplicates merged; they are the caller's alone.
 
