@@ -26,7 +26,7 @@ from rifflux.conversations.model import (
     conversation_row,
     message_of,
 )
-from rifflux.errors import InvalidArgument, NotFound
+from rifflux.errors import Conflict, InvalidArgument, NotFound
 from rifflux.retrieve.table import LEXICAL
 from rifflux.session.arguments import HYBRID, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
@@ -39,6 +39,7 @@ from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
     from rifflux.conversations.writing import Merge, MessageWriter
+    from rifflux.retrieve.fuse import Fuse
 
 __all__ = ["Conversations"]
 
@@ -84,9 +85,7 @@ class Conversations:
         checked_conversation(conversation)
         with self._store.transaction():
             if self._store.catalog.document(CONVERSATIONS, conversation.id):
-                raise InvalidArgument(
-                    f"there is a conversation {conversation.id!r} already: edit it, or leave out its id"
-                )
+                raise Conflict(f"there is a conversation {conversation.id!r} already: edit it, or leave out its id")
             self._put(conversation_row(conversation))
         return conversation
 
@@ -164,7 +163,7 @@ class Conversations:
         with self._store.transaction():
             conversation = self.get(conversation_id)
             if self._store.catalog.document(conversation_id, id):
-                raise InvalidArgument(f"there is a message {id!r} already: edit it, or leave out the id")
+                raise Conflict(f"there is a message {id!r} already: edit it, or leave out the id")
             _, changes = self._messages().put(conversation, [message], as_edited)
         self._embed(changes, embed)
         return message
@@ -291,12 +290,14 @@ class Conversations:
         project: str | None = None,
         archived: bool | None = None,
         neighbors: int = 0,
+        fusion: str | Fuse | None = None,
         deadline_ms: float | None = None,
     ) -> MessageResults:
         """Find the messages that answer a question, with so many `neighbors` before and after each.
 
         `limit` is from 1 to 100. What is given narrows the search before anything is ranked; dates are ISO 8601, both
-        ends included, and either may be left out. Raises `InvalidArgument` for what cannot be meant.
+        ends included, and either may be left out. `fusion` says how words and meaning are fused where both are
+        searched, as in a search of files. Raises `InvalidArgument` for what cannot be meant.
         """
         checked_whole("limit", limit, 1, MOST_RESULTS)
         checked_whole("neighbors", neighbors, 0, MOST_NEIGHBOURS)
@@ -308,7 +309,9 @@ class Conversations:
             "namespaces": () if conversation_id is None else (conversation_id,),
         }
         mode = HYBRID if self.hybrid else LEXICAL
-        found = Searcher(self._view).search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
+        found = Searcher(self._view).search(
+            query, top_k=limit, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms
+        )
         hits = (self._hit(hit, neighbors) for hit in found)
         return MessageResults(query, tuple(hit for hit in hits if hit), found.trace)
 

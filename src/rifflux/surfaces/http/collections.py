@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from rifflux import CollectionInfo
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.repeats import REPEATABLE
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Name, Request
 from rifflux.surfaces.shared.nouns import collection_json
 from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["collections"])
+router = make_router(tags=["collections"])
 
 
 class CollectionIn(Request):
@@ -65,7 +66,7 @@ def list_(service: Asked, caller: User) -> list[CollectionShape]:
     return [*map(_out, service.of(caller).collections.list())]
 
 
-@router.post("/collections", status_code=201, summary="Make a collection")
+@router.post("/collections", status_code=201, dependencies=REPEATABLE, summary="Make a collection")
 def create(given: CollectionIn, service: Asked, caller: User) -> CollectionShape:
     """Make a collection of the caller's own, without anything in it."""
     return _out(service.of(caller).collections.create(given.name, given.description))

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import Field
 
 from rifflux import Conversation, Conversations, Message
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.shapes import Date, Diagnostics, Name, Request, Text
+from rifflux.surfaces.http.repeats import REPEATABLE
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.http.shapes import Date, Diagnostics, Fusion, Name, Request, Text
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["conversations"])
+router = make_router(tags=["conversations"])
 
 Project = Annotated[str | None, Query(max_length=1_000)]
 Words = Annotated[str, Field(max_length=500_000, description="What is said")]
@@ -79,6 +81,7 @@ class SearchMessagesIn(Request):
     project: str | None = Field(default=None, max_length=1_000)
     archived: bool | None = None
     neighbors: int = Field(default=0, ge=0, le=20, description="Turns to tell before and after each message")
+    fusion: Fusion = None
     grouped: bool = Field(default=False, description="By conversation")
     explain: bool = False
 
@@ -121,7 +124,7 @@ def conversations_of(service: Asked, caller: User) -> Conversations:
 Mine = Annotated[Conversations, Depends(conversations_of)]
 
 
-@router.post("/conversations", status_code=201, summary="Begin a conversation")
+@router.post("/conversations", status_code=201, dependencies=REPEATABLE, summary="Begin a conversation")
 def begin(given: ConversationIn, mine: Mine) -> Conversation:
     """Add a conversation. An id in use is refused."""
     return mine.add(**given.model_dump())
@@ -166,13 +169,15 @@ def messages(id: str, mine: Mine) -> Sequence[Message]:
     return mine.messages(id)
 
 
-@router.post("/conversations/{id}/messages", status_code=201, summary="Add a message to a conversation")
+@router.post(
+    "/conversations/{id}/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message to a conversation"
+)
 def add(id: str, given: MessageIn, mine: Mine) -> Message:
     """Add a message. Once it is answered, the message is kept, whatever happens to the service."""
     return mine.add_message(id, **given.model_dump())
 
 
-@router.post("/messages", status_code=201, summary="Add a message")
+@router.post("/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message")
 def add_message(given: NewMessage, mine: Mine) -> Message:
     """Add a message, as below its conversation."""
     return mine.add_message(**given.model_dump())
