@@ -2,7 +2,8 @@
 
 RiffluxError
 ├── InvalidArgument (also ValueError)   a wrong value in a call
-│   └── OutsideRoots                    a path outside the folders that are allowed
+│   ├── OutsideRoots                    a path outside the folders that are allowed
+│   └── NothingImported                 an import found nothing that it could take
 ├── OutOfScope                          a view of one owner was asked for what is not the owner's
 ├── NotFound (also LookupError)         no such chunk, document, file or model
 ├── MissingExtra                        an optional package is not installed
@@ -26,6 +27,7 @@ __all__ = [
     "NewerIndex",
     "NotAnIndex",
     "NotFound",
+    "NothingImported",
     "OutOfScope",
     "OutsideRoots",
     "RiffluxError",
@@ -44,6 +46,10 @@ class InvalidArgument(RiffluxError, ValueError):
 
 class OutsideRoots(InvalidArgument):
     """A path lies outside the folders this process may read."""
+
+
+class NothingImported(InvalidArgument):
+    """An import found nothing that it could take; its message says what was found instead."""
 
 
 class OutOfScope(RiffluxError):

@@ -18,7 +18,7 @@ from rifflux.types import Chunk, Document
 
 __all__ = ["MessagePreparer", "MessageWriter", "Window"]
 
-#: With more changed messages than this, a conversation is read as a whole.
+#: More changed messages than this are read together, those between them included.
 FEW = 32
 _NEVER = float("inf")
 #: Makes one row of what is given and what is known of a message.
@@ -117,13 +117,25 @@ class MessageWriter:
         self, conversation_id: str, keys: Sequence[str], before: int, after: int
     ) -> Iterator[tuple[int, Sequence[Document]]]:
         """Yield the turns around each message, with its own place among them."""
-        whole = self.store.catalog.in_order(conversation_id) if len(keys) > FEW else []
+        whole = self._stretch(conversation_id, keys, before, after) if len(keys) > FEW else []
         places = {row.key: place for place, row in enumerate(whole)}
         for key in keys:
             rows = whole or self.store.catalog.in_order(conversation_id, key, before=before, after=after)
             place = places[key] if whole else [row.key for row in rows].index(key)
             first = max(place - before, 0)
             yield place - first, rows[first : place + after + 1]
+
+    def _stretch(self, conversation_id: str, keys: Sequence[str], before: int, after: int) -> Sequence[Document]:
+        """Return the turns that many messages stand among: those near them if they follow each other, or all."""
+        near = before + after
+        rows = self.store.catalog.in_order(conversation_id, keys[0], before=near, after=len(keys) + near)
+        places = {row.key: place for place, row in enumerate(rows)}
+        if places.keys() >= set(keys):
+            origin, wanted = places[keys[0]], [places[key] for key in keys]
+            begins, ends = origin < near, len(rows) <= origin + len(keys) + near
+            if (begins or min(wanted) >= before) and (ends or max(wanted) + after < len(rows)):
+                return rows
+        return self.store.catalog.in_order(conversation_id)
 
 
 def _time(row: Document) -> float:
