@@ -2,8 +2,9 @@
 
 RiffluxError
 ├── InvalidArgument (also ValueError)   a wrong value in a call
-│   ├── OutsideRoots                    a path outside the folders that are allowed
-│   └── NothingImported                 an import found nothing that it could take
+│   ├── Conflict                        what is to be made is there already, or was changed meanwhile
+│   ├── NothingImported                 an import found nothing that it could take
+│   └── OutsideRoots                    a path outside the folders that are allowed
 ├── OutOfScope                          a view of one owner was asked for what is not the owner's
 ├── NotFound (also LookupError)         no such chunk, document, file or model
 ├── MissingExtra                        an optional package is not installed
@@ -19,6 +20,7 @@ RiffluxError
 
 __all__ = [
     "Busy",
+    "Conflict",
     "DamagedIndex",
     "InvalidArgument",
     "MissingExtra",
@@ -42,6 +44,10 @@ class RiffluxError(Exception):
 
 class InvalidArgument(RiffluxError, ValueError):
     """An argument has a value that cannot be used."""
+
+
+class Conflict(InvalidArgument):
+    """What is to be made is there already, or was changed by somebody else meanwhile."""
 
 
 class OutsideRoots(InvalidArgument):
