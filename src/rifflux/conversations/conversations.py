@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from rifflux.conversations.model import (
+    OTHERS,
     Conversation,
     ImportReport,
     Message,
@@ -353,12 +354,16 @@ class Conversations:
 
     def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:
         """Return a found message with its neighbours; None if it was deleted meanwhile."""
-        rows = self._store.catalog.in_order(*hit.place, before=neighbours, after=neighbours)
+        further = neighbours + OTHERS if neighbours else 0
+        rows = self._store.catalog.in_order(*hit.place, before=further, after=further)
         turns = [message_of(row, hit.namespace) for row in rows]
         place = next((place for place, turn in enumerate(turns) if turn.id == hit.document), None)
         if place is None:
             return None
-        return MessageHit(turns[place], hit.title, hit, tuple(turns[:place]), tuple(turns[place + 1 :]))
+        found = turns[place]
+        around = (turns[:place][::-1], turns[place + 1 :])
+        before, after = ([turn for turn in part if turn.branch in ("", found.branch)][:neighbours] for part in around)
+        return MessageHit(found, hit.title, hit, tuple(before[::-1]), tuple(after))
 
 
 def _completed(given: Conversation, known: Conversation) -> Conversation:

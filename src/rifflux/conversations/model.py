@@ -15,6 +15,7 @@ from rifflux.types import Document, Failure, Hit, Page
 __all__ = [
     "CONVERSATION",
     "MESSAGE",
+    "OTHERS",
     "Conversation",
     "Group",
     "ImportReport",
@@ -25,6 +26,7 @@ __all__ = [
     "as_edited",
     "as_given",
     "as_imported",
+    "branch_of",
     "checked_conversation",
     "checked_message",
     "conversation_of",
@@ -45,6 +47,8 @@ _EDITABLE = {
 }
 _COLUMNS = frozenset(("title", "text", "created_at"))
 _EDITED, _ADDED = "edited", "added"
+#: So many turns of other branches may stand between a message and its neighbours.
+OTHERS = 6
 #: So many faults are told in the message of an import that took nothing.
 _MOST_TOLD = 3
 
@@ -207,6 +211,11 @@ def message_of(row: Document, conversation_id: str) -> Message:
     held = row.metadata
     said = (held["role"], held["speaker"], row.created_at, held["source"], held.get("branch", ""))
     return Message(row.key, conversation_id, row.text, *said)
+
+
+def branch_of(row: Document) -> str:
+    """Return the branch of a stored message; none for what was shown last."""
+    return str(row.metadata.get("branch", ""))
 
 
 def retitled(row: Document, conversation: Conversation) -> Document:

@@ -52,6 +52,20 @@ def test_the_branch_of_a_message_is_stored_and_searched(conversations: Conversat
     assert conversations.search("fifteen")[0].message.branch == "q1"
 
 
+def test_what_was_not_shown_is_no_neighbour_of_what_was(conversations: Conversations, tmp_path: Path) -> None:
+    export = chatgpt(more=True, current="z")
+    for number in range(5):
+        export["mapping"][f"r{number}"] = again = node("a1", "q2", "assistant", f"Kingfisher number {number}.")
+        again["message"]["create_time"] = 1714560004.6 + number / 10
+    conversations.import_files(unpacked(tmp_path, {"conversations.json": [export]}))
+    hit = conversations.search("twenty-five years", neighbors=1)[0]
+    assert ([turn.id for turn in hit.before], [turn.id for turn in hit.after]) == (["q2"], ["z"])
+    assert {hit.message.id for hit in conversations.search("kingfisher")} == {f"r{number}" for number in range(5)}
+    assert "a2" in {hit.message.id for hit in conversations.search("grey herons")}
+    conversations.edit_message("c1", "q2", text="How old is the oldest grey heron?")
+    assert {"q2", "a2", "z"} <= {hit.message.id for hit in conversations.search("oldest")}
+
+
 @pytest.mark.parametrize("current", [None, "gone"])
 def test_without_a_current_node_the_newest_branch_is_the_shown_one(tmp_path: Path, current: str | None) -> None:
     export = chatgpt(current)
