@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import Depends, Query
 from pydantic import Field
@@ -90,9 +91,9 @@ class SearchMessagesIn(Request):
 
 
 class ConversationsFile(Request):
-    """A file of conversations: JSON Lines, an export of OpenAI, or messages with role and content."""
+    """A file of conversations: an export of a service, also as a zip, JSON Lines, messages with role and content."""
 
-    format: Literal["jsonl", "openai", "messages"] | None = Field(default=None, description="Left out: as it looks")
+    format: Name | None = Field(default=None, description="openai, slack, jsonl, ...; left out: as it looks")
     project: str | None = Field(default=None, max_length=1_000, description="Of all of them")
 
 
@@ -177,7 +178,7 @@ def delete(id: str, mine: Mine) -> None:
 async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> ImportReport:
     """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone."""
     file, given = await file_of(incoming, ConversationsFile)
-    work = partial(mine.import_upload, file.name, file.data, **given.model_dump())
+    work = partial(mine.import_upload, file.name, io.BytesIO(file.data), **given.model_dump())
     return await done(service, work, reads=True)
 
 
