@@ -260,6 +260,17 @@ def given_id(world: World, asked: Asked) -> Asked:
     return replace(asked, id=world.ids[int(asked.id) % len(world.ids)])
 
 
+def test_what_a_user_keeps_is_counted_for_that_user_alone() -> None:
+    with rifflux.open(":memory:", model="hash:32") as index:
+        ann = index.scoped(rifflux.Scope("ann"))
+        ann.conversations.add(id="talk")
+        ann.conversations.add_message("talk", "hello")
+        ann.memories.add("Ann rows")
+        assert ann.kept() == {"conversations": 1, "messages": 1, "memories": 1}
+        assert index.scoped(rifflux.Scope("bob")).kept() == dict.fromkeys(ann.kept(), 0)
+        assert index.kept() == dict.fromkeys(ann.kept(), 0)
+
+
 def test_every_public_method_is_tried() -> None:
     tried = {name.split()[0] for name in (*READ, *WRITTEN, *REFUSED)} | OTHERWISE
     public = {f"index.{name}" for name in dir(Index) if not name.startswith("_")}
