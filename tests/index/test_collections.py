@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -133,6 +134,16 @@ class TestRoots:
         told = (ann.status(), verdict_json(why), results.to_dicts(), search_json(results), errors)
         assert str(tmp_path) not in repr(told)
         assert ann.status().freshness.missing_roots == ("work",)
+
+    def test_a_list_of_documents_holds_no_place(self, shared: Index, tmp_path: Path) -> None:
+        ann, told, after = of(shared, "ann"), [], ""
+        while True:
+            page = ann.documents.list(after=after, limit=1)
+            told += [each.namespace for each in page.documents]
+            if not (after := page.next or ""):
+                break
+            assert str(tmp_path) not in base64.urlsafe_b64decode(after).decode()
+        assert told == ["wiki", "work"]
 
     def test_evidence_of_it_can_be_verified_by_both(self, shared: Index, tmp_path: Path) -> None:
         ann, bob = of(shared, "ann"), of(shared, "bob")

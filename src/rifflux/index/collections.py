@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from rifflux.errors import NotFound
 from rifflux.service.collections import VisibleCollection
 from rifflux.session.session import IndexView
 from rifflux.store import Grant
+from rifflux.types import told_namespace
 
 __all__ = ["CollectionInfo", "Collections"]
 
@@ -114,6 +115,6 @@ class Collections:
 
         store, record = self._view.session.store.of(found.owner), found.record
         counts, readers = store.counts(), self._rights.readers(found)
-        roots = tuple(each if found.owned else PurePath(each).name for each in sources(store))
+        roots = tuple(told_namespace(each, owned=found.owned) for each in sources(store))
         about = record.user, record.description, counts["documents"], counts["chunks"], roots
         return CollectionInfo(found.label, *about, found.owned, found.writable, readers)

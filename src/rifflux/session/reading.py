@@ -12,7 +12,7 @@ from rifflux.errors import InvalidArgument, NotFound, OutOfScope
 from rifflux.session.arguments import checked_query, checked_text, checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
-from rifflux.types import Document, Hit, Lines, Span, of_owner, parted
+from rifflux.types import Document, Hit, Lines, Span, of_owner, parted, told_namespace
 
 __all__ = ["Feedback", "Reader", "identified", "located"]
 
@@ -137,8 +137,7 @@ class Reader:
     def _spelled(self, namespace: str, key: str) -> str:
         """Return a name that means one document; in what others share, a root goes by its folder's name."""
         name, owner = parted(namespace)
-        if (self.store.owner if owner is None else owner) not in self.view.mine and self.view.labels:
-            name = PurePath(name).name if PurePath(name).is_absolute() else name
+        name = told_namespace(name, owned=self.view.owns(self.store.owner if owner is None else owner))
         return f"{name}/{key}" if owner is None else f"{self.view.labels[owner]}/{name}/{key}"
 
 

@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, OutOfScope
@@ -18,7 +17,7 @@ from rifflux.service.collections import Rights
 from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
 from rifflux.store import REVISION, ModelInfo, Store
-from rifflux.types import Freshness, Hit, Scope
+from rifflux.types import Freshness, Hit, Scope, told_namespace
 
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
@@ -244,14 +243,18 @@ class IndexView:
         """Return a hit with the name of its collection."""
         owner = self.store.owner if hit.owner is None else hit.owner
         label = self.labels.get(owner, "")
-        return replace(hit, collection=label, owned=owner in self.mine) if label else hit
+        return replace(hit, collection=label, owned=self.owns(owner)) if label else hit
+
+    def owns(self, owner: str) -> bool:
+        """Return True if what this owner has is the caller's own, and not shared by another."""
+        return not self.labels or owner in self.mine
 
     def told_roots(self, roots: Iterable[str]) -> tuple[str, ...]:
         """Return roots of what is read as the caller is told them: those of others by their folders' names alone."""
-        if not self.labels or self.mine >= self.labels.keys():
+        if all(map(self.owns, self.labels)):
             return tuple(roots)
         own = {root for owner in self.mine for root in self.session.store.of(owner).catalog.roots()}
-        return tuple(dict.fromkeys(root if root in own else PurePath(root).name for root in roots))
+        return tuple(dict.fromkeys(told_namespace(root, owned=root in own) for root in roots))
 
     def shown(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return hits as the caller may be shown them, each with the name of its collection."""

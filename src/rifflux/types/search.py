@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePath
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import UNTOLD, Lines, Span, of_owner
+from rifflux.types.document import UNTOLD, Lines, Span, of_owner, told_namespace
 from rifflux.types.filter import Filter
 
 __all__ = [
@@ -254,17 +254,19 @@ class Hit:
 
         Where others keep what they share is theirs to know: of that it is the folder's name alone.
         """
-        folder = PurePath(self.namespace)
-        return (str(folder) if self.owned else folder.name) if folder.is_absolute() else None
+        return self.home if PurePath(self.namespace).is_absolute() else None
 
     @property
     def home(self) -> str:
         """Return the namespace as the caller is told it: of what others share, a root goes by its folder's name."""
-        return self.root or self.namespace
+        return told_namespace(self.namespace, owned=self.owned)
 
     def is_of(self, home: str, document: str) -> bool:
         """Return True for a chunk of a document whose namespace is told so, be it to its owner or to a reader."""
-        return document == self.document and home in (self.namespace, replace(self, owned=False).home)
+        return document == self.document and home in (
+            self.namespace,
+            told_namespace(self.namespace, owned=False),
+        )
 
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
