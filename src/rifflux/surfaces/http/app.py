@@ -21,10 +21,12 @@ from rifflux.surfaces.http import (
     operation,
     retrieve,
     search,
+    tokens,
     usage,
     why,
     works,
 )
+from rifflux.surfaces.http import log as decisions
 from rifflux.surfaces.http.auth import Refused
 from rifflux.surfaces.http.guard import Observe, RequestGuard
 from rifflux.surfaces.http.problems import problem, problem_of
@@ -38,7 +40,7 @@ log = structlog.get_logger("rifflux.http")
 #: In the order of the documentation.
 ROUTES = (
     *(search, why, collections, conversations, memories, retrieve, works),
-    *(usage, operation, admin, dashboard),
+    *(usage, operation, tokens, decisions, admin, dashboard),
 )
 
 DESCRIPTION = """\
