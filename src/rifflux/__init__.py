@@ -45,6 +45,10 @@ if _typing.TYPE_CHECKING:
     from rifflux.index.admin import Admin as Admin
     from rifflux.index.collections import CollectionInfo as CollectionInfo
     from rifflux.index.collections import Collections as Collections
+    from rifflux.index.documents import DocumentInfo as DocumentInfo
+    from rifflux.index.documents import DocumentPage as DocumentPage
+    from rifflux.index.documents import Documents as Documents
+    from rifflux.index.documents import Stored as Stored
     from rifflux.index.federated import Everything as Everything
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
@@ -145,6 +149,7 @@ _PUBLIC = {
     "index": "Index open",
     "index.admin": "Admin",
     "index.collections": "CollectionInfo Collections",
+    "index.documents": "DocumentInfo DocumentPage Documents Stored",
     "index.federated": "Everything",
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",

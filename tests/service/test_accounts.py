@@ -111,7 +111,7 @@ class TestWhoAsks:
         made, _ = ann.create("ann", label="laptop")
         assert ann.list() == ann.list("ann") == [each for each in accounts.list() if each.user == "ann"]
         for user, role in (("bob", "user"), ("ann", "admin"), ("root", "admin")):
-            with pytest.raises(OutOfScope, match="no others"):
+            with pytest.raises(OutOfScope, match="alone"):
                 ann.create(user, role)
         with pytest.raises(OutOfScope, match="administrator"):
             ann.list("bob")

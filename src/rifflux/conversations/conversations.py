@@ -39,6 +39,7 @@ from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
     from rifflux.conversations.writing import Merge, MessageWriter
+    from rifflux.retrieve.fuse import Fuse
 
 __all__ = ["Conversations"]
 
@@ -291,12 +292,14 @@ class Conversations:
         project: str | None = None,
         archived: bool | None = None,
         neighbors: int = 0,
+        fusion: str | Fuse | None = None,
         deadline_ms: float | None = None,
     ) -> MessageResults:
         """Find the messages that answer a question, with so many `neighbors` before and after each.
 
         `limit` is from 1 to 100. What is given narrows the search before anything is ranked; dates are ISO 8601, both
-        ends included, and either may be left out. Raises `InvalidArgument` for what cannot be meant.
+        ends included, and either may be left out. `fusion` says how words and meaning are fused where both are
+        searched, as in a search of files. Raises `InvalidArgument` for what cannot be meant.
         """
         checked_whole("limit", limit, 1, MOST_RESULTS)
         checked_whole("neighbors", neighbors, 0, MOST_NEIGHBOURS)
@@ -308,7 +311,9 @@ class Conversations:
             "namespaces": () if conversation_id is None else (conversation_id,),
         }
         mode = HYBRID if self.hybrid else LEXICAL
-        found = Searcher(self._view).search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
+        found = Searcher(self._view).search(
+            query, top_k=limit, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms
+        )
         hits = (self._hit(hit, neighbors) for hit in found)
         return MessageResults(query, tuple(hit for hit in hits if hit), found.trace)
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rifflux.conversations import Conversations
     from rifflux.index.admin import Admin
     from rifflux.index.collections import Collections
+    from rifflux.index.documents import Documents
     from rifflux.index.federated import Everything
     from rifflux.index.status import Status
     from rifflux.ingest.walk.find import Finder
@@ -167,6 +168,13 @@ class Index:
         from rifflux.index.collections import Collections
 
         return Collections(self._view)
+
+    @cached_property
+    def documents(self) -> Documents:
+        """Return the documents that are given one by one: putting, uploading, listing and removing them."""
+        from rifflux.index.documents import Documents
+
+        return Documents(self._view)
 
     @cached_property
     def conversations(self) -> Conversations:

@@ -57,6 +57,9 @@ class Accounts:
         `expires` is how long it is valid, as `90d`, `12h` or `2w`, or when it ends, as an ISO 8601 date or time; empty
         for ever. Raises `InvalidArgument`, and `OutOfScope` for more than the asker may grant.
         """
+        # Before anything is said of the name: whether it is a group's is not everybody's to know.
+        if self.by and not self.rules and (user, role) != (self.by.user, USER):
+            raise OutOfScope(f"a token of {self.by.user} makes tokens of {self.by.user} with the role {USER} alone")
         if not user or user != user.strip() or len(user) > 200 or not user.isprintable():
             raise InvalidArgument("a user's name is 1 to 200 printable characters without spaces around them")
         if user == EVERYONE or user in self.register.sharing.groups():
@@ -65,23 +68,19 @@ class Accounts:
             raise InvalidArgument(f"no role {role!r}; choose one of {', '.join(ROLES)}")
         if len(label) > LONGEST_LABEL or not label.isprintable():
             raise InvalidArgument(f"a label is at most {LONGEST_LABEL} printable characters")
-        until = self._granted(user, role, _moment(expires, self.now()) if expires else None)
+        until = self._granted(_moment(expires, self.now()) if expires else None)
         token = Token(secrets.token_hex(_ID_BYTES), user, role, label, self.now(), expires_at=until)
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         about = f"role {role}" if until is None else f"role {role}, until {_day(until)}"
         self.register.put_token(token, _digest(secret), self._entry("token.create", token, about))
         return token, f"{_PREFIX}_{token.id}_{secret}"
 
-    def _granted(self, user: str, role: str, until: float | None) -> float | None:
+    def _granted(self, until: float | None) -> float | None:
         """Return when a token ends that the asker may make. Raises `OutOfScope`, or `InvalidArgument` for too many."""
         if self.by is None or self.rules:
             return until
-        if (user, role) != (self.by.user, USER):
-            raise OutOfScope(
-                f"a token of {self.by.user} makes tokens of {self.by.user} with the role {USER}, no others"
-            )
-        if sum(self._is_valid(each) for each in self.register.tokens(user)) >= MOST_TOKENS:
-            raise InvalidArgument(f"{user} has {MOST_TOKENS} valid tokens: revoke some of them first")
+        if sum(map(self._is_valid, self.list())) >= MOST_TOKENS:
+            raise InvalidArgument(f"{self.by.user} has {MOST_TOKENS} valid tokens: revoke some of them first")
         if until is None or self.by.expires_at is None:
             return self.by.expires_at if until is None else until
         if until > self.by.expires_at:

@@ -83,17 +83,22 @@ class Reader:
         Behind the name of a collection, as in `bob/wiki/cache.md`, it is that which this collection has; else the
         caller's own comes before what others share.
         """
-        from rifflux.session.places import lookalikes, namesakes
-
-        found = self._own(self.named(key) or namesakes(self.store, key))
-        if not found:
-            near = ", ".join(lookalikes(self.store, key))
-            cure = f"did you mean {near}?" if near else "take an id or path from the results of a search"
-            raise NotFound(f"no chunk or document {key!r}: {cure}")
+        found = self.places_of(key)
         if len(found) > 1:
             places = ", ".join(self._spelled(*place) for place in found[:5])
             raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
         return found[0]
+
+    def places_of(self, key: str, *, exactly: bool = False) -> list[tuple[str, str]]:
+        """Return the places of all that a name may mean, as for `place_of`, or `exactly` says. Raises `NotFound`."""
+        from rifflux.session.places import lookalikes, namesakes
+
+        found = self._own(self.named(key) or ([] if exactly else namesakes(self.store, key)))
+        if not found:
+            near = ", ".join(lookalikes(self.store, key))
+            cure = f"did you mean {near}?" if near else "take an id or path from the results of a search"
+            raise NotFound(f"no chunk or document {key!r}: {cure}")
+        return found
 
     def _own(self, places: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the places that are the caller's own, if any are."""

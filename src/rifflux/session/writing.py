@@ -122,7 +122,7 @@ class Writer:
         turns = Turns(self.view.store)
         if todo:
             self._read(todo, how, tally, turns)
-        changes = self._put(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
+        changes = self.put_now(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
         tally.indexed += len(changes)
         tally.skipped += len(documents) - len(changes)
         for change in changes:
@@ -184,6 +184,26 @@ class Writer:
         self._use_model()
         return self.view.again_if_switched(lambda: embed_changes(self.view.store, self.view.embedder, changes))
 
+    def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> tuple[int, tuple[str, ...]]:
+        """Give vectors to what was just stored; returns how many got one within some seconds, and what is missing.
+
+        What takes longer goes on behind. Nothing of it is an error: what is stored is found by its words.
+        """
+        from rifflux.models.workers import Late
+
+        if not any(change.chunks for change in changes):
+            return 0, ()
+        deadline = None if seconds is None else time.perf_counter() + seconds
+        try:
+            return self.view.session.workers(partial(self.embed_changes, changes), deadline, "store"), ()
+        except Late as late:
+            cause = str(late)
+        except ModelError as error:
+            cause = str(error)
+        return 0, (
+            f"stored, and found by words, but its vectors are still to come ({cause}): 'rifflux index' makes them",
+        )
+
     def update(
         self,
         *,
@@ -236,16 +256,12 @@ class Writer:
                 tally.deleted += forgotten
         return found
 
-    def put_at_once(self, namespace: str, documents: Sequence[Document]) -> None:
-        """Store documents and their vectors; where the embedder fails, a later run makes them."""
-        from rifflux.ingest.embed import embed_changes
-
-        changes = self._put(namespace, documents)
+    def embed_now(self, changes: Sequence[DocumentChange]) -> None:
+        """Give vectors to what was just stored; where the embedder fails, a later run makes them."""
         with suppress(ModelError):
-            self._use_model()
-            embed_changes(self.view.store, self.view.embedder, changes)
+            self.embed_changes(changes)
 
-    def _put(
+    def put_now(
         self, namespace: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
     ) -> list[DocumentChange]:
         """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""

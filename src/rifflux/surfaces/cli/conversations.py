@@ -67,6 +67,10 @@ def search(
     project: Project = None,
     archived: Archived = None,
     neighbors: Annotated[int, typer.Option(help="Turns to show before and after each message.")] = 1,
+    fusion: Annotated[
+        str | None,
+        typer.Option(help="How words and meaning are fused: adaptive, rrf, linear, balanced.  [default: adaptive]"),
+    ] = None,
     grouped: Annotated[bool, typer.Option("--grouped", help="Put the messages of a conversation together.")] = False,
     explain: Explain = False,
 ) -> None:
@@ -82,6 +86,7 @@ def search(
             project=project,
             archived=archived,
             neighbors=neighbors,
+            fusion=fusion,
         )
     if here.json:
         show.print_json(found_messages_json(found, grouped=grouped, explain=explain))

@@ -17,8 +17,10 @@ from rifflux.surfaces.http import (
     collections,
     conversations,
     dashboard,
+    documents,
     memories,
     operation,
+    pages,
     retrieve,
     search,
     tokens,
@@ -39,8 +41,8 @@ log = structlog.get_logger("rifflux.http")
 
 #: In the order of the documentation.
 ROUTES = (
-    *(search, why, collections, conversations, memories, retrieve, works),
-    *(usage, operation, tokens, decisions, admin, dashboard),
+    *(search, why, collections, documents, conversations, memories, retrieve, works),
+    *(usage, operation, tokens, decisions, admin, dashboard, pages),
 )
 
 DESCRIPTION = """\
@@ -64,6 +66,7 @@ def create_app(service: Service) -> FastAPI:
         description=DESCRIPTION,
         lifespan=lifespan,
         responses=ERRORS,
+        docs_url=None,
         redoc_url=None,
     )
     app.state.service = service

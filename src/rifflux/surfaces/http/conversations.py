@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import Field
 
 from rifflux import Conversation, Conversations, Message
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.shapes import Date, Diagnostics, Name, Request, Text
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.http.shapes import Date, Diagnostics, Fusion, Name, Request, Text
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["conversations"])
+router = make_router(tags=["conversations"])
 
 Project = Annotated[str | None, Query(max_length=1_000)]
 Words = Annotated[str, Field(max_length=500_000, description="What is said")]
@@ -79,6 +80,7 @@ class SearchMessagesIn(Request):
     project: str | None = Field(default=None, max_length=1_000)
     archived: bool | None = None
     neighbors: int = Field(default=0, ge=0, le=20, description="Turns to tell before and after each message")
+    fusion: Fusion = None
     grouped: bool = Field(default=False, description="By conversation")
     explain: bool = False
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Admin, Asked
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.nouns import nouns_json
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["administration"])
+router = make_router(tags=["administration"])
 
 
 class LogRow(Shape):

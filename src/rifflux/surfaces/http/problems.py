@@ -13,6 +13,7 @@ from rifflux import (
     OutOfScope,
     OutsideRoots,
     RiffluxError,
+    Unreadable,
     UnusableIndex,
 )
 
@@ -24,6 +25,7 @@ _STATUS: tuple[tuple[type[RiffluxError], int, str], ...] = (
     (OutOfScope, 403, "out_of_scope"),
     (InvalidArgument, 422, "invalid"),
     (NotFound, 404, "not_found"),
+    (Unreadable, 422, "unreadable"),
     (Busy, 503, "busy"),
     (MissingExtra, 501, "not_installed"),
     (ModelError, 502, "model"),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Date, Name, Request, Text
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.surfaces.shared.shapes import RetrievalShape
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["works"])
+router = make_router(tags=["works"])
 
 
 class RetrieveFilters(Request):

@@ -1,23 +1,23 @@
-"""`/search`, `/everything`, `/chunks`, `/documents` and `/feedback`: find passages, read them, report their use."""
+"""`/search`, `/everything`, `/chunks` and `/feedback`: find passages, read them, report their use."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
-from rifflux.surfaces.shared.nouns import JsonObject, document_json, noun_json, trace_json
+from rifflux.surfaces.shared.nouns import JsonObject, noun_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, PassageShape, Shape, StepShape
 from rifflux.text.highlight import matches
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["search"])
+router = make_router(tags=["search"])
 
 
 class EverythingIn(Request):
@@ -109,35 +109,12 @@ def _answer(asked: EverythingIn | SearchIn, service: Service, caller: Caller, re
     )
 
 
-class DocumentOut(Shape):
-    """A document with its whole text, which is untrusted data.
-
-    Of a work without a license that permits it, no text is shown.
-    """
-
-    document: str
-    title: str
-    identifiers: list[str]
-    kind: str
-    created_at: str | None
-    updated_at: str | None
-    license: str | None
-    metadata: JsonObject
-    text: str
-
-
 @router.get("/chunks/{chunk_id}", summary="Read a passage again")
 def chunk(chunk_id: str, service: Asked, caller: User) -> ChunkShape:
     """Read a passage by the id that a search gave."""
     if not isinstance(hit := service.of(caller).get(chunk_id), Hit):
         raise NotFound("no such passage: take a chunk_id from the results of a search")
     return ChunkShape.of(noun_json(hit))
-
-
-@router.get("/documents/{document:path}", summary="Read a whole document")
-def document(document: str, service: Asked, caller: User) -> DocumentOut:
-    """Read a document by its key, its path, or an identifier such as doi:10.1000/182."""
-    return DocumentOut.of(document_json(service.of(caller).document(document)))
 
 
 class FeedbackIn(Request):

@@ -22,6 +22,7 @@ from rifflux.surfaces.http.counters import SHARED
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.surfaces.shared.beside import beside
 from rifflux.surfaces.shared.config import finder, load, open_configured
+from rifflux.surfaces.shared.network import is_loopback
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -54,7 +55,8 @@ def serve(settings: ServiceSettings) -> None:
         settings = replace(settings, shared=shared)
         os.environ[SETTINGS] = settings.dumped()
         if settings.workers > 1:
-            os.environ[SHARED] = shared
+            # A folder of its own: every database there is read as one of counts.
+            os.environ[SHARED] = tempfile.mkdtemp(dir=shared)
         uvicorn.run(
             "rifflux.surfaces.http.serve:worker",
             factory=True,
@@ -66,12 +68,24 @@ def serve(settings: ServiceSettings) -> None:
             server_header=False,
             date_header=False,
             timeout_graceful_shutdown=GRACE_S,
-            limit_concurrency=None,
+            http="rifflux.surfaces.http.connections:Connection",
+            proxy_headers=bool(settings.proxies),
+            forwarded_allow_ips=[*settings.proxies],
+            root_path=settings.root_path,
+            ssl_certfile=settings.certificate or None,
+            ssl_keyfile=settings.key or None,
         )
 
 
 def announce(index: Index, settings: ServiceSettings) -> None:
-    """Log who can read what, and whose token finds nothing, with the cure."""
+    """Log who can read what, whose token finds nothing, and what is not safe, each with its cure."""
+    if not (settings.certificate or settings.proxies or is_loopback(settings.host)):
+        log.warning(
+            "unencrypted",
+            host=settings.host,
+            cure="tokens and texts can be read on the way: give --tls-cert and --tls-key, "
+            "or listen on 127.0.0.1 behind a proxy that has them",
+        )
     if settings.open:
         log.info("reads", user="", collections=[each.name for each in index.collections.list()])
         return
@@ -118,6 +132,7 @@ def log_as_json() -> None:
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
     ]
     render = structlog.processors.JSONRenderer()
     handler = logging.StreamHandler()

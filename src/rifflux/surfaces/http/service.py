@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import math
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -27,6 +28,10 @@ log = structlog.get_logger("rifflux.http")
 
 #: New objects after which the youngest are looked through for garbage.
 GARBAGE_AFTER = 20_000
+#: Bytes of a file that somebody sends, unless the service is told otherwise.
+UPLOAD_BYTES = 20_000_000
+#: Seconds that a file may take to read, and to wait for its turn, on top of what a request may.
+READ_S, TURN_S = 30.0, 10.0
 #: Users whose view of the index is kept between requests, with the models of its rerankers.
 MOST_VIEWS = 256
 
@@ -39,7 +44,9 @@ class ServiceSettings:
 
     `open` lets everybody on this machine in without a token, as the administrator of the owner '' (what the command
     line indexes). `hosts` are the names that a request may call this server by, and `origins` the web pages that may
-    call it, besides the address that it listens on. `rate` is requests a minute for each token (`burst` of them at
+    call it, besides the address that it listens on. `proxies` are the addresses of proxies, which are believed when
+    they say whom they ask for and whether by TLS; `root_path` is what they cut off the paths. `certificate` and `key`
+    are files for TLS without a proxy. `rate` is requests a minute for each token (`burst` of them at
     once), `timeout_s` how long a request may take, `embed_timeout_s` how long the vector of its question
     may (then it is searched by words alone), `watch` has the files of all collections followed, `shared` is a folder
     where the worker processes keep common counts.
@@ -50,9 +57,14 @@ class ServiceSettings:
     open: bool = False
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    root_path: str = ""
+    certificate: str = ""
+    key: str = ""
     rate: float = 600.0
     burst: int = 60
     max_body_bytes: int = 1_000_000
+    max_upload_bytes: int = UPLOAD_BYTES
     max_target_bytes: int = 8_192
     timeout_s: float = 30.0
     watch: bool = False
@@ -67,7 +79,11 @@ class ServiceSettings:
                 f"without tokens the service listens on this machine only, not on {self.host}: "
                 "leave out --open and make tokens with 'rifflux tokens create'"
             )
-        for name in ("rate", "burst", "max_body_bytes", "max_target_bytes", "timeout_s", "workers"):
+        if bool(self.certificate) != bool(self.key):
+            raise InvalidArgument("TLS takes a certificate and its key: give both --tls-cert and --tls-key")
+        if (self.root_path and not self.root_path.startswith("/")) or self.root_path.endswith("/"):
+            raise InvalidArgument(f"a root path begins with / and does not end with it, not {self.root_path!r}")
+        for name in ("rate", "burst", "max_body_bytes", "max_upload_bytes", "max_target_bytes", "timeout_s", "workers"):
             if not getattr(self, name) > 0:
                 raise InvalidArgument(f"{name} must be more than 0, not {getattr(self, name)}")
 
@@ -79,7 +95,7 @@ class ServiceSettings:
     def loaded(cls, text: str) -> ServiceSettings:
         """Return the settings that `dumped` wrote."""
         values: JsonObject = json.loads(text)
-        return cls(**values | {name: tuple(values[name]) for name in ("hosts", "origins")})
+        return cls(**values | {name: tuple(values[name]) for name in ("hosts", "origins", "proxies")})
 
     @property
     def called(self) -> frozenset[str]:
@@ -118,6 +134,8 @@ class Service:
         self.accounts = Accounts(index.admin.store.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.counters = Counters()
+        # Each file that is read may take half a gigabyte for half a minute.
+        self.readers = threading.BoundedSemaphore(os.cpu_count() or 1)
         self._embedding = Workers()
         self._failing: dict[str, str] = {}
         self._views: OrderedDict[tuple[str, bool], Index] = OrderedDict()

@@ -5,18 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from rifflux import Token
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Request
 from rifflux.surfaces.shared.nouns import noun_json
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/tokens", tags=["administration"])
+router = make_router("/tokens", tags=["administration"])
 
 
 class TokenIn(Request):

@@ -24,7 +24,7 @@ from rifflux.surfaces.mcp.everything import everything
 from rifflux.surfaces.mcp.following import follow
 from rifflux.surfaces.mcp.get_document import get_chunk, get_document
 from rifflux.surfaces.mcp.index_status import index_status
-from rifflux.surfaces.mcp.memories import forget, recall, remember
+from rifflux.surfaces.mcp.memories import edit_memory, forget, get_memory, recall, remember
 from rifflux.surfaces.mcp.reindex import reindex
 from rifflux.surfaces.mcp.reindex_job import reindex_job
 from rifflux.surfaces.mcp.reply import UNTRUSTED
@@ -76,6 +76,8 @@ TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
     (verify, "Check evidence", READS),
     (remember, "Remember something about the user", WRITES),
     (recall, "Recall what is remembered", READS),
+    (get_memory, "Read a memory", READS),
+    (edit_memory, "Change a memory", WRITES),
     (forget, "Forget memories", DELETES),
 )
 
