@@ -14,7 +14,7 @@ import itertools
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -282,10 +282,12 @@ class Made:
         """An object with the fields that it needs, and others. Deadlines are left out: what is ready by then varies."""
         required = set(schema.get("required", ()))
         fields = {name: self.field(name, told) for name, told in schema["properties"].items() if name != "deadline_ms"}
-        return st.fixed_dictionaries(
-            {name: values for name, values in fields.items() if name in required},
-            optional={name: values for name, values in fields.items() if name not in required},
-        )
+        if {"records", "content"} <= fields.keys():  # one of them is meant
+            return st.one_of(
+                some_of({name: values for name, values in fields.items() if name != left}, required | {sent})
+                for left, sent in (("records", "content"), ("content", "records"))
+            )
+        return some_of(fields, required)
 
     def field(self, name: str, schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         """Values of a field: questions for what is asked, names for what is named, else what the schema says."""
@@ -317,6 +319,14 @@ class Made:
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def some_of(fields: Mapping[str, st.SearchStrategy[Any]], required: Set[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects with the required fields, and some of the others."""
+    return st.fixed_dictionaries(
+        {name: values for name, values in fields.items() if name in required},
+        optional={name: values for name, values in fields.items() if name not in required},
+    )
 
 
 def told(response: httpx.Response) -> str:
