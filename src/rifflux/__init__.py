@@ -23,6 +23,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.conversations import MessageResults as MessageResults
     from rifflux.conversations import Thread as Thread
     from rifflux.errors import Busy as Busy
+    from rifflux.errors import Conflict as Conflict
     from rifflux.errors import DamagedIndex as DamagedIndex
     from rifflux.errors import InvalidArgument as InvalidArgument
     from rifflux.errors import MissingExtra as MissingExtra
@@ -142,8 +143,8 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "conversations": "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread",
     "errors": (
-        "Busy DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex NotFound "
-        "OutOfScope OutsideRoots RiffluxError TokenExpired Unreadable UnusableIndex"
+        "Busy Conflict DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
+        "NotFound OutOfScope OutsideRoots RiffluxError TokenExpired Unreadable UnusableIndex"
     ),
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",

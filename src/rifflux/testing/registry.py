@@ -12,6 +12,7 @@ from rifflux.store import (
     CollectionRecord,
     Event,
     Grant,
+    KeptAnswer,
     LogEntry,
     QuestionDigest,
     Registry,
@@ -73,6 +74,17 @@ class AccountsContract(NeedsOpened):
         opened.registry.put_token(Token("x", "bob", "user", created_at=300.0), b"")
         opened.registry.put_token(Token("y", "ann", "user", created_at=300.0), b"")
         assert [each.id for each in opened.registry.tokens()] == [*(f"{n:03}" for n in range(3, 103)), "x", "y"]
+
+    def test_an_answer_is_kept_by_user_and_key_until_it_is_old(self, opened: Store) -> None:
+        one = KeptAnswer("ann", "k", b"digest", 5.0)
+        assert opened.registry.begin_answer(one, 0.0) is None
+        assert opened.registry.begin_answer(replace(one, user="bob"), 0.0) is None
+        assert opened.registry.begin_answer(replace(one, request=b"other", time=6.0), 0.0) == one
+        opened.registry.end_answer("ann", "k", 201, b"{}")
+        assert opened.registry.begin_answer(one, 5.0) == replace(one, status=201, body=b"{}")
+        opened.registry.end_answer("bob", "k", 0, b"")
+        assert opened.registry.begin_answer(replace(one, user="bob"), 0.0) is None
+        assert opened.registry.begin_answer(replace(one, time=7.0), 6.0) is None
 
     def test_spendings_are_summed_by_day_user_feature_and_model(self, opened: Store) -> None:
         day = 86_400.0

@@ -363,7 +363,7 @@ def test_tokens_of_an_older_index_stay_valid_and_never_expire(path: Path) -> Non
         store.registry.put_token(token, b"digest")
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute("alter table token drop column expires_at; drop table admin_log")
-        connection.pragma("user_version", 16)
+        connection.pragma("user_version", 17)
     with closing(SqliteStore.open(str(path))) as store:
         assert store.registry.token("1") == (token, b"digest")
         store.registry.revoke("1", 3.0, LogEntry("root", "token.revoke", 3.0, "1", "ann"))

@@ -283,9 +283,12 @@ class Made:
         required = set(schema.get("required", ()))
         fields = {name: self.field(name, told) for name, told in schema["properties"].items() if name != "deadline_ms"}
         if {"records", "content"} <= fields.keys():  # one of them is meant
+            ways = (("records", "content"), ("content", "records"))
             return st.one_of(
-                some_of({name: values for name, values in fields.items() if name != left}, required | {sent})
-                for left, sent in (("records", "content"), ("content", "records"))
+                *(
+                    some_of({name: values for name, values in fields.items() if name != left}, required | {sent})
+                    for left, sent in ways
+                )
             )
         return some_of(fields, required)
 

@@ -18,6 +18,7 @@ import structlog
 from rifflux import Erased, Guard, Index, InvalidArgument, RiffluxError, Scope, Token, Trace, Workers
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.service.analytics import Diary
+from rifflux.service.repeats import Repeats
 from rifflux.service.usage import Ledger, Meter, Prices
 from rifflux.surfaces.http.counters import Counters
 from rifflux.surfaces.http.limits import Buckets
@@ -127,6 +128,7 @@ class Service:
     ) -> None:
         self.settings = settings
         self.index = index
+        self.repeats = Repeats(index.admin.store.registry)
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
         self.ledger = Ledger(index.admin.store.registry, prices, budget or math.inf, later=self._later)
