@@ -32,6 +32,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.errors import NewerIndex as NewerIndex
     from rifflux.errors import NotAnIndex as NotAnIndex
     from rifflux.errors import NotFound as NotFound
+    from rifflux.errors import NothingImported as NothingImported
     from rifflux.errors import OutOfScope as OutOfScope
     from rifflux.errors import OutsideRoots as OutsideRoots
     from rifflux.errors import RiffluxError as RiffluxError
@@ -144,7 +145,7 @@ _PUBLIC = {
     "conversations": "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread",
     "errors": (
         "Busy Conflict DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
-        "NotFound OutOfScope OutsideRoots RiffluxError TokenExpired Unreadable UnusableIndex"
+        "NotFound NothingImported OutOfScope OutsideRoots RiffluxError TokenExpired Unreadable UnusableIndex"
     ),
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",

@@ -3,6 +3,7 @@
 RiffluxError
 ├── InvalidArgument (also ValueError)   a wrong value in a call
 │   ├── Conflict                        what is to be made is there already, or was changed meanwhile
+│   ├── NothingImported                 an import found nothing that it could take
 │   └── OutsideRoots                    a path outside the folders that are allowed
 ├── OutOfScope                          a view of one owner was asked for what is not the owner's
 ├── TokenExpired                        a token was valid, and is no more
@@ -29,6 +30,7 @@ __all__ = [
     "NewerIndex",
     "NotAnIndex",
     "NotFound",
+    "NothingImported",
     "OutOfScope",
     "OutsideRoots",
     "RiffluxError",
@@ -52,6 +54,10 @@ class Conflict(InvalidArgument):
 
 class OutsideRoots(InvalidArgument):
     """A path lies outside the folders this process may read."""
+
+
+class NothingImported(InvalidArgument):
+    """An import found nothing that it could take; its message says what was found instead."""
 
 
 class OutOfScope(RiffluxError):

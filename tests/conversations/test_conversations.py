@@ -147,6 +147,27 @@ def test_messages_may_come_in_any_order(conversations: Conversations) -> None:
         assert set(one_by_one) == set(found(conversations, message.text, conversation_id="b"))
 
 
+@pytest.mark.parametrize("order", ["as they were said", "the last first", "every third"])
+def test_messages_that_come_in_parts_have_the_neighbours_they_would_have_had_at_once(
+    conversations: Conversations, order: str
+) -> None:
+    at = "2024-05-01T12:{:02}:{:02}Z".format
+    words = ["".join(chr(97 + int(digit)) for digit in f"{n:03}") + "xum" for n in range(240)]
+    turns = [Message(f"m{n}", "a", word, created_at=at(n // 60, n % 60)) for n, word in enumerate(words)]
+    parts = [turns[place : place + 60] for place in range(0, 240, 60)]
+    if order == "the last first":
+        parts.reverse()
+    elif order == "every third":
+        parts = [turns[place::3] for place in range(3)]
+    for part in parts:
+        conversations.put(Thread(Conversation("a"), tuple(part)))
+    at_once = tuple(replace(turn, conversation_id="b") for turn in turns)
+    conversations.put(Thread(Conversation("b"), at_once))
+    for turn in turns[::7] + turns[58:63]:
+        wanted = set(found(conversations, turn.text, conversation_id="b"))
+        assert set(found(conversations, turn.text, conversation_id="a")) == wanted, turn.text
+
+
 @pytest.mark.parametrize("edited", range(8))
 def test_an_edit_leaves_every_message_the_neighbours_it_would_have_had_at_once(
     conversations: Conversations, edited: int
