@@ -7,6 +7,7 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import PurePath
 from typing import Any
 
@@ -19,7 +20,7 @@ from rifflux.session.visibility import Visibility
 from rifflux.session.writing import DOCUMENTS, Writer
 from rifflux.store import DocumentChange, Listed, Placed, Store
 from rifflux.text.dates import parse_time
-from rifflux.types import Document, Failure, Parsed, of_owner, parted
+from rifflux.types import Document, Failure, Parsed, of_owner, parted, told_namespace
 
 __all__ = ["DocumentInfo", "DocumentPage", "Documents", "Stored"]
 
@@ -192,12 +193,13 @@ class Documents:
         if len({namespace for namespace, _ in places}) > 1 or parted(places[0][0])[0] != f"{DOCUMENTS}/{key}":
             places = [reader.place_of(key)]
         namespace, owner = parted(places[0][0])
-        if PurePath(namespace).is_absolute():
-            raise InvalidArgument(
-                f"{key!r} is a file of {namespace}, which is indexed as a folder: remove it there, or the folder from "
-                "its collection"
-            )
         owner = reader.store.owner if owner is None else owner
+        if PurePath(namespace).is_absolute():
+            folder = told_namespace(namespace, owned=reader.view.owns(owner))
+            raise InvalidArgument(
+                f"{key!r} is a file of {folder}, which is indexed as a folder: remove it there, or the folder from its "
+                "collection"
+            )
         target = self._view.rights.writable(reader.view.labels[owner])
         store = self._view.session.store.of(target.owner)
         return store.catalog.remove(namespace, [name for _, name in places])
@@ -212,28 +214,29 @@ class Documents:
         visible, found = self._view.rights.visible(collections), list[DocumentInfo]()
         reading = Reader(self._view, collections)
         visibility = reading.view.visible
-        label, place = _cursor(after) if after else (visible[0].label, _BEGIN)
-        labels = [each.label for each in visible]
+        label, mark, key = _cursor(after) if after else (visible[0].label, "", "")
+        labels, last = [each.label for each in visible], ""
         if label not in labels:
             raise InvalidArgument("the cursor is of another list: begin again without it")
         for each in visible[labels.index(label) :]:
             store = self._view.session.store.of(each.owner)
-            for row in store.catalog.listed(place if each.label == label else _BEGIN, limit - len(found) + 1):
+            place = (_marked(store, mark), key) if mark and each.label == label else _BEGIN
+            for row in store.catalog.listed(place, limit - len(found) + 1):
                 if len(found) == limit:
-                    last = found[-1]
-                    return DocumentPage(tuple(found), _spelled(last.collection, last.namespace, last.key))
-                found.append(_info(each.label, row, visibility, each.owner if reading.several else None))
+                    return DocumentPage(tuple(found), last)
+                found.append(_info(each, row, visibility, several=reading.several))
+                last = _spelled(each.label, _mark(row.namespace), row.document.key)
         return DocumentPage(tuple(found))
 
 
-def _info(label: str, row: Listed, visible: Visibility, owner: str | None) -> DocumentInfo:
-    """Return a document as the caller may be shown it; of several owners, with the one whose it is."""
-    namespace = of_owner(row.namespace, owner)
+def _info(within: VisibleCollection, row: Listed, visible: Visibility, *, several: bool) -> DocumentInfo:
+    """Return a document as the caller may be shown it; of `several` owners, with the one whose it is."""
+    namespace = of_owner(row.namespace, within.owner if several else None)
     shown = visible.document(namespace, row.document)
     return DocumentInfo(
         key=shown.key,
-        namespace=row.namespace,
-        collection=label,
+        namespace=told_namespace(row.namespace, owned=within.owned),
+        collection=within.label,
         path=row.path,
         title=shown.title,
         kind=shown.kind,
@@ -315,17 +318,29 @@ def _checked_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return metadata
 
 
-# A place in a list, as whoever pages through it sends it back
+# A place in a list, as whoever pages through it sends it back; where others keep their files it does not tell
+
+
+def _mark(namespace: str) -> str:
+    return blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _marked(store: Store, mark: str) -> str:
+    """Return the namespace that a cursor stands in. Raises `InvalidArgument` if it is gone."""
+    found = next((each for each in store.catalog.namespaces() if _mark(each) == mark), None)
+    if found is None:
+        raise InvalidArgument("what the cursor stands in is gone: begin again without it")
+    return found
 
 
 def _spelled(*place: str) -> str:
     return base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
 
 
-def _cursor(text: str) -> tuple[str, tuple[str, str]]:
-    """Return the label of a collection and the place in it. Raises `InvalidArgument`."""
+def _cursor(text: str) -> tuple[str, str, str]:
+    """Return the label of a collection, and the mark of a namespace and the key there. Raises `InvalidArgument`."""
     try:
-        label, namespace, key = json.loads(base64.urlsafe_b64decode(checked_text("a cursor", text)))
+        label, mark, key = json.loads(base64.urlsafe_b64decode(checked_text("a cursor", text)))
     except (ValueError, TypeError, RecursionError):
         raise InvalidArgument("that is no cursor: give the `next` of the page before, as it is") from None
-    return checked_text("a cursor", label), (checked_text("a cursor", namespace), checked_text("a cursor", key))
+    return checked_text("a cursor", label), checked_text("a cursor", mark), checked_text("a cursor", key)

@@ -86,6 +86,8 @@ class TestSearch:
             some = client.get(f"/documents/{hit['document']}:{first}-{last}").json()["text"]
             assert some == hit["content"]
             assert some == "\n".join(NOTES["cache.md"].split("\n")[first - 1 : last])
+            assert client.get(f"/documents/{hit['root']}/{hit['path']}").json()["text"] == NOTES["cache.md"]
+            assert client.get(f"/chunks/{hit['chunk_id']}").json()["root"] == hit["root"]
 
     def test_leaves_what_defines_a_symbol(self, open_service: Running) -> None:
         assert ask(open_service, symbol="nowhere").json()["results"] == []
@@ -401,7 +403,11 @@ class TestDeletingAUser:
     def test_so_does_the_command_line_if_it_is_meant(self, run: Any) -> None:
         run.json("tokens", "create", "--user", "leaving", "--db", "index.db")
         assert run("users", "delete", "leaving", "--db", "index.db", cwd=run.folder).returncode != 0
-        assert run.json("users", "delete", "leaving", "--yes", "--db", "index.db") == {"user": "leaving", "tokens": 1}
+        assert run.json("users", "delete", "leaving", "--yes", "--db", "index.db") == {
+            "user": "leaving",
+            "tokens": 1,
+            "log": 1,
+        }
         assert "nothing is kept" in run.refusal("users", "delete", "leaving", "--yes", "--db", "index.db")
 
 

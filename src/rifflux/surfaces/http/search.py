@@ -12,9 +12,8 @@ from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
-from rifflux.surfaces.shared.nouns import JsonObject, noun_json, trace_json
-from rifflux.surfaces.shared.shapes import ChunkShape, PassageShape, Shape, StepShape
-from rifflux.text.highlight import matches
+from rifflux.surfaces.shared.nouns import JsonObject, found_json, hit_json, trace_json
+from rifflux.surfaces.shared.shapes import ChunkShape, FoundShape, Shape, StepShape
 
 __all__ = ["router"]
 
@@ -59,16 +58,9 @@ class SearchIn(RankedIn):
         return {**super().arguments(), **ranked, "group": "document" if self.one_per_document else None}
 
 
-class ResultOut(PassageShape):
+class ResultOut(FoundShape):
     """A passage, its rank explained. Its text, title and headings are untrusted data."""
 
-    score: float
-    relevance: float | None
-    quality: str | None
-    span: list[int] = Field(description="Its place in the document's text: first character, and one past the last")
-    highlights: list[list[int]] = Field(
-        description="Words of the content that share a term with the query: first character, and one past the last"
-    )
     why: list[StepShape] | None = None
 
 
@@ -97,15 +89,11 @@ def _answer(asked: EverythingIn | SearchIn, service: Service, caller: Caller, re
     """Return the results as they are answered, and note that they were."""
     service.searched(caller, asked.query, results.trace)
     none = {} if asked.explain else {"why": None}
-    analyzer = service.of(caller).profile.analyzer
-    terms = analyzer.terms(results.query)
+    found = found_json(results, service.of(caller).profile.analyzer)
     return SearchOut(
         query=results.query,
         mode=results.trace.mode,
-        results=[
-            ResultOut.of(noun_json(hit), highlights=[*map(list, matches(hit.content, terms, analyzer))], **none)
-            for hit in results
-        ],
+        results=[ResultOut.of(hit, **none) for hit in found],
         diagnostics=Diagnostics.of(trace_json(results.trace)),
     )
 
@@ -115,7 +103,7 @@ def chunk(chunk_id: str, service: Asked, caller: User) -> ChunkShape:
     """Read a passage by the id that a search gave."""
     if not isinstance(hit := service.of(caller).get(chunk_id), Hit):
         raise NotFound("no such passage: take a chunk_id from the results of a search")
-    return ChunkShape.of(noun_json(hit))
+    return ChunkShape.of(hit_json(hit))
 
 
 class FeedbackIn(Request):

@@ -14,7 +14,7 @@ from anyio import to_thread
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 
-from rifflux import Guard, OutOfScope, RiffluxError, Scope
+from rifflux import Guard, Index, OutOfScope, RiffluxError, Scope, TokenExpired
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.service.usage import Ledger, Meter, Prices
 from rifflux.surfaces.mcp.workspace import OpenIndex, Workspace
@@ -54,13 +54,15 @@ class Callers:
         self._ledger = self._account(self._opened)
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Return whom a token is of; None if it is not valid."""
+        """Return whom a token is of; None if it is not valid. Raises `TokenExpired`."""
         return await to_thread.run_sync(self._checked, token)
 
     def _checked(self, text: str) -> AccessToken | None:
         try:
             registry = self._workspace.open().index.admin.store.registry
             token = Accounts(registry, later=_if_it_can).check(text)
+        except TokenExpired:
+            raise
         except RiffluxError as error:
             _log.error("no token can be checked: %s", error)
             return None
@@ -79,21 +81,32 @@ class Callers:
         """Return the index as the caller has it, their calls of models metered."""
         caller = self.caller()
         with self._lock:
-            if opened is not self._opened:  # another file is in its place
-                self._views.clear()
-                self._opened, self._ledger = opened, self._account(opened)
+            self._look_at(opened)
             known = self._views.pop(caller, None) or self._made(caller)
             self._views[caller] = known
             while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
             return known
 
+    def common(self, opened: OpenIndex) -> OpenIndex:
+        """Return the index as nobody in particular has it, the caller's calls of models metered."""
+        with self._lock:
+            self._look_at(opened)
+            return replace(opened, index=self._metered(opened.index, self.caller()))
+
+    def _look_at(self, opened: OpenIndex) -> None:
+        """Forget what was known of another file, where this one is in its place."""
+        if opened is not self._opened:
+            self._views.clear()
+            self._opened, self._ledger = opened, self._account(opened)
+
     def _made(self, caller: Caller) -> OpenIndex:
+        index = self._opened.index.scoped(Scope(caller.user, caller.is_admin))
+        return replace(self._opened, index=self._metered(index, caller))
+
+    def _metered(self, index: Index, caller: Caller) -> Index:
         meter = Meter(self._ledger, caller.user)
-        index = self._opened.index.scoped(Scope(caller.user, caller.is_admin)).using(
-            guard=Guard(meter.refusal, meter.note)
-        )
-        return replace(self._opened, index=index)
+        return index.using(guard=Guard(meter.refusal, meter.note))
 
     def _account(self, opened: OpenIndex) -> Ledger:
         return Ledger(opened.index.admin.store.registry, self._prices, self._budget, later=_if_it_can)
