@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 import rifflux
-from rifflux import InvalidArgument, NotFound, OutOfScope, Scope
+from rifflux import InvalidArgument, ModelError, NotFound, OutOfScope, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.models.hashing import HashEmbedder
 from rifflux.session.policies import HYBRID_SEARCH
@@ -268,6 +269,21 @@ def test_meaning_is_searched_only_where_an_administrator_says_so(index: rifflux.
     assert (trace.effective_mode, trace.counts["semantic"]) == ("hybrid", 1)
     index.embed()
     assert conversations.search("cache words").trace.counts["semantic"] == 2
+
+
+def test_an_import_is_kept_though_the_model_fails(tmp_path: Path) -> None:
+    class Failing(HashEmbedder):
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
+            raise ModelError("http://10.0.0.1/v1 says sk-SECRET")
+
+    path = tmp_path / "chat.json"
+    path.write_text('[{"role": "user", "content": "kingfisher"}]')
+    with rifflux.open(":memory:", model=Failing()) as index:
+        conversations = index.scoped(Scope("ann")).conversations
+        report = conversations.import_files(path, embed=True)
+        assert (report.added, report.embedded, found(conversations, "kingfisher")) == (1, 0, ["m000001"])
+        assert "found by words" in report.notes[0]
+        assert "SECRET" not in str(report)
 
 
 def test_a_search_chooses_its_fusion(index: rifflux.Index) -> None:

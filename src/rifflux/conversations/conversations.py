@@ -27,7 +27,7 @@ from rifflux.conversations.model import (
     conversation_row,
     message_of,
 )
-from rifflux.errors import Conflict, InvalidArgument, NotFound, NothingImported
+from rifflux.errors import Conflict, InvalidArgument, ModelError, NotFound, NothingImported
 from rifflux.retrieve.table import LEXICAL
 from rifflux.session.arguments import HYBRID, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
@@ -49,6 +49,9 @@ __all__ = ["Conversations"]
 CONVERSATIONS = ""
 #: The longest page, and the most turns that are shown on each side of a message.
 MOST_RESULTS, MOST_NEIGHBOURS = 100, 20
+
+#: What is told of an import whose messages wait for their vectors.
+NO_VECTORS = "the messages are there, and found by words; the model failed, so their vectors are made by the next run"
 
 Value = TypeVar("Value", Conversation, Message)
 
@@ -269,7 +272,13 @@ class Conversations:
         )
         if not report.messages:
             raise NothingImported(report.nothing)
-        embedded = self._writer.embed(progress) if (self.hybrid if embed is None else embed) else 0
+        embedded = 0
+        if self.hybrid if embed is None else embed:
+            try:
+                embedded = self._writer.embed(progress)
+            except ModelError:
+                # What was imported is kept. The words of a model's fault may be meant for nobody who imports.
+                report = replace(report, notes=(*report.notes, NO_VECTORS))
         return replace(report, embedded=embedded, seconds=round(time.perf_counter() - start, 3))
 
     def _imported(self, item: Thread | Failure) -> ImportReport:
