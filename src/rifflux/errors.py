@@ -6,6 +6,7 @@ RiffluxError
 │   ├── NothingImported                 an import found nothing that it could take
 │   └── OutsideRoots                    a path outside the folders that are allowed
 ├── OutOfScope                          a view of one owner was asked for what is not the owner's
+├── TokenExpired                        a token was valid, and is no more
 ├── NotFound (also LookupError)         no such chunk, document, file or model
 ├── MissingExtra                        an optional package is not installed
 ├── Unreadable                          one file could not be read; the run goes on
@@ -33,6 +34,7 @@ __all__ = [
     "OutOfScope",
     "OutsideRoots",
     "RiffluxError",
+    "TokenExpired",
     "Unreadable",
     "UnusableIndex",
 ]
@@ -60,6 +62,10 @@ class NothingImported(InvalidArgument):
 
 class OutOfScope(RiffluxError):
     """A view of one owner's rows was asked for what is not that owner's to ask."""
+
+
+class TokenExpired(RiffluxError):
+    """A token was valid until a moment that has passed."""
 
 
 class NotFound(RiffluxError, LookupError):

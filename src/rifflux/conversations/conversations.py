@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -27,9 +27,9 @@ from rifflux.conversations.model import (
     conversation_row,
     message_of,
 )
-from rifflux.errors import Conflict, InvalidArgument, NotFound, NothingImported
+from rifflux.errors import Conflict, InvalidArgument, ModelError, NotFound, NothingImported
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.arguments import HYBRID, checked_whole
+from rifflux.session.arguments import HYBRID, checked_period, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
@@ -49,6 +49,9 @@ __all__ = ["Conversations"]
 CONVERSATIONS = ""
 #: The longest page, and the most turns that are shown on each side of a message.
 MOST_RESULTS, MOST_NEIGHBOURS = 100, 20
+
+#: What is told of an import whose messages wait for their vectors.
+NO_VECTORS = "the messages are there, and found by words; the model failed, so their vectors are made by the next run"
 
 Value = TypeVar("Value", Conversation, Message)
 
@@ -126,6 +129,11 @@ class Conversations:
         counts = self._store.catalog.namespaces()
         found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.catalog.in_order(CONVERSATIONS)]
         return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]
+
+    def counts(self) -> Mapping[str, int]:
+        """Count the conversations and their messages."""
+        counts = self._store.catalog.namespaces()
+        return {"conversations": (own := counts.get(CONVERSATIONS, 0)), "messages": sum(counts.values()) - own}
 
     def _put(self, row: Document) -> None:
         self._store.catalog.put(CONVERSATIONS, DocumentChange(row, row.key, ()))
@@ -276,13 +284,17 @@ class Conversations:
         )
         if not report.messages:
             raise NothingImported(report.nothing)
-        wanted, degraded = self.hybrid if embed is None else embed, tuple[str, ...]()
-        if wanted and embed_seconds is None:
-            embedded = self._writer.embed(progress)
-        else:
-            embedded, degraded = self._writer.embed_soon(embed_seconds) if wanted else (0, ())
-        taken = round(time.perf_counter() - start, 3)
-        return replace(report, embedded=embedded, degraded=degraded, seconds=taken)
+        embedded, wanted = 0, self.hybrid if embed is None else embed
+        if wanted and embed_seconds is not None:
+            embedded, degraded = self._writer.embed_soon(embed_seconds)
+            report = replace(report, degraded=degraded)
+        elif wanted:
+            try:
+                embedded = self._writer.embed(progress)
+            except ModelError:
+                # What was imported is kept. The words of a model's fault may be meant for nobody who imports.
+                report = replace(report, notes=(*report.notes, NO_VECTORS))
+        return replace(report, embedded=embedded, seconds=round(time.perf_counter() - start, 3))
 
     def _imported(self, item: Thread | Failure) -> ImportReport:
         if isinstance(item, Failure):
@@ -351,6 +363,7 @@ class Conversations:
         """
         checked_whole("limit", limit, 1, MOST_RESULTS)
         checked_whole("neighbors", neighbors, 0, MOST_NEIGHBOURS)
+        since, until = checked_period(since, until)
         asked = {"role": role, "project": project, "archived": archived}
         filter = {
             "since": since,

@@ -227,13 +227,10 @@ class Writer:
             return 0, ()
         work = partial(self.embed, wait=False) if changes is None else partial(self.embed_changes, changes)
         deadline = None if seconds is None else time.perf_counter() + seconds
-        try:
+        # The words of a model's fault may be meant for nobody who brings something.
+        with suppress(Late, ModelError):
             return self.view.session.workers(work, deadline, "store"), ()
-        except Late as late:
-            cause = str(late)
-        except ModelError as error:
-            cause = str(error)
-        return 0, (f"stored, and found by words; its vectors are still to come ({cause}): 'rifflux index' makes them",)
+        return 0, ("stored, and found by words; its vectors are still to come: 'rifflux index' makes them",)
 
     def update(
         self,

@@ -243,7 +243,7 @@ class TestImports:
         file = {"file": ("talk.jsonl", "\n".join([*map(json.dumps, lines), "no JSON"]).encode())}
         told = ann.post("/conversations/import", files=file, data={"project": "birds"}).json()
         assert (told["conversations"], told["added"], told["failed"][0]["path"]) == (1, 2, "talk.jsonl:3")
-        assert ann.get("/conversations").json()[0]["project"] == "birds"
+        assert ann.get("/conversations").json()["conversations"][0]["project"] == "birds"
         assert ann.post("/conversations/import", files=file).json()["unchanged"] == 2
         assert ann.delete("/conversations/talk").status_code == 204
 
