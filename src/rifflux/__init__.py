@@ -64,7 +64,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.models.embedder import known_models as known_models
     from rifflux.models.fetched import fetch_model as fetch_model
     from rifflux.models.guarded import Guard as Guard
-    from rifflux.models.workers import Workers as Workers
+    from rifflux.models.guarded import Stopped as Stopped
     from rifflux.retrieve.explain.verdict import Change as Change
     from rifflux.retrieve.explain.verdict import QueryTerm as QueryTerm
     from rifflux.retrieve.explain.verdict import Verdict as Verdict
@@ -152,8 +152,7 @@ _PUBLIC = {
     "models.custom": "CustomEmbedder SimpleEmbedder",
     "models.embedder": "KnownModel known_models",
     "models.fetched": "fetch_model",
-    "models.guarded": "Guard",
-    "models.workers": "Workers",
+    "models.guarded": "Guard Stopped",
     "retrieve.explain.verdict": "Change QueryTerm Verdict",
     "retrieve.fuse": "Fuse ReciprocalRank",
     "retrieve.fuse.spelled": "fusion_of",

@@ -32,7 +32,7 @@ from rifflux.session.arguments import HYBRID, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.session.writing import Writer
+from rifflux.session.writing import Embedded, Writer
 from rifflux.store import DocumentChange
 from rifflux.types import Document, Failure, Hit, Progress
 from rifflux.types.former import takes_former
@@ -204,7 +204,9 @@ class Conversations:
         """
         start = time.perf_counter()
         report, changes = self._bring(thread, as_given)
-        return replace(report, embedded=self._embed(changes, embed), seconds=round(time.perf_counter() - start, 3))
+        made = self._embed(changes, embed)
+        seconds = round(time.perf_counter() - start, 3)
+        return replace(report, embedded=made.chunks, degraded=made.degraded, seconds=seconds)
 
     def import_files(
         self,
@@ -233,8 +235,10 @@ class Conversations:
             report += self._imported(item)
             if progress:
                 progress("read", number, None)
-        embedded = self._writer.embed(progress) if (self.hybrid if embed is None else embed) else 0
-        return replace(report, embedded=embedded, seconds=round(time.perf_counter() - start, 3))
+        made = self._writer.embed_imported(progress) if (self.hybrid if embed is None else embed) else Embedded()
+        return replace(
+            report, embedded=made.chunks, degraded=made.degraded, seconds=round(time.perf_counter() - start, 3)
+        )
 
     def _imported(self, item: Thread | Failure) -> ImportReport:
         if isinstance(item, Failure):
@@ -273,8 +277,9 @@ class Conversations:
         )
         return MessageWriter(self._store, turns)
 
-    def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> int:
-        return self._writer.embed_changes(changes) if changes and (self.hybrid if embed is None else embed) else 0
+    def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> Embedded:
+        wanted = changes and (self.hybrid if embed is None else embed)
+        return self._writer.embed_changes(changes) if wanted else Embedded()
 
     # Searching
 

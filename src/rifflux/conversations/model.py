@@ -132,7 +132,10 @@ class MessageResults(Page[MessageHit]):
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did: new conversations, messages by what became of them, and what could not be read, and where."""
+    """What an import did: new conversations, messages by what became of them, and what could not be read, and where.
+
+    `degraded` says why messages that were stored have no vector yet: they are found by words.
+    """
 
     conversations: int = 0
     added: int = 0
@@ -142,6 +145,7 @@ class ImportReport:
     embedded: int = 0
     failed: tuple[Failure, ...] = ()
     seconds: float = 0.0
+    degraded: tuple[str, ...] = ()
 
     def __add__(self, other: ImportReport) -> ImportReport:
         values = attrgetter(*self.__slots__)

@@ -19,7 +19,7 @@ from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.session.reading import Feedback, Reader
 from rifflux.session.searching import Searcher
-from rifflux.session.session import CurrentEmbedder, IndexView, Kept, Session
+from rifflux.session.session import CallLimits, CurrentEmbedder, IndexView, Kept, Session
 from rifflux.session.writing import Writer
 from rifflux.store import REVISION, Store, open_store
 from rifflux.text.analyzer import REVISIONS
@@ -87,6 +87,7 @@ class Index:
 
     def close(self) -> None:
         """Close the index; everything it was given is on disk already. In a scope, this closes nothing."""
+        self._view.session.close()
         self._view.store.close()
 
     # Views
@@ -97,7 +98,7 @@ class Index:
         return replace(self._view.profile, facets=self._view.facets)
 
     def using(self, profile: Profile | None = None, *, guard: Guard | None = None) -> Index:
-        """Return this same index seen through another profile, or with every call of a model passing a guard."""
+        """Return this same index seen through another profile, or with every call of a model passing another guard."""
         return Index(replace(self._view, profile=profile or self.profile, guard=guard or self._view.guard))
 
     def scoped(self, scope: Scope) -> Index:
@@ -245,6 +246,9 @@ def open_index(
     rerank_top: int = 0,
     boosts: Mapping[str, float] | None = None,
     licenses: Mapping[str, str] | None = None,
+    embed_timeout: float = 2.0,
+    prices: Mapping[str, float] | None = None,
+    budget: float = 0.0,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -260,6 +264,9 @@ def open_index(
     `boosts` are other factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`).
     `licenses` says of licenses by name what they let be shown, `text`, `abstract` or `nothing`, besides those that are
     known; a name may end in `*`. What the policy of that name says comes first.
+    `embed_timeout` is the seconds that a model may take for a question, which is searched by words alone then. `prices`
+    are those of a million tokens by the name of the model, and `budget` what each user may spend in a month (0: any
+    amount); see `rifflux.service.usage`.
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
@@ -274,6 +281,7 @@ def open_index(
         from rifflux.text.licenses import checked_rules
 
         chosen = replace(chosen, visible=Visibility(checked_rules(licenses)))
+    limits = _limits(embed_timeout, prices, budget)
     ranked = _ranked(fusion, reranker, rerank_top, boosts)
     chosen_model = _model(model)
     words = checked_place("the path of synonyms", synonyms) if synonyms else None
@@ -287,6 +295,7 @@ def open_index(
             load,
             rerankers,
             known_synonyms(words, chosen.analyzer),
+            limits,
         )
         return Index(IndexView(session, store, chosen))
     except BaseException:
@@ -301,6 +310,15 @@ def _model(model: Model | None) -> str | Embedder | None:
     from rifflux.models.embedder import checked_model
 
     return checked_model(model)
+
+
+def _limits(embed_timeout: float, prices: Mapping[str, float] | None, budget: float) -> CallLimits:
+    """Return the limits of calls of models. Raises `InvalidArgument`."""
+    if not embed_timeout > 0:
+        raise InvalidArgument(f"embed_timeout is more than 0 seconds, not {embed_timeout!r}")
+    if not budget >= 0:
+        raise InvalidArgument(f"a budget is 0 (any amount) or more, not {budget!r}")
+    return CallLimits(embed_timeout, dict(prices or {}), budget)
 
 
 def _ranked(

@@ -20,7 +20,7 @@ from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.text.dates import parse_time
-from rifflux.types import Bound, Document, Filter, Hit, Trace
+from rifflux.types import Bound, Document, Filter, Hit, Trace, Vectors
 
 __all__ = ["MEMORIES", "Memories", "Memory", "Recalled", "Rules", "Saved"]
 
@@ -59,11 +59,15 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """How saving ended: `saved`, `duplicate` (the memory that was there is confirmed) or `refused`, with the reason."""
+    """How saving ended: `saved`, `duplicate` (the memory that was there is confirmed) or `refused`, with the reason.
+
+    `degraded` says why a memory that is kept has no vector yet: it is found by words.
+    """
 
     outcome: str
     memory: Memory | None
     reason: str = ""
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,6 @@ class Memories:
         self._view = view
         self._store = view.store
         self._searcher = Searcher(view)
-        self._writer = Writer(view)
         self.rules = rules or Rules()
         self._now = now or view.session.now
 
@@ -137,16 +140,17 @@ class Memories:
         )
         if reason := self._refusal(memory):
             return Saved(REFUSED, None, reason)
-        old = self.get(supersedes) if supersedes else None
-        if old is None and (same := self._same(memory)):
-            return Saved(DUPLICATE, self._save(self._confirmed(same, memory)), "remembered already")
+        old, view = self.get(supersedes) if supersedes else None, self._view.asking_once
+        if old is None and (same := self._same(memory, view)):
+            known = self._confirmed(same, memory)
+            return Saved(DUPLICATE, known, "remembered already", _save(view, known))
         if old is None:
-            self._save(memory)
+            degraded = _save(view, memory)
         else:
             memory = replace(memory, version=old.version + 1)
-            self._save(memory, replace(old, superseded_by=memory.id, updated_at=memory.created_at))
+            degraded = _save(view, memory, replace(old, superseded_by=memory.id, updated_at=memory.created_at))
         self.purge()
-        return Saved(SAVED, memory)
+        return Saved(SAVED, memory, degraded=degraded)
 
     def _expiry(self, given: str | float | None, category: str, now: float) -> float | None:
         if isinstance(given, str):
@@ -166,25 +170,19 @@ class Memories:
             return f"confidence {memory.confidence:g} is below {rules.least_confidence:g}"
         return ""
 
-    def _same(self, memory: Memory) -> Memory | None:
+    def _same(self, memory: Memory, view: IndexView) -> Memory | None:
         """Return a memory that is in force and says the same."""
-        candidates = self._searcher.search(_plain(memory.content), top_k=5, filter=self._in_force(memory.category))
+        candidates = Searcher(view).search(_plain(memory.content), top_k=5, filter=self._in_force(memory.category))
         if not candidates:
             return None
         ids = np.array([int(hit.chunk_id, 16) for hit in candidates], np.int64)
         vectors = self._store.semantic.vectors_of(ids)
-        vector = self._vector(memory.content) if vectors else None
+        vector = _vector(view, memory.content) if vectors else None
         for id, hit in zip(ids.tolist(), candidates, strict=True):
             near = vector is not None and id in vectors and float(vectors[id] @ vector) >= self.rules.same_cosine
             if near or resemblance(memory.content, hit.content) >= self.rules.same_words:
                 return self._with_uses([_memory(hit.document, hit.content, hit.metadata)])[0]
         return None
-
-    def _vector(self, text: str) -> Any:
-        try:
-            return self._view.embedder.embed_documents([text])[0]
-        except ModelError:
-            return None
 
     def _confirmed(self, known: Memory, again: Memory) -> Memory:
         expiries = (known.expires_at, again.expires_at)
@@ -197,24 +195,28 @@ class Memories:
             updated_at=again.created_at,
         )
 
-    def _save(self, memory: Memory, *others: Memory) -> Memory:
-        self._writer.put_at_once(MEMORIES, [_document(each) for each in (memory, *others)])
-        return memory
-
     # Recalling
 
     def search(
-        self, query: str, *, limit: int = 10, category: str | None = None, rerank: str | None = None
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        category: str | None = None,
+        rerank: str | None = None,
+        deadline_ms: float | None = None,
     ) -> Recalled:
         """Return the memories that answer a question best, and count them as used.
 
         Those that are expired, superseded or doubtful are left out before anything is ranked. The first 20 are
         reranked, by `llm` where its endpoint is set, else by likeness, recency, use and importance (`recall`), or by
-        what `rerank` names.
+        what `rerank` names. What a model has not done within `deadline_ms` of the call is left out.
         """
         checked_whole("limit", limit, 1, MOST_FOUND)
         chosen = rerank or ("llm" if self._view.session.has_llm else self._recall())
-        found = self._searcher.search(query, top_k=limit, filter=self._in_force(category), rerank=chosen)
+        found = self._searcher.search(
+            query, top_k=limit, filter=self._in_force(category), rerank=chosen, deadline_ms=deadline_ms
+        )
         memories = self._with_uses(_memory(hit.document, hit.content, hit.metadata) for hit in found)
         self._store.catalog.note_uses(MEMORIES, [memory.id for memory in memories], self._now())
         return Recalled(tuple(zip(memories, found, strict=True)), found.trace)
@@ -280,6 +282,19 @@ class Memories:
         known = self._store.catalog.uses(MEMORIES, [memory.id for memory in found])
         uses = (known.get(memory.id, (0, None)) for memory in found)
         return [replace(memory, uses=n, used_at=last) for memory, (n, last) in zip(found, uses, strict=True)]
+
+
+def _save(view: IndexView, *memories: Memory) -> tuple[str, ...]:
+    """Store memories; returns why they have no vector, where that is so."""
+    return Writer(view).put_at_once(MEMORIES, [*map(_document, memories)]).degraded
+
+
+def _vector(view: IndexView, text: str) -> Vectors | None:
+    """Return the vector of a text as it is stored, None where the model fails."""
+    try:
+        return np.asarray(view.embedder.hurried.embed_documents([text])[0])
+    except ModelError:
+        return None
 
 
 def checked_memory(content: str, category: str, importance: int, confidence: float) -> None:

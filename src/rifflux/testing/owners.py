@@ -81,7 +81,7 @@ _SHARES = (
 )
 _SHARED = frozenset(_SHARES.split())
 #: These are about everybody: a named owner's view refuses them, whatever is given.
-_ACCOUNTS = "put_token token tokens mark_used revoke erase spend spent cost ask questions reactions"
+_ACCOUNTS = "put_token token tokens mark_used revoke erase spend reserve settle spent cost ask questions reactions"
 _REFUSED = frozenset(_ACCOUNTS.split())
 
 

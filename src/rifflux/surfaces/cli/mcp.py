@@ -57,7 +57,6 @@ def mcp(
     """Serve the index, unless a command follows."""
     if context.invoked_subcommand is not None:
         return
-    from rifflux.service.usage import read_prices
     from rifflux.surfaces.mcp import serve
 
     settings = here.settings()
@@ -70,8 +69,6 @@ def mcp(
         user=user,
         watch=watch,
         rrf_k=settings.rrf_k,
-        prices=read_prices(settings.prices),
-        budget=settings.budget,
         **opening(settings),
     )
 

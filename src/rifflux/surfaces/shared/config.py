@@ -90,7 +90,10 @@ class Settings:
     exclude: tuple[str, ...] = field(default=(), metadata={"help": "more patterns to leave out, as in .gitignore"})
     facets: tuple[str, ...] = field(default=(), metadata={"help": "metadata fields that queries may name"})
     prices: tuple[str, ...] = field(default=(), metadata={"help": "MODEL=PRICE of a million tokens, for usage"})
-    budget: float = field(default=0.0, metadata={"help": "what a user may spend in a month over HTTP; 0: any amount"})
+    budget: float = field(default=0.0, metadata={"help": "what a user may spend in a month; 0: any amount"})
+    embed_timeout: float = field(
+        default=2.0, metadata={"help": "seconds that a model may take for a question; then words alone answer"}
+    )
     intents: Mapping[str, Any] = field(
         default_factory=dict, metadata={"help": "by intent: weights of works, limits of packs; JSON in a variable"}
     )
@@ -230,10 +233,15 @@ class Opening(TypedDict, total=False):
     rerank_top: int
     boosts: Mapping[str, float] | None
     licenses: Mapping[str, str] | None
+    embed_timeout: float
+    prices: Mapping[str, float] | None
+    budget: float
 
 
 def opening(settings: Settings) -> Opening:
     """Return how the settings have an index opened."""
+    from rifflux.service.usage import read_prices
+
     return {
         "model": configured_model(settings),
         "threads": settings.threads or None,
@@ -246,6 +254,9 @@ def opening(settings: Settings) -> Opening:
         "rerank_top": settings.rerank_top,
         "boosts": settings.boosts,
         "licenses": settings.licenses,
+        "embed_timeout": settings.embed_timeout,
+        "prices": read_prices(settings.prices).by_model,
+        "budget": settings.budget,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import InvalidArgument, ModelError, RiffluxError
 from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Late, Workers
@@ -31,6 +32,8 @@ __all__ = [
     "checked_reranker",
     "reranker_of",
 ]
+
+_log = logging.getLogger(__name__)
 
 declare("rerank:*/*", "share of the score", "what a component adds to the reranked score")
 declare("rerank:*/lowered", "of the fused score", "the amount by which candidates below the reranked ones were lowered")
@@ -118,8 +121,12 @@ class Rerank:
             raise
         except Late as late:
             raise NotApplied(f"{name} was left out: {late}") from None
-        except Exception as error:  # whatever a model or a server breaks with, the hits are there to be shown
-            raise NotApplied(f"{name} failed: {str(error) or type(error).__name__}") from error
+        except ModelError as error:
+            raise NotApplied(f"{name} failed: {error}") from error
+        except Exception as error:  # whatever a model breaks with, the hits are there to be shown
+            _log.warning("%s failed", name, exc_info=error)
+            ours = str(error) if isinstance(error, RiffluxError) else f"{type(error).__name__}; the log says more"
+            raise NotApplied(f"{name} failed: {ours}") from error
         if scored.scores.shape != (len(head),) or not np.isfinite(scored.scores).all():
             raise NotApplied(f"{name} failed: it did not give each of {len(head)} hits a finite score")
         return scored
@@ -133,7 +140,7 @@ class Rerank:
 class RerankSettings:
     """Where the models of rerankers are: a cross-encoder's folder or name, an LLM's endpoint, name and key.
 
-    `guard` is what calls of the LLM pass: they are counted, and may be refused.
+    `guard` is what calls of the LLM pass: they are bounded and paid for, and may be refused.
     """
 
     cross_encoder: str = ""
