@@ -32,9 +32,10 @@ from rifflux.store.sqlite.connection import background
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.derived import current, location_of
 from rifflux.store.sqlite.semantic import hnsw
+from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
 from rifflux.store.sqlite.semantic.packed import NAME, Packed
 from rifflux.store.sqlite.semantic.scan import apart
-from rifflux.store.sqlite.semantic.semantic import Allowed, Matrix, SqliteSemantic
+from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.testing import change
 from rifflux.types import Query, Ranking, Vectors
 

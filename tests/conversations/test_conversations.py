@@ -249,6 +249,17 @@ def test_meaning_is_searched_only_where_an_administrator_says_so(index: rifflux.
     assert conversations.search("cache words").trace.counts["semantic"] == 2
 
 
+def test_a_search_chooses_its_fusion(index: rifflux.Index) -> None:
+    conversations = index.scoped(Scope("ann")).conversations
+    index.admin.policies.set(HYBRID_SEARCH, True)
+    talk(conversations, "a", "cache words", "other words")
+    assert conversations.search("cache").trace.fusion == "adaptive"
+    trace = conversations.search("cache", fusion="rrf:k=10").trace
+    assert trace.fusion == "rrf"
+    with pytest.raises(InvalidArgument, match="fusion"):
+        conversations.search("cache", fusion="guess")
+
+
 def test_only_who_opened_the_index_changes_a_policy(index: rifflux.Index) -> None:
     scoped = index.scoped(Scope("ann"))
     assert scoped.admin.policies.get(HYBRID_SEARCH) is False

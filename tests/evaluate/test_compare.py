@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -239,7 +241,28 @@ def test_an_interrupted_build_leaves_nothing_behind(
     monkeypatch.setattr(rifflux.Index, "add", interrupted)
     with pytest.raises(KeyboardInterrupt):
         cache.index(read_beir(folder))
-    assert list(cache.folder.iterdir()) == []
+    assert [each.suffix for each in cache.folder.iterdir()] == [".lock"]
+
+
+def test_two_builders_of_an_index_share_what_one_of_them_builds(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection, fill, built = read_beir(folder), building._fill, list[int]()
+    both = threading.Barrier(2)
+
+    def slow(*given: Any, **options: Any) -> None:
+        built.append(threading.get_ident())
+        fill(*given, **options)
+
+    def build() -> int | None:
+        with Cache(tmp_path / "cache", model="hash:32") as cache:
+            both.wait()
+            return cache.index(collection).status().embedded_chunks
+
+    monkeypatch.setattr(building, "_fill", slow)
+    with ThreadPoolExecutor(2) as pool:
+        assert [each.result() for each in [pool.submit(build) for _ in range(2)]] == [4, 4]
+    assert len(built) == 1
 
 
 def test_a_document_that_cannot_be_indexed_is_an_error(folder: Path, cache: Cache) -> None:

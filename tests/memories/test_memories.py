@@ -10,7 +10,7 @@ import pytest
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.index import Index, open_index
 from rifflux.memories import Memories, Rules
-from rifflux.memories.memories import Recalled
+from rifflux.memories.model import Recalled
 from rifflux.memories.profile import MEMORIES
 from rifflux.types import Scope
 
@@ -81,6 +81,38 @@ class TestSaving:
         with pytest.raises(NotFound):
             memories.add("x y z", supersedes="none")
 
+    def test_superseding_what_was_superseded_goes_to_the_head(self, memories: Memories) -> None:
+        first = memories.add("Ann lives in Graz").memory
+        second = memories.add("Ann lives in Linz", supersedes=first.id).memory
+        third = memories.add("Ann lives in Wels", supersedes=first.id).memory
+        assert [memory.content for memory in memories.all()] == ["Ann lives in Wels"]
+        assert [memory.id for memory in memories.history(third.id)] == [third.id, second.id, first.id]
+        assert (memories.get(second.id).superseded_by, third.version) == (third.id, 3)
+
+    def test_what_has_expired_already_is_refused(self, memories: Memories, clock: Clock) -> None:
+        saved = memories.add("Ann is in Linz today", expires_at=clock.time - 1)
+        assert (saved.outcome, memories.all(everything=True)) == ("refused", [])
+        assert "expired already" in saved.reason
+
+    def test_what_is_given_is_edited(self, memories: Memories, clock: Clock) -> None:
+        memory = memories.add("Ann likes tea", category="task", source="m1").memory
+        clock.time += 5
+        edited = memories.edit(memory.id, content=" Ann likes mint tea ", importance=9, expires_at="never")
+        assert edited == memories.get(memory.id)
+        assert (edited.content, edited.importance, edited.category, edited.source) == (
+            "Ann likes mint tea", 9, "task", "m1"
+        )  # fmt: skip
+        assert (edited.expires_at, edited.version, edited.updated_at) == (None, 2, clock.time)
+        assert contents(memories.search("mint")) == ["Ann likes mint tea"]
+        assert memories.edit(memory.id, importance=9).version == 2
+        memories.edit(memory.id, confidence=0.5)
+        assert contents(memories.search("mint")) == []
+        with pytest.raises(NotFound, match="memories list"):
+            memories.edit("none", importance=9)
+        for wrong in ({"content": " "}, {"importance": 0}, {"confidence": 2.0}, {"expires_at": "soon"}):
+            with pytest.raises(InvalidArgument):
+                memories.edit(memory.id, **wrong)
+
     @pytest.mark.parametrize(
         "wrong",
         [
@@ -126,8 +158,41 @@ class TestTime:
         assert memories.purge() == 1
         assert memories.all(everything=True) == []
 
+    def test_purging_brings_nothing_back_that_was_superseded(self, memories: Memories, clock: Clock) -> None:
+        old = memories.add("Ann lives in Oslo").memory
+        new = memories.add("Ann stays in Bergen", expires_at=clock.time + DAY, supersedes=old.id).memory
+        clock.time += 100 * DAY
+        assert (memories.purge(), memories.all()) == (0, [])
+        assert memories.get(old.id).superseded_by == new.id
+        newest = memories.add("Ann lives in Paris", supersedes=old.id).memory
+        assert memories.get(old.id).superseded_by == newest.id, "what expired in between is purged, and the link mended"
+        with pytest.raises(NotFound):
+            memories.get(new.id)
+
 
 class TestRecalling:
+    def test_least_importance_and_confidence_narrow_before_ranking(self, index: Index, clock: Clock) -> None:
+        memories = at(index, clock, Rules(least_importance=1, least_confidence=0.5, same_cosine=2))
+        for number in range(50):
+            memories.add(f"tea tea number {number} {'abcdefghij'[number % 10] * 9}", importance=3)
+        memories.add("Ann likes tea", importance=9, confidence=0.8)
+        memories.add("Bob may drink some tea", importance=8, confidence=0.6)
+        assert set(contents(memories.search("tea", min_importance=8))) == {"Ann likes tea", "Bob may drink some tea"}
+        assert contents(memories.search("tea", min_importance=8, min_confidence=0.7)) == ["Ann likes tea"]
+        assert [each.content for each in memories.all(min_importance=9)] == ["Ann likes tea"]
+        assert len(memories.all(min_confidence=0.7)) == 51
+        strict = at(index, clock)
+        assert "Bob may drink some tea" in contents(strict.search("tea", limit=5, min_importance=8, min_confidence=0.5))
+        for wrong in ({"min_importance": 11}, {"min_importance": True}, {"min_confidence": 1.5}):
+            with pytest.raises(InvalidArgument, match="min_"):
+                memories.search("tea", **wrong)
+
+    def test_a_page_of_a_hundred_is_full(self, index: Index, clock: Clock) -> None:
+        memories = at(index, clock, Rules(same_cosine=2))
+        for number in range(64):
+            memories.add(f"tea {chr(97 + number % 26) * 5} {chr(97 + number // 26) * 7} {number * 'z'}")
+        assert len(memories.search("tea", limit=100).memories) == 64
+
     def test_confidence_is_judged_before_ranking(self, index: Index, clock: Clock) -> None:
         lenient = at(index, clock, Rules(least_confidence=0.0, least_importance=1))
         for number in range(50):
@@ -174,7 +239,18 @@ class TestRecalling:
         assert memories.forget(memory.id) == 1
         assert contents(memories.search("tea")) == []
 
-    @pytest.mark.parametrize(("limit", "pool"), [(1, 4), (3, 12), (5, 20), (10, 40), (20, 40)])
+    def test_forgetting_relinks_what_was_superseded(self, memories: Memories) -> None:
+        first = memories.add("Ann lives in Graz").memory
+        second = memories.add("Ann lives in Linz", supersedes=first.id).memory
+        third = memories.add("Ann lives in Wels", supersedes=second.id).memory
+        memories.forget(second.id)
+        assert [memory.id for memory in memories.history(third.id)] == [third.id, first.id]
+        memories.forget(third.id)
+        assert contents(memories.search("where does Ann live")) == ["Ann lives in Graz"]
+        memories.forget(memories.add("Ann lives in Enns", supersedes=first.id).memory.id, first.id)
+        assert memories.all(everything=True) == []
+
+    @pytest.mark.parametrize(("limit", "pool"), [(1, 4), (3, 12), (5, 20), (10, 40), (20, 40), (100, 100)])
     def test_the_pool_is_four_times_the_page(self, limit: int, pool: int) -> None:
         from rifflux.memories.profile import memory_pool
 

@@ -7,7 +7,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -88,14 +88,14 @@ def test_vectors_are_those_of_the_model_and_are_paid_for() -> None:
 
 def test_what_cannot_be_paid_is_not_asked_and_says_nothing_against_the_model() -> None:
     told, note = stopped()
-    guard = Guard(payer=Purse(left=0), stopped=note)
-    with open_index(":memory:", model="hash") as index:
+    with open_index(":memory:", model="hash", prices={"hash": 1_000_000.0}, budget=9.0) as index:
         index.add(Document("a", "cache entries"), Document("b", "apples"))
+        index.search("cache and all other entries")
         for _ in range(FAILURES + 1):
-            results = index.using(guard=guard).search("cache entries")
+            results = index.using(stopped=note).search("cache entries")
     assert [hit.document for hit in results] == ["a"]
     assert results.trace.effective_mode == "lexical"
-    assert any("the purse is empty" in reason for reason in results.trace.degraded)
+    assert any("budget is spent" in reason for reason in results.trace.degraded)
     assert {each.sort for each in told} == {"refused"}
 
 
@@ -145,7 +145,11 @@ class Failing(HashEmbedder):
 def test_the_cause_is_in_the_log_and_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
     purse = Purse()
     guarded = GuardedEmbedder(Failing(), Guard(payer=purse))
-    for ask in (lambda: guarded.embed_query("cache"), lambda: guarded.embed_documents(["cache"])):
+    asks: list[Callable[[], object]] = [
+        lambda: guarded.embed_query("cache"),
+        lambda: guarded.embed_documents(["cache"]),
+    ]
+    for ask in asks:
         with caplog.at_level(logging.WARNING), pytest.raises(ModelError, match="ConnectionError") as caught:
             ask()
         assert "SECRET" not in str(caught.value)
@@ -179,7 +183,11 @@ def test_nonsense_is_paid_for_and_opens_the_breaker(given: str) -> None:
     told, note = stopped()
     purse = Purse()
     guarded = GuardedEmbedder(Giving(8, given=given), Guard(payer=purse, stopped=note))
-    asks: list[Callable[[str], Vectors]] = [guarded.embed_query, lambda text: guarded.embed_documents([text])]
+
+    def store(text: str) -> Vectors:
+        return guarded.embed_documents([text])
+
+    asks: list[Callable[[str], Vectors]] = [guarded.embed_query, store]
     for ask in [*asks, *asks]:
         with pytest.raises(ModelError):
             ask("heron")
@@ -223,9 +231,9 @@ def test_other_processes_count_tokens_without_the_guard() -> None:
     assert pickle.loads(pickle.dumps(guarded.count_tokens))("two words") == 2
 
 
-def test_limits_are_another_guards_where_they_are_asked_for() -> None:
-    with open_index(":memory:", model=Hanging(), embed_timeout=60.0) as index:
-        index.add(Document("a", "cache entries"))
-        hurried = index.using(guard=replace(index.admin.guard, question_s=0.02))
-        assert "given up" in hurried.search("cache").trace.degraded[0]
-        assert "given up" in index.search("cache", deadline_ms=20).trace.degraded[0]
+def test_a_search_waits_as_long_as_it_is_told() -> None:
+    for limit, deadline in ((60.0, 20), (0.02, None)):
+        with open_index(":memory:", model=Hanging(), embed_timeout=limit) as index:
+            index.add(Document("a", "cache entries"))
+            assert "given up" in index.search("cache", deadline_ms=deadline).trace.degraded[0]
+            assert "given up" in index.everything("cache", deadline_ms=deadline).trace.degraded[0]

@@ -17,6 +17,7 @@ from rifflux.conversations.model import (
     MessageHit,
     MessageResults,
     Thread,
+    WrittenMessage,
     as_edited,
     as_given,
     as_imported,
@@ -39,6 +40,7 @@ from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
     from rifflux.conversations.writing import Merge, MessageWriter
+    from rifflux.retrieve.fuse import Fuse
 
 __all__ = ["Conversations"]
 
@@ -154,7 +156,7 @@ class Conversations:
         source: str = "",
         id: str | None = None,
         embed: bool | None = None,
-    ) -> Message:
+    ) -> WrittenMessage:
         """Add a message to a conversation, dated now if no date is given.
 
         Raises `NotFound` for an unknown conversation and `InvalidArgument` for an id in use.
@@ -166,8 +168,7 @@ class Conversations:
             if self._store.catalog.document(conversation_id, id):
                 raise InvalidArgument(f"there is a message {id!r} already: edit it, or leave out the id")
             _, changes = self._messages().put(conversation, [message], as_edited)
-        self._embed(changes, embed)
-        return message
+        return WrittenMessage.of(message, self._embed(changes, embed).degraded)
 
     def edit_message(
         self,
@@ -180,15 +181,14 @@ class Conversations:
         created_at: str | None = None,
         source: str | None = None,
         embed: bool | None = None,
-    ) -> Message:
+    ) -> WrittenMessage:
         """Change what is given of a message. Only windows that it stands in are embedded again. Raises `NotFound`."""
         with self._store.transaction():
             known = self.message(conversation_id, id)
             wanted = _changed(known, text=text, role=role, speaker=speaker, created_at=created_at, source=source)
             message = checked_message(wanted)
             _, changes = self._messages().put(self.get(conversation_id), [message], as_edited)
-        self._embed(changes, embed)
-        return message
+        return WrittenMessage.of(message, self._embed(changes, embed).degraded)
 
     def delete_message(self, conversation_id: str, id: str, *, embed: bool | None = None) -> None:
         """Delete a message. Raises `NotFound`."""
@@ -296,12 +296,14 @@ class Conversations:
         project: str | None = None,
         archived: bool | None = None,
         neighbors: int = 0,
+        fusion: str | Fuse | None = None,
         deadline_ms: float | None = None,
     ) -> MessageResults:
         """Find the messages that answer a question, with so many `neighbors` before and after each.
 
         `limit` is from 1 to 100. What is given narrows the search before anything is ranked; dates are ISO 8601, both
-        ends included, and either may be left out. Raises `InvalidArgument` for what cannot be meant.
+        ends included, and either may be left out. `fusion` says how words and meaning are fused where both are
+        searched, as in a search of files. Raises `InvalidArgument` for what cannot be meant.
         """
         checked_whole("limit", limit, 1, MOST_RESULTS)
         checked_whole("neighbors", neighbors, 0, MOST_NEIGHBOURS)
@@ -313,7 +315,9 @@ class Conversations:
             "namespaces": () if conversation_id is None else (conversation_id,),
         }
         mode = HYBRID if self.hybrid else LEXICAL
-        found = Searcher(self._view).search(query, top_k=limit, mode=mode, filter=filter, deadline_ms=deadline_ms)
+        found = Searcher(self._view).search(
+            query, top_k=limit, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms
+        )
         hits = (self._hit(hit, neighbors) for hit in found)
         return MessageResults(query, tuple(hit for hit in hits if hit), found.trace)
 

@@ -27,6 +27,7 @@ from rifflux.retrieve.steps.rerank import RerankSettings
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.store import Store
+from rifflux.store.sqlite.connection.locks import held
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.types import Progress
 
@@ -109,13 +110,19 @@ class Cache(ExitStack):
         return self.folder / f"{stem}-words.db", self.folder / f"{stem}.db"
 
     def _build(self, corpus: Path, path: Path, profile: Profile, *, embed: bool, progress: Progress | None) -> None:
-        """Build in another place and move it here: a cached file is whole, whatever interrupted its making."""
+        """Build in another place and move it here: a cached file is whole, whatever interrupted its making.
+
+        One process at a time builds an index; a second one waits and takes the first one's, since a file moved over one
+        that is open would damage it.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             workplace = tempfile.TemporaryDirectory(prefix="building-", dir=self.folder)
         except OSError as error:
             raise UnusableIndex(f"{self.folder} cannot keep indexes ({error.strerror}): name another --cache") from None
-        with workplace as temporary:
+        with workplace as temporary, held(path.with_suffix(".lock"), waiting=lambda _: None):
+            if path.exists():
+                return
             new = Path(temporary, path.name)
             with open_index(new, profile=profile, model=self.embedder) as index:
                 _fill(index, corpus, self._relative(path), embed=embed, progress=progress)

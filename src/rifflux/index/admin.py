@@ -15,8 +15,6 @@ from rifflux.store import Store
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
-    from rifflux.models.guarded import Guard
-    from rifflux.service.usage import Ledger
     from rifflux.store import Erased
 
 __all__ = ["Admin"]
@@ -101,16 +99,6 @@ class Admin:
     def embedder(self) -> Embedder:
         """Return the embedder itself, without the guard that its calls pass elsewhere; loaded when first needed."""
         return self.view.session.load()
-
-    @property
-    def guard(self) -> Guard:
-        """Return the guard of calls of models, to make another one of for `Index.using`."""
-        return self.view.guard or self.view.session.guard
-
-    @property
-    def ledger(self) -> Ledger:
-        """Return what keeps the cost of calls of models."""
-        return self.view.session.ledger
 
     @property
     def searcher(self) -> Searcher:

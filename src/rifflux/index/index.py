@@ -14,7 +14,7 @@ from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.query.expand import known_synonyms
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.arguments import MOST_RESULTS, checked_place, checked_whole
+from rifflux.session.arguments import MOST_RESULTS, checked_number, checked_place, checked_whole
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.session.reading import Feedback, Reader
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rifflux.memories import Memories
     from rifflux.models import Embedder
     from rifflux.models.custom import Model
-    from rifflux.models.guarded import Guard
+    from rifflux.models.guarded import Stopped
     from rifflux.retrieve.steps.rerank import RerankSettings
     from rifflux.works.catalog import WorksCatalog
     from rifflux.works.retrieval.retriever import WorksRetriever
@@ -97,9 +97,12 @@ class Index:
         """Return the profile that content is cut, ranked and searched through."""
         return replace(self._view.profile, facets=self._view.facets)
 
-    def using(self, profile: Profile | None = None, *, guard: Guard | None = None) -> Index:
-        """Return this same index seen through another profile, or with every call of a model passing another guard."""
-        return Index(replace(self._view, profile=profile or self.profile, guard=guard or self._view.guard))
+    def using(self, profile: Profile | None = None, *, stopped: Callable[[Stopped], None] | None = None) -> Index:
+        """Return this same index seen through another profile.
+
+        `stopped` receives every call of a model that came to nothing, with its cause; without it, the cause is logged.
+        """
+        return Index(replace(self._view, profile=profile or self.profile, stopped=stopped or self._view.stopped))
 
     def scoped(self, scope: Scope) -> Index:
         """Return this same index as one user has it: nothing of anybody else is found, counted or changed.
@@ -314,10 +317,12 @@ def _model(model: Model | None) -> str | Embedder | None:
 
 def _limits(embed_timeout: float, prices: Mapping[str, float] | None, budget: float) -> CallLimits:
     """Return the limits of calls of models. Raises `InvalidArgument`."""
-    if not embed_timeout > 0:
-        raise InvalidArgument(f"embed_timeout is more than 0 seconds, not {embed_timeout!r}")
-    if not budget >= 0:
-        raise InvalidArgument(f"a budget is 0 (any amount) or more, not {budget!r}")
+    checked_number("embed_timeout", embed_timeout, "more than 0 seconds", above=0)
+    checked_number("budget", budget, "0 (any amount) or more")
+    if prices is not None and not isinstance(prices, Mapping):
+        raise InvalidArgument(f"prices are numbers by the name of a model, as in {{'small': 0.02}}, not {prices!r}")
+    for model, price in (prices or {}).items():
+        checked_number(f"the price of {model!r}", price, "0 or more")
     return CallLimits(embed_timeout, dict(prices or {}), budget)
 
 

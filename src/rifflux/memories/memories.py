@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument, ModelError, NotFound
+from rifflux.memories.model import (
+    KIND,
+    Memory,
+    Recalled,
+    Rules,
+    Saved,
+    checked_memory,
+    checked_share,
+    memory_of,
+    memory_row,
+)
 from rifflux.memories.profile import Recall
 from rifflux.retrieve.steps.diversity import resemblance
 from rifflux.retrieve.steps.rerank.stage import Rerank
@@ -20,80 +30,18 @@ from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.text.dates import parse_time
-from rifflux.types import Bound, Document, Filter, Hit, Trace, Vectors
+from rifflux.types import Bound, Filter, Hit, Vectors
 
-__all__ = ["MEMORIES", "Memories", "Memory", "Recalled", "Rules", "Saved"]
+__all__ = ["MEMORIES", "Memories"]
 
-#: The namespace that memories are kept in, and the kind of their documents.
-MEMORIES, KIND = "memories", "memory"
+#: The namespace that memories are kept in.
+MEMORIES = "memories"
 _DAY = 86_400.0
-LONGEST = 4_000
 MOST_FOUND = 100
+#: The expiry of a memory that is kept for good.
+NEVER = "never"
 #: How a save ended.
 SAVED, DUPLICATE, REFUSED = "saved", "duplicate", "refused"
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """One thing to remember. `importance` is from 1 to 10, `confidence` from 0 to 1; times are seconds since 1970.
-
-    `expires_at` is None for one that is kept for good, `superseded_by` the id of the memory that took its place.
-    `source` is where it came from, such as a message's id. `version` counts how often it was confirmed or changed,
-    `uses` how often it was recalled.
-    """
-
-    id: str
-    content: str
-    category: str = "fact"
-    importance: int = 7
-    confidence: float = 1.0
-    created_at: float = 0.0
-    updated_at: float = 0.0
-    expires_at: float | None = None
-    superseded_by: str | None = None
-    source: str | None = None
-    version: int = 1
-    uses: int = 0
-    used_at: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """How saving ended: `saved`, `duplicate` (the memory that was there is confirmed) or `refused`, with the reason.
-
-    `degraded` says why a memory that is kept has no vector yet: it is found by words.
-    """
-
-    outcome: str
-    memory: Memory | None
-    reason: str = ""
-    degraded: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """The memories that answer a question, best first, each with the hit that explains it, and how they were found."""
-
-    memories: tuple[tuple[Memory, Hit], ...]
-    trace: Trace
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What is worth keeping, for how long, and what is taken for the same.
-
-    Memories of less than `least_importance` or `least_confidence` are refused; the latter holds when searching too.
-    `days_to_live` is by category, for those that are not given an expiry; others are kept for good. Expired memories
-    are deleted `purge_after_days` later. `same_cosine` and `same_words` are how alike, by vectors or by runs of three
-    words, two memories are that say the same.
-    """
-
-    least_importance: int = 7
-    least_confidence: float = 0.7
-    days_to_live: Mapping[str, float] = field(default_factory=lambda: {"context": 7.0, "task": 30.0, "event": 180.0})
-    purge_after_days: float = 90.0
-    same_cosine: float = 0.95
-    same_words: float = 0.8
 
 
 class Memories:
@@ -103,6 +51,7 @@ class Memories:
         self._view = view
         self._store = view.store
         self._searcher = Searcher(view)
+        self._writer = Writer(view)
         self.rules = rules or Rules()
         self._now = now or view.session.now
 
@@ -121,9 +70,10 @@ class Memories:
     ) -> Saved:
         """Remember something, unless it does not matter enough or is remembered already.
 
-        `expires_at` is an ISO date or seconds since 1970. `supersedes` names a memory that this one takes the place of;
-        its history stays. A near-duplicate is not saved twice: the memory that is there is confirmed, with the greater
-        importance and confidence of both. Raises `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
+        `expires_at` is an ISO date, seconds since 1970, or `never`. `supersedes` names a memory that this one takes the
+        place of, or the one that stands in its place by now; its history stays. A near-duplicate is not saved twice:
+        the memory that is there is confirmed, with the greater importance and confidence of both. Raises
+        `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
         """
         checked_memory(content, category, importance, confidence)
         now, category = self._now(), category.strip()
@@ -140,26 +90,71 @@ class Memories:
         )
         if reason := self._refusal(memory):
             return Saved(REFUSED, None, reason)
-        old, view = self.get(supersedes) if supersedes else None, self._view.asking_once
-        if old is None and (same := self._same(memory, view)):
-            known = self._confirmed(same, memory)
-            return Saved(DUPLICATE, known, "remembered already", _save(view, known))
-        if old is None:
-            degraded = _save(view, memory)
-        else:
-            memory = replace(memory, version=old.version + 1)
-            degraded = _save(view, memory, replace(old, superseded_by=memory.id, updated_at=memory.created_at))
+        view = self._view.asking_once
+        if supersedes:
+            self.get(supersedes)
+        elif same := self._same(memory, view):
+            saved, degraded = self._save(view, self._confirmed(same, memory))
+            return Saved(DUPLICATE, saved, "remembered already", degraded)
+        saved, degraded = self._save(view, memory, supersedes)
         self.purge()
-        return Saved(SAVED, memory, degraded=degraded)
+        return Saved(SAVED, saved, degraded=degraded)
+
+    def edit(
+        self,
+        id: str,
+        *,
+        content: str | None = None,
+        category: str | None = None,
+        importance: int | None = None,
+        confidence: float | None = None,
+        expires_at: str | float | None = None,
+        source: str | None = None,
+    ) -> Memory:
+        """Change what is given of a memory, in force or not, and return it.
+
+        `expires_at` is as in `add`; `never` takes an expiry away. Nothing is judged by the rules again: a memory of
+        less confidence is kept, and not recalled. Raises `NotFound` and `InvalidArgument`.
+        """
+        given: dict[str, Any] = {
+            "content": content,
+            "category": category,
+            "importance": importance,
+            "confidence": confidence,
+        }
+        with self._store.transaction():
+            known = self.get(id)
+            wanted = replace(known, **{name: value for name, value in given.items() if value is not None})
+            checked_memory(wanted.content, wanted.category, wanted.importance, wanted.confidence)
+            wanted = replace(
+                wanted,
+                content=wanted.content.strip(),
+                category=wanted.category.strip(),
+                confidence=float(wanted.confidence),
+                source=known.source if source is None else source,
+                expires_at=known.expires_at if expires_at is None else self._moment(expires_at),
+            )
+            if wanted == known:
+                return known
+            wanted = replace(wanted, version=known.version + 1, updated_at=self._now())
+            changes = self._writer.put_now(MEMORIES, [memory_row(wanted)])
+        self._writer.embed_changes(changes)
+        return wanted
 
     def _expiry(self, given: str | float | None, category: str, now: float) -> float | None:
+        if given is not None:
+            return self._moment(given)
+        days = self.rules.days_to_live.get(category)
+        return None if days is None else now + days * _DAY
+
+    def _moment(self, given: str | float) -> float | None:
+        """Return an expiry in seconds since 1970, None for never. Raises `InvalidArgument`."""
         if isinstance(given, str):
-            return parse_time(given).timestamp()
-        if given is None:
-            days = self.rules.days_to_live.get(category)
-            return None if days is None else now + days * _DAY
+            return None if given.strip().lower() == NEVER else parse_time(given).timestamp()
         if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
-            raise InvalidArgument(f"expires_at is a date or seconds since 1970, not {given!r}: leave it out for none")
+            raise InvalidArgument(
+                f"expires_at is a date, seconds since 1970 or {NEVER!r}, not {given!r}: leave it out for the usual one"
+            )
         return float(given)
 
     def _refusal(self, memory: Memory) -> str:
@@ -168,6 +163,8 @@ class Memories:
             return f"importance {memory.importance} is below {rules.least_importance}"
         if memory.confidence < rules.least_confidence:
             return f"confidence {memory.confidence:g} is below {rules.least_confidence:g}"
+        if memory.expires_at is not None and memory.expires_at < memory.created_at:
+            return "it would have expired already: give a later expires_at, or none"
         return ""
 
     def _same(self, memory: Memory, view: IndexView) -> Memory | None:
@@ -181,7 +178,7 @@ class Memories:
         for id, hit in zip(ids.tolist(), candidates, strict=True):
             near = vector is not None and id in vectors and float(vectors[id] @ vector) >= self.rules.same_cosine
             if near or resemblance(memory.content, hit.content) >= self.rules.same_words:
-                return self._with_uses([_memory(hit.document, hit.content, hit.metadata)])[0]
+                return self._with_uses([memory_of(hit.document, hit.content, hit.metadata)])[0]
         return None
 
     def _confirmed(self, known: Memory, again: Memory) -> Memory:
@@ -195,6 +192,25 @@ class Memories:
             updated_at=again.created_at,
         )
 
+    def _save(self, view: IndexView, memory: Memory, supersedes: str | None = None) -> tuple[Memory, tuple[str, ...]]:
+        """Store a memory, in the place of another one where that is named; returns it, and why it has no vector."""
+        with self._store.transaction():
+            rows = [memory]
+            if supersedes:
+                old = self._head(supersedes)
+                memory = replace(memory, version=old.version + 1)
+                rows = [memory, replace(old, superseded_by=memory.id, updated_at=memory.created_at)]
+            changes = self._writer.put_now(MEMORIES, map(memory_row, rows))
+        return memory, Writer(view).embed_changes(changes).degraded
+
+    def _head(self, id: str) -> Memory:
+        """Return the memory that stands in the place of one by now: itself, unless it was superseded."""
+        memory, seen = self.get(id), {id}
+        while (next := memory.superseded_by) and next not in seen:
+            seen.add(next)
+            memory = self.get(next)
+        return memory
+
     # Recalling
 
     def search(
@@ -203,21 +219,23 @@ class Memories:
         *,
         limit: int = 10,
         category: str | None = None,
+        min_importance: int | None = None,
+        min_confidence: float | None = None,
         rerank: str | None = None,
         deadline_ms: float | None = None,
     ) -> Recalled:
         """Return the memories that answer a question best, and count them as used.
 
-        Those that are expired, superseded or doubtful are left out before anything is ranked. The first 20 are
-        reranked, by `llm` where its endpoint is set, else by likeness, recency, use and importance (`recall`), or by
-        what `rerank` names. What a model has not done within `deadline_ms` of the call is left out.
+        Those that are expired, superseded, doubtful or of less importance than `min_importance` are left out before
+        anything is ranked; what is doubtful, `min_confidence` says, or the rules. The first 20 are reranked, by `llm`
+        where its endpoint is set, else by likeness, recency, use and importance (`recall`), or by what `rerank` names.
+        What a model has not done within `deadline_ms` of the call is left out.
         """
         checked_whole("limit", limit, 1, MOST_FOUND)
         chosen = rerank or ("llm" if self._view.session.has_llm else self._recall())
-        found = self._searcher.search(
-            query, top_k=limit, filter=self._in_force(category), rerank=chosen, deadline_ms=deadline_ms
-        )
-        memories = self._with_uses(_memory(hit.document, hit.content, hit.metadata) for hit in found)
+        asked = self._in_force(category, min_importance, min_confidence)
+        found = self._searcher.search(query, top_k=limit, filter=asked, rerank=chosen, deadline_ms=deadline_ms)
+        memories = self._with_uses(memory_of(hit.document, hit.content, hit.metadata) for hit in found)
         self._store.catalog.note_uses(MEMORIES, [memory.id for memory in memories], self._now())
         return Recalled(tuple(zip(memories, found, strict=True)), found.trace)
 
@@ -233,49 +251,82 @@ class Memories:
         known = self._store.catalog.uses(MEMORIES, [hit.document for hit in hits])
         return [known.get(hit.document, (0, 0.0))[0] for hit in hits]
 
-    def _in_force(self, category: str | None = None) -> Filter:
+    def _in_force(
+        self, category: str | None = None, importance: int | None = None, confidence: float | None = None
+    ) -> Filter:
         """Return the filter that keeps out the doubtful, expired and superseded; one without confidence is trusted."""
-        return Filter(
-            kinds=(KIND,),
-            metadata={"category": category} if category else {},
-            bounds=(Bound("confidence", least=self.rules.least_confidence), Bound("expires_at", least=self._now())),
-            without=("superseded_by",),
-        )
+        trusted = self.rules.least_confidence if confidence is None else confidence
+        asked = _asked(category, importance, trusted)
+        return replace(asked, bounds=(*asked.bounds, Bound("expires_at", least=self._now())), without=_SUPERSEDED)
 
     def get(self, id: str) -> Memory:
         """Return a memory by its id, in force or not. Raises `NotFound`."""
         document = self._store.catalog.document(MEMORIES, checked_text("the id of a memory", id))
         if document is None:
             raise NotFound(f"no memory {id!r}: take an id from 'rifflux memories list'")
-        return self._with_uses([_memory(document.key, document.text, document.metadata)])[0]
+        return self._with_uses([memory_of(document.key, document.text, document.metadata)])[0]
 
-    def all(self, *, category: str | None = None, everything: bool = False) -> list[Memory]:
+    def all(
+        self,
+        *,
+        category: str | None = None,
+        min_importance: int | None = None,
+        min_confidence: float | None = None,
+        everything: bool = False,
+    ) -> list[Memory]:
         """Return the memories in force, the newest first; `everything` lists the others too."""
-        filter = Filter(kinds=(KIND,), metadata={"category": category} if category else {})
-        documents = self._store.catalog.documents(MEMORIES, filter if everything else self._in_force(category))
-        found = self._with_uses(_memory(each.key, each.text, each.metadata) for each in documents)
+        asked = (category, min_importance, min_confidence)
+        filter = _asked(*asked) if everything else self._in_force(*asked)
+        documents = self._store.catalog.documents(MEMORIES, filter)
+        found = self._with_uses(memory_of(each.key, each.text, each.metadata) for each in documents)
         return sorted(found, key=lambda memory: (-memory.created_at, memory.id))
 
     def history(self, id: str) -> list[Memory]:
         """Return a memory and those that it took the place of, the newest first. Raises `NotFound`."""
         before = {memory.superseded_by: memory for memory in self.all(everything=True)}
         found = [self.get(id)]
-        while earlier := before.get(found[-1].id):
+        while (earlier := before.get(found[-1].id)) and len(found) <= len(before):
             found.append(earlier)
         return found
 
+    # Forgetting
+
     def forget(self, *ids: str) -> int:
-        """Delete memories for good; returns how many. Raises `NotFound` before deleting any."""
-        for id in ids:
-            self.get(id)
-        return self._store.catalog.remove(MEMORIES, ids)
+        """Delete memories for good; returns how many. Raises `NotFound` before deleting any.
+
+        What they took the place of is superseded by what took theirs; if nothing did, it is in force again.
+        """
+        with self._store.transaction():
+            for id in ids:
+                self.get(id)
+            return self._remove(set(ids))
 
     def purge(self) -> int:
-        """Delete what expired long enough ago; returns how many."""
+        """Delete what expired long enough ago; returns how many.
+
+        One that took the place of a memory which is kept stays, since that would be in force again.
+        """
         until = self._now() - self.rules.purge_after_days * _DAY
         old = Filter(kinds=(KIND,), bounds=(Bound("expires_at", most=until, missing=False),))
-        ids = [document.key for document in self._store.catalog.documents(MEMORIES, old)]
-        return self._store.catalog.remove(MEMORIES, ids) if ids else 0
+        if not self._store.catalog.documents(MEMORIES, old):
+            return 0
+        with self._store.transaction():
+            links = {memory.id: memory.superseded_by for memory in self.all(everything=True)}
+            gone = {document.key for document in self._store.catalog.documents(MEMORIES, old)}
+            gone -= {_last(id, links) for id in links if id not in gone and _left(id, links, gone) is None}
+            return self._remove(gone)
+
+    def _remove(self, ids: Collection[str]) -> int:
+        """Delete memories, and relink those whose places they took."""
+        known = {memory.id: memory for memory in self.all(everything=True)}
+        links = {id: memory.superseded_by for id, memory in known.items()}
+        rows = [
+            memory_row(replace(memory, superseded_by=_left(id, links, ids)))
+            for id, memory in known.items()
+            if id not in ids and memory.superseded_by in ids
+        ]
+        self._writer.put_now(MEMORIES, rows)
+        return self._store.catalog.remove(MEMORIES, list(ids))
 
     def _with_uses(self, memories: Iterable[Memory]) -> list[Memory]:
         found = list(memories)
@@ -284,9 +335,39 @@ class Memories:
         return [replace(memory, uses=n, used_at=last) for memory, (n, last) in zip(found, uses, strict=True)]
 
 
-def _save(view: IndexView, *memories: Memory) -> tuple[str, ...]:
-    """Store memories; returns why they have no vector, where that is so."""
-    return Writer(view).put_at_once(MEMORIES, [*map(_document, memories)]).degraded
+_SUPERSEDED = ("superseded_by",)
+
+
+def _asked(category: str | None, importance: int | None, confidence: float | None) -> Filter:
+    """Return the filter of what a caller asks for. Raises `InvalidArgument`."""
+    bounds = []
+    if importance is not None:
+        checked_whole("min_importance", importance, 1, 10)
+        bounds.append(Bound("importance", least=importance))
+    if confidence is not None:
+        checked_share("min_confidence", confidence)
+        bounds.append(Bound("confidence", least=confidence))
+    return Filter(kinds=(KIND,), metadata={"category": category} if category else {}, bounds=tuple(bounds))
+
+
+def _left(id: str, links: Mapping[str, str | None], gone: Collection[str]) -> str | None:
+    """Return what a memory is superseded by once others are gone."""
+    found = links.get(id)
+    while found in gone:
+        found = links.get(found) if found else None
+    return found
+
+
+def _last(id: str, links: Mapping[str, str | None]) -> str:
+    """Return the memory at the head of a chain."""
+    while found := links.get(id):
+        id = found
+    return id
+
+
+def _plain(text: str) -> str:
+    """Return a text as a question: without what would be read as syntax."""
+    return " ".join(text.replace('"', " ").replace("*", " ").split()[:64])
 
 
 def _vector(view: IndexView, text: str) -> Vectors | None:
@@ -295,43 +376,3 @@ def _vector(view: IndexView, text: str) -> Vectors | None:
         return np.asarray(view.embedder.hurried.embed_documents([text])[0])
     except ModelError:
         return None
-
-
-def checked_memory(content: str, category: str, importance: int, confidence: float) -> None:
-    """Refuse what is no memory."""
-    if not isinstance(content, str) or not content.strip() or len(content) > LONGEST:
-        raise InvalidArgument(f"a memory is a text of 1 to {LONGEST} characters")
-    if not isinstance(category, str) or not category.strip() or len(category) > 100:
-        raise InvalidArgument("a category is a name of 1 to 100 characters, such as fact, preference or task")
-    checked_whole("importance", importance, 1, 10)
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-        raise InvalidArgument(f"confidence is a number from 0 to 1, not {confidence!r}")
-
-
-_STORED = ("category", "importance", "confidence", "expires_at", "superseded_by", "source", "version")
-
-
-def _document(memory: Memory) -> Document:
-    metadata = {name: getattr(memory, name) for name in _STORED if getattr(memory, name) is not None}
-    return Document(
-        memory.id,
-        memory.content,
-        kind=KIND,
-        created_at=_iso(memory.created_at),
-        updated_at=_iso(memory.updated_at),
-        metadata=metadata | {"created": memory.created_at, "updated": memory.updated_at},
-    )
-
-
-def _memory(id: str, content: str, metadata: Mapping[str, Any]) -> Memory:
-    stored = {name: metadata[name] for name in _STORED if name in metadata}
-    return Memory(id, content, created_at=metadata["created"], updated_at=metadata["updated"], **stored)
-
-
-def _iso(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
-
-
-def _plain(text: str) -> str:
-    """Return a text as a question: without what would be read as syntax."""
-    return " ".join(text.replace('"', " ").replace("*", " ").split()[:64])

@@ -21,8 +21,8 @@ __all__ = ["MEMORIES", "Recall", "memory_pool"]
 
 
 def memory_pool(limit: int) -> int:
-    """Candidates per channel: four times the page, 40 at most."""
-    return min(4 * limit, 40)
+    """Candidates per channel: four times the page, 40 at most, or as many as the page takes."""
+    return max(min(4 * limit, 40), limit)
 
 
 MEMORIES = Profile(

@@ -37,6 +37,11 @@ class Breaker:
             self._again_at = self.now() + PAUSE_S
             return True
 
+    def undecided(self) -> None:
+        """Note that the call that was let through says nothing of the model: another may be made at once."""
+        with self._lock:
+            self._again_at = min(self._again_at, self.now())
+
     def failed(self) -> None:
         """Note that a call failed."""
         with self._lock:

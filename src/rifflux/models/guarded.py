@@ -180,6 +180,8 @@ class Guard:
             raise ours from error
         if proves:
             breaker.succeeded()
+        else:
+            breaker.undecided()
         return value
 
     def paid(
@@ -260,12 +262,18 @@ class GuardedEmbedder:
 
     def embed_query(self, text: str) -> Vectors:
         """Return the vector of a question."""
-        return self.question_vector(text, self.dimension)
+        return self.question_vector(text)
 
-    def question_vector(self, text: str, dimension: int, deadline: float | None = None) -> Vectors:
+    def question_vector(self, text: str, dimension: int | None = None, deadline: float | None = None) -> Vectors:
         """Return the vector of a question that vectors of this dimension are compared with. Raises `ModelError`."""
         given = partial(self.inner.embed_query, text)
-        work = partial(self._paid, SEARCH, [text], given, lambda found: checked_question(self.name, found, dimension))
+        work = partial(
+            self._paid,
+            SEARCH,
+            [text],
+            given,
+            lambda found: checked_question(self.name, found, dimension or self.inner.dimension),
+        )
         # The first question loads a model that runs here.
         loading = self._here and not self.guard.breakers(self.name).answered
         vector = self.guard(
@@ -279,13 +287,17 @@ class GuardedEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of passages."""
-        return self.passage_vectors(texts, self.dimension)
+        return self.passage_vectors(texts)
 
-    def passage_vectors(self, texts: Sequence[str], dimension: int) -> Vectors:
+    def passage_vectors(self, texts: Sequence[str], dimension: int | None = None) -> Vectors:
         """Return the vectors of passages, (texts, dimension). Raises `ModelError`."""
         given = partial(self.inner.embed_documents, texts)
         work = partial(
-            self._paid, STORE, texts, given, lambda found: checked_passages(self.name, found, texts, dimension)
+            self._paid,
+            STORE,
+            texts,
+            given,
+            lambda found: checked_passages(self.name, found, texts, dimension or self.inner.dimension),
         )
         return self.guard(self.name, work, seconds=self._seconds(len(texts)), retries=not self.hurry)
 
@@ -328,13 +340,13 @@ class AskedOnce(GuardedEmbedder):
         self._known: dict[str, Vectors] = {}
         self._failed: ModelError | None = None
 
-    def question_vector(self, text: str, dimension: int, deadline: float | None = None) -> Vectors:
+    def question_vector(self, text: str, dimension: int | None = None, deadline: float | None = None) -> Vectors:
         """Return the vector of a question, or the error that there was instead."""
         if text not in self._known:
             self._known[text] = self._asked(partial(super().question_vector, text, dimension, deadline))
         return self._known[text]
 
-    def passage_vectors(self, texts: Sequence[str], dimension: int) -> Vectors:
+    def passage_vectors(self, texts: Sequence[str], dimension: int | None = None) -> Vectors:
         """Return the vectors of passages, or raise the error that there was before."""
         return self._asked(partial(super().passage_vectors, texts, dimension))
 

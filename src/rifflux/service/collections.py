@@ -78,10 +78,7 @@ class Rights:
 
     def _owned(self) -> Iterator[VisibleCollection]:
         for user in dict.fromkeys((self.user, "")) if self.administrator else (self.user,):
-            known = self._sharing.of(user)
-            if not any(each.name == LIBRARY for each in known):
-                known.insert(0, CollectionRecord(user, user, LIBRARY))
-            for record in sorted(known, key=lambda each: (each.name != LIBRARY, each.name)):
+            for record in self._of(user):
                 yield VisibleCollection(record, self.label(record), owned=True, writable=True)
 
     def _shared(self) -> Iterator[VisibleCollection]:
@@ -121,9 +118,10 @@ class Rights:
 
     def create(self, name: str, description: str = "") -> VisibleCollection:
         """Make a collection of the caller's own. Raises `InvalidArgument` for a name that it cannot have."""
-        if any(each.name == checked_name(name) for each in self._mine()):
+        mine = self._of(self.user)
+        if any(each.name == checked_name(name) for each in mine):
             raise InvalidArgument(f"there is a collection {name} already: choose another name, or use that")
-        known, owner = {each.owner for each in self._sharing.of(self.user)}, f"{self.user}{PART}{_MARK}{name}"
+        known, owner = {each.owner for each in mine}, f"{self.user}{PART}{_MARK}{name}"
         # One that had this name before has another now, and keeps its owner.
         tries = (owner, *(f"{owner}{PART}{number}" for number in range(2, len(known) + 3)))
         record = CollectionRecord(
@@ -144,7 +142,7 @@ class Rights:
                 f"a {LIBRARY} keeps its name: give what it holds to another collection, "
                 "with 'rifflux collections remove library ROOT' and 'rifflux index ROOT --collection NAME'"
             )
-        if any(each.name == checked_name(new) and each.owner != record.owner for each in self._mine(record.user)):
+        if any(each.name == checked_name(new) and each.owner != record.owner for each in self._of(record.user)):
             raise InvalidArgument(f"there is a collection {new} already: choose another name")
         self._put(replace(record, name=new))
 
@@ -193,9 +191,12 @@ class Rights:
             raise OutOfScope(f"{found.label} is not yours: only {_who(found)} can share, describe, rename or remove it")
         return found
 
-    def _mine(self, user: str | None = None) -> list[CollectionRecord]:
-        user = self.user if user is None else user
-        return [CollectionRecord(user, user, LIBRARY), *self._sharing.of(user)]
+    def _of(self, user: str) -> list[CollectionRecord]:
+        """Return a user's own collections: the library, which everybody has, and then the others by name."""
+        records = {LIBRARY: CollectionRecord(user, user, LIBRARY)} | {
+            each.name: each for each in self._sharing.of(user)
+        }
+        return sorted(records.values(), key=lambda each: (each.name != LIBRARY, each.name))
 
     def _put(self, record: CollectionRecord) -> None:
         self._sharing.put(record if record.created_at else replace(record, created_at=self.now()))

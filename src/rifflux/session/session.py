@@ -23,7 +23,7 @@ from rifflux.types import Hit, Scope
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
     from rifflux.models import Embedder
-    from rifflux.models.guarded import Guard, GuardedEmbedder
+    from rifflux.models.guarded import Guard, GuardedEmbedder, Stopped
     from rifflux.models.workers import Workers
     from rifflux.retrieve.scale import VectorScale
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
@@ -213,17 +213,18 @@ class _Facets:
 
 @dataclass(frozen=True)
 class IndexView:
-    """A session with the owner's part of its store, the profile and the guard that a caller sees it through.
+    """A session with the owner's part of its store, and the profile that a caller sees it through.
 
-    `guard` is another one than the session's, `load` gives another embedder, already guarded. `user` is whose view it is, empty for nobody's in
-    particular; an `administrator` has besides what is nobody's. `store` is what is written to; what is read besides is
-    found by `reading`, which tells by `labels` what the caller calls each owner, and which of them are `mine`.
+    `stopped` receives calls of models that came to nothing, `load` gives another embedder, already guarded. `user` is
+    whose view it is, empty for nobody's in particular; an `administrator` has besides what is nobody's. `store` is what
+    is written to; what is read besides is found by `reading`, which tells by `labels` what the caller calls each owner,
+    and which of them are `mine`.
     """
 
     session: Session
     store: Store
     profile: Profile
-    guard: Guard | None = None
+    stopped: Callable[[Stopped], None] | None = None
     load: Callable[[], GuardedEmbedder] | None = None
     user: str = ""
     administrator: bool = False
@@ -303,11 +304,10 @@ class IndexView:
     @cached_property
     def calls(self) -> Guard:
         """Return the guard of calls of models, which the user of this view pays for."""
-        from rifflux.models.guarded import FREE
         from rifflux.service.usage import Meter
 
-        guard = self.guard or self.session.guard
-        return replace(guard, payer=Meter(self.session.ledger, self.user)) if guard.payer is FREE else guard
+        guard = self.session.guard
+        return replace(guard, payer=Meter(self.session.ledger, self.user), stopped=self.stopped or guard.stopped)
 
     @property
     def embedder(self) -> GuardedEmbedder:
@@ -372,9 +372,10 @@ class IndexView:
             self.store.lexical.document_frequencies,
             lambda: self.store.counts()["chunks"],
             self.store.semantic.vectors_of,
-            replace(settings, guard=self.calls),
+            settings,
             self.profile.features,
             self.session.models,
+            self.calls,
         )
 
     @property

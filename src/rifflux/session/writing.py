@@ -131,7 +131,7 @@ class Writer:
         turns = Turns(self.view.store)
         if todo:
             self._read(todo, how, tally, turns)
-        changes = self._put(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
+        changes = self.put_now(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
         tally.indexed += len(changes)
         tally.skipped += len(documents) - len(changes)
         for change in changes:
@@ -266,11 +266,7 @@ class Writer:
                 tally.deleted += forgotten
         return found
 
-    def put_at_once(self, namespace: str, documents: Sequence[Document]) -> Embedded:
-        """Store documents and their vectors; where the embedder fails, a later run makes them."""
-        return self.embed_changes(self._put(namespace, documents))
-
-    def _put(
+    def put_now(
         self, namespace: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
     ) -> list[DocumentChange]:
         """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""

@@ -427,7 +427,13 @@ class TestMemories:
         assert run.json("memories", "search", "where does Ann live", "--user", "bob", "--db", "m.db") == []
         assert len(run.json("memories", "list", "--all", *ann)) == 2
         assert "Bergen" in run("memories", "list", *ann).stdout
+        assert "Oslo" in run("memories", "show", found["id"], "--history", *ann).stdout
+        edited = run.json("memories", "edit", found["id"], "--content", "Ann lives in Voss", "--importance", 9, *ann)
+        assert run.json("memories", "show", found["id"], *ann)["content"] == edited["content"] == "Ann lives in Voss"
+        assert len(run.json("memories", "list", "--min-importance", 9, *ann)) == 1
+        assert run.json("memories", "search", "Voss", "--min-importance", 10, *ann) == []
         assert run.json("memories", "forget", found["id"], *ann) == {"forgotten": 1}
+        assert [each["content"] for each in run.json("memories", "list", *ann)] == ["Ann lives in Oslo"]
 
     def test_what_does_not_matter_is_refused_with_the_reason(self, run: Any) -> None:
         done = run("memories", "add", "It rained", "--importance", "3", "--db", "m.db")

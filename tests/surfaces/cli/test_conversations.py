@@ -75,6 +75,8 @@ def test_an_administrator_turns_hybrid_search_on_and_off(ask: Any) -> None:
     assert ask.json("config", "get", "hybrid_search") == {"hybrid_search": True}
     ask("index", ".")
     assert ask.json("conversations", "search", "cache", "--user", "ann")["diagnostics"]["effective_mode"] == "hybrid"
+    chosen = ask.json("conversations", "search", "cache", "--user", "ann", "--fusion", "rrf:k=10")
+    assert chosen["diagnostics"]["fusion"] == "rrf"
     ask("config", "set", "hybrid_search", "off")
     assert ask.json("conversations", "search", "cache", "--user", "ann")["diagnostics"]["effective_mode"] == "lexical"
     assert "hybrid_search" in ask.refusal("config", "set", "hybrid", "on")

@@ -336,6 +336,9 @@ class TestConversations:
             ann.post("/messages", json={"conversation_id": id, "text": "cache entries"})
             found = ann.post("/conversations/search", json={"query": "cache"}).json()
             assert found["diagnostics"]["effective_mode"] == "hybrid"
+            chosen = ann.post("/conversations/search", json={"query": "cache", "fusion": "rrf:k=10"}).json()
+            assert chosen["diagnostics"]["fusion"] == "rrf"
+            assert ann.post("/conversations/search", json={"query": "cache", "fusion": "guess"}).status_code == 422
             root.put("/admin/settings", json={"hybrid_search": False})
             found = ann.post("/conversations/search", json={"query": "cache"}).json()
             assert found["diagnostics"]["effective_mode"] == "lexical"
@@ -360,7 +363,24 @@ class TestMemories:
             id = found["memory"]["id"]
             assert [each["version"] for each in ann.get(f"/memories/{id}/history").json()] == [2, 1]
             assert ann.delete(f"/memories/{id}").status_code == 204
+            assert [each["content"] for each in ann.get("/memories").json()] == ["Ann lives in Oslo"]
+            assert ann.delete(f"/memories/{saved['id']}").status_code == 204
             assert ann.get("/memories").json() == []
+
+    def test_read_edited_and_narrowed(self, service: Running, tokens: dict[str, str]) -> None:
+        with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:
+            saved = ann.post("/memories", json={"content": "Ann rows a boat", "category": "task"}).json()["memory"]
+            path = f"/memories/{saved['id']}"
+            assert ann.get(path).json() == saved
+            assert bob.get(path).status_code == bob.patch(path, json={"importance": 9}).status_code == 404
+            edited = ann.patch(path, json={"content": "Ann rows a red boat", "expires_at": "never"}).json()
+            assert (edited["content"], edited["expires_at"], edited["version"]) == ("Ann rows a red boat", None, 2)
+            assert ann.patch(path, json={"importance": 11}).status_code == 422
+            for narrow, count in (({"min_importance": 8}, 0), ({"min_importance": 7, "min_confidence": 1}, 1)):
+                asked = {"query": "boat", **narrow}
+                assert len(ann.post("/memories/search", json=asked).json()["memories"]) == count
+                assert len(ann.get("/memories", params=narrow).json()) == count
+            ann.delete(path)
 
 
 class TestDeletingAUser:

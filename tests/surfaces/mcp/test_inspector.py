@@ -105,10 +105,14 @@ def test_every_tool_is_listed_and_called_as_two_users(users: dict[str, Inspector
             "verify": {
                 "evidence_pack": inspector.call("retrieve", query="rivers")["structuredContent"]["evidence_pack"]
             },
+            "get_memory": {"id": "none"},
+            "edit_memory": {"id": "none"},
             "forget": {"ids": ["none"]},
         }
         refused = {name for name in names if inspector.call(name, **(ARGUMENTS | given)[name]).get("isError")}
-        assert refused == {"forget"} | ({"reindex", "reindex_job"} if user == "bob" else set())
+        assert refused == {"get_memory", "edit_memory", "forget"} | (
+            {"reindex", "reindex_job"} if user == "bob" else set()
+        )
 
 
 def test_nobody_gets_in_without_a_token(users: dict[str, Inspector]) -> None:

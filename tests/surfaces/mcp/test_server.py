@@ -56,6 +56,8 @@ class TestWhatIsPublished:
             "verify",
             "remember",
             "recall",
+            "get_memory",
+            "edit_memory",
             "forget",
         }
 
@@ -88,7 +90,7 @@ class TestWhatIsPublished:
     def test_annotations(self, agent: Agent) -> None:
         tools = agent.tools()
         writing = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}
-        assert writing == {"reindex", "reindex_job", "remember", "forget"}
+        assert writing == {"reindex", "reindex_job", "remember", "edit_memory", "forget"}
         assert tools["forget"].annotations.destructive_hint is True
         assert tools["reindex"].annotations.destructive_hint is False
         assert not any(tool.annotations.open_world_hint for tool in tools.values())
@@ -751,3 +753,16 @@ class TestMemories:
         assert agent.ask("forget", ids=[saved["id"]]) == {"forgotten": 1}
         assert agent.ask("recall", query="tea", category="preference")["memories"] == []
         assert "take an id from recall" in agent.refusal("forget", ids=["none"])
+
+    def test_they_are_read_edited_and_narrowed(self, agent: Agent) -> None:
+        old = agent.ask("remember", content="The user's boat is called Heron", importance=8)["id"]
+        id = agent.ask("remember", content="The user's boat is called Otter", supersedes=old)["id"]
+        edited = agent.ask("edit_memory", id=id, content="The user's boat is the Ferry", importance=9)
+        assert (edited["content"], edited["importance"], edited["version"]) == ("The user's boat is the Ferry", 9, 3)
+        assert agent.ask("get_memory", id=id)["history"] == [old]
+        assert agent.ask("get_memory", id=old)["superseded_by"] == id
+        assert agent.ask("recall", query="boat", min_importance=10)["memories"] == []
+        assert agent.ask("recall", query="boat", min_confidence=0.9)["memories"][0]["id"] == id
+        assert "take an id from recall" in agent.refusal("edit_memory", id="none", importance=9)
+        assert "min_importance" in agent.refusal("recall", query="boat", min_importance=11)
+        agent.ask("forget", ids=[id, old])

@@ -7,6 +7,7 @@ nothing a user writes is ever read as syntax.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -141,13 +142,14 @@ def where(filter: Filter) -> Condition:
 
 def _conditions(filter: Filter) -> Iterator[Condition]:
     if filter.paths:
-        yield _any_of("document.path glob", "path", [_glob(path) for path in filter.paths])
+        sql = "exists (select 1 from json_each(:path) as wanted where document.path glob wanted.value)"
+        yield sql, {"path": json.dumps([_glob(path) for path in filter.paths])}
     if filter.kinds:
-        yield _any_of("document.kind =", "kind", filter.kinds)
+        yield _one_of("document.kind", "kind", filter.kinds)
     if filter.namespaces:
-        yield _any_of("document.namespace =", "namespace", filter.namespaces)
+        yield _one_of("document.namespace", "namespace", filter.namespaces)
     if filter.documents:
-        yield _any_of("document.key =", "document", filter.documents)
+        yield _one_of("document.key", "document", filter.documents)
     if filter.since:
         yield "document.time >= :since", {"since": parse_time(filter.since).timestamp()}
     if filter.until:
@@ -160,28 +162,26 @@ def _conditions(filter: Filter) -> Iterator[Condition]:
         yield f"json_extract(document.metadata, :without{number}) is null", {f"without{number}": _path(key)}
     if filter.tags:
         # Subjects are typed as they come: math.ag, arXiv:math.AG.
-        value, bound_tags = _any_of("tag.value collate nocase =", "tag", filter.tags)
-        whole, _ = _any_of("(tag.scheme || ':' || tag.value) collate nocase =", "tag", filter.tags)
+        value, bound_tags = _one_of("tag.value collate nocase", "tag", filter.tags)
+        whole, _ = _one_of("(tag.scheme || ':' || tag.value) collate nocase", "tag", filter.tags)
         yield f"exists (select 1 from tag where tag.document = document.id and ({value} or {whole}))", bound_tags
     for number, kind in enumerate(filter.not_kinds):
         yield f"document.kind <> :not_kind{number}", {f"not_kind{number}": kind}
 
 
-def _any_of(test: str, name: str, values: Iterable[object]) -> Condition:
-    bound = {f"{name}{number}": value for number, value in enumerate(values)}
-    return " or ".join(f"{test} :{each}" for each in bound), bound
+def _one_of(column: str, name: str, values: Iterable[object]) -> Condition:
+    """Match any of some values. They are bound as one, since SQLite takes thousands of variables at most."""
+    return f"{column} in (select value from json_each(:{name}))", {name: json.dumps([*values])}
 
 
 def _metadata(name: str, key: str, value: object) -> Condition:
     """Match scalars and any item of a list alike: json_each yields one row for a scalar."""
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
-    bound = {f"{name}_{number}": _bindable(each) for number, each in enumerate(values)}
-    wanted = ", ".join(f":{each}" for each in bound)
-    test = f"item.value in ({wanted})"
+    test, bound = _one_of("item.value", f"{name}_values", map(_bindable, values))
     if key.lower() in TAGS:
         # A tag of several levels is found by its upper ones, too; 0 is the character after the slash.
-        below = (f"(item.value >= :{each} || '/' and item.value < :{each} || '0')" for each in bound)
-        test = " or ".join([test, *below])
+        below = "item.value >= wanted.value || '/' and item.value < wanted.value || '0'"
+        test = f"{test} or exists (select 1 from json_each(:{name}_values) as wanted where {below})"
     sql = f"exists (select 1 from json_each(document.metadata, :{name}) as item where {test})"
     return sql, {name: _path(key), **bound}
 

@@ -24,7 +24,8 @@ from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.postings_index import PostingsIndex
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.registry.registry import SqliteRegistry
-from rifflux.store.sqlite.semantic.semantic import Matrix, SqliteSemantic
+from rifflux.store.sqlite.semantic.matrix import Matrix
+from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
 from rifflux.store.store import BESIDE, PART, Store
 from rifflux.types import Ids, Progress, Vectors

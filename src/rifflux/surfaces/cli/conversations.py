@@ -67,6 +67,10 @@ def search(
     project: Project = None,
     archived: Archived = None,
     neighbors: Annotated[int, typer.Option(help="Turns to show before and after each message.")] = 1,
+    fusion: Annotated[
+        str | None,
+        typer.Option(help="How words and meaning are fused: adaptive, rrf, linear, balanced.  [default: adaptive]"),
+    ] = None,
     grouped: Annotated[bool, typer.Option("--grouped", help="Put the messages of a conversation together.")] = False,
     explain: Explain = False,
 ) -> None:
@@ -82,6 +86,7 @@ def search(
             project=project,
             archived=archived,
             neighbors=neighbors,
+            fusion=fusion,
         )
     if here.json:
         show.print_json(found_messages_json(found, grouped=grouped, explain=explain))
@@ -133,6 +138,8 @@ def _print_report(done: ImportReport, *, as_json: bool) -> None:
     show.outcome(f"{new}, in {done.seconds:.1f} s", asdict(done), as_json=as_json)
     if not as_json:
         show.failures("failed", done.failed, "red")
+        for reason in done.degraded:
+            show.note(reason)
 
 
 def _print_results(found: MessageResults, *, grouped: bool, explain: bool) -> None:

@@ -10,10 +10,16 @@ from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, group
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json
 
-memories = group("memories", "Remember things about a user, recall and forget them.")
+memories = group("memories", "Remember things about a user; recall, read, edit and forget them.")
 
 User = Annotated[str, typer.Option(help="Whose memories.  [default: those of nobody in particular]")]
 Category = Annotated[str | None, typer.Option(help="Only of this category.")]
+MinImportance = Annotated[int | None, typer.Option(help="Only of this importance or more.", min=1, max=10)]
+MinConfidence = Annotated[
+    float | None, typer.Option(help="Only of this confidence or more.  [default: .7]", min=0, max=1)
+]
+Expires = Annotated[str | None, typer.Option(help="Forget it after this date, or never.", metavar="DATE|never")]
+Id = Annotated[str, typer.Argument(help="The memory's id, as in 'rifflux memories list'.")]
 _COLUMNS = ("id", "category", "importance", "confidence", "version", "uses", "created_at", "expires_at", "content")
 
 
@@ -24,7 +30,7 @@ def add(
     category: Annotated[str, typer.Option(help="fact, preference, context, task, event, ...")] = "fact",
     importance: Annotated[int, typer.Option(help="From 1 to 10; below 7 it is not kept.", min=1, max=10)] = 7,
     confidence: Annotated[float, typer.Option(help="From 0 to 1; below .7 it is not kept.", min=0, max=1)] = 1.0,
-    expires: Annotated[str | None, typer.Option(help="Forget it after this date.", metavar="DATE")] = None,
+    expires: Expires = None,
     source: Annotated[str | None, typer.Option(help="Where it comes from, such as a message's id.")] = None,
     supersedes: Annotated[str | None, typer.Option(help="The memory that it takes the place of.", metavar="ID")] = None,
     user: User = "",
@@ -42,6 +48,8 @@ def add(
         )
     told = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
     show.outcome(told, noun_json(saved), as_json=here.json)
+    for reason in () if here.json else saved.degraded:
+        show.note(reason)
     if saved.memory is None:
         raise typer.Exit(1)
 
@@ -52,28 +60,80 @@ def search(
     query: Annotated[str, typer.Argument(help="What to recall.")],
     limit: Annotated[int, typer.Option("--limit", "-k", help="Most memories.", min=1, max=100)] = 10,
     category: Category = None,
+    min_importance: MinImportance = None,
+    min_confidence: MinConfidence = None,
     user: User = "",
 ) -> None:
     """Recall the memories that answer a question best."""
     with here.opened(user) as index:
-        recalled = index.memories.search(query, limit=limit, category=category)
+        recalled = index.memories.search(
+            query, limit=limit, category=category, min_importance=min_importance, min_confidence=min_confidence
+        )
     rows = [noun_json(memory, score=hit.score) for memory, hit in recalled.memories]
     for reason in () if here.json else recalled.trace.degraded:
         show.note(reason)
     show.table(rows, ("score", "id", "category", "content"), nothing="nothing is remembered of that", as_json=here.json)
 
 
-@memories.command("list")
+@memories.command("list", epilog="Example: rifflux memories list --user ann --min-importance 9")
 def list_(
     here: CommonOptions,
     category: Category = None,
+    min_importance: MinImportance = None,
+    min_confidence: MinConfidence = None,
     everything: Annotated[bool, typer.Option("--all", help="Also those expired or superseded.")] = False,
     user: User = "",
 ) -> None:
     """List the memories in force, the newest first."""
     with here.opened(user) as index:
-        rows = nouns_json(index.memories.all(category=category, everything=everything))
-    show.table(rows, _COLUMNS, nothing="nothing is remembered yet", as_json=here.json)
+        found = index.memories.all(
+            category=category, min_importance=min_importance, min_confidence=min_confidence, everything=everything
+        )
+    show.table(nouns_json(found), _COLUMNS, nothing="nothing is remembered yet", as_json=here.json)
+
+
+@memories.command("show", epilog="Example: rifflux memories show m3f9c0d1a2b44a5b6 --user ann")
+def show_(
+    here: CommonOptions,
+    id: Id,
+    history: Annotated[bool, typer.Option("--history", help="Also those that it took the place of.")] = False,
+    user: User = "",
+) -> None:
+    """Print a memory, in force or not, or its history, the newest first."""
+    with here.opened(user) as index:
+        found = index.memories.history(id) if history else [index.memories.get(id)]
+    rows = nouns_json(found)
+    if here.json:
+        show.print_json(rows if history else rows[0])
+        return
+    for row in rows:
+        show.pairs((name, str(value)) for name, value in row.items() if value is not None)
+
+
+@memories.command(epilog="Example: rifflux memories edit m3f9c0d1a2b44a5b6 --importance 9 --expires never --user ann")
+def edit(
+    here: CommonOptions,
+    id: Id,
+    content: Annotated[str | None, typer.Option(help="What to remember.")] = None,
+    category: Annotated[str | None, typer.Option(help="fact, preference, context, task, event, ...")] = None,
+    importance: Annotated[int | None, typer.Option(help="From 1 to 10.", min=1, max=10)] = None,
+    confidence: Annotated[float | None, typer.Option(help="From 0 to 1.", min=0, max=1)] = None,
+    expires: Expires = None,
+    source: Annotated[str | None, typer.Option(help="Where it comes from, such as a message's id.")] = None,
+    user: User = "",
+) -> None:
+    """Change what is given of a memory; the rest stays."""
+    with here.opened(user) as index:
+        edited = index.memories.edit(
+            id,
+            content=content,
+            category=category,
+            importance=importance,
+            confidence=confidence,
+            expires_at=expires,
+            source=source,
+        )
+    show.outcome(f"version {edited.version}: {edited.content}", noun_json(edited), as_json=here.json)
 
 
 @memories.command(epilog="Example: rifflux memories forget m3f9c0d1a2b44a5b6 --user ann")
@@ -82,7 +142,7 @@ def forget(
     ids: Annotated[list[str], typer.Argument(help="Ids of memories, as in 'rifflux memories list'.")],
     user: User = "",
 ) -> None:
-    """Delete memories for good."""
+    """Delete memories for good. One that they took the place of is in force again, unless it is deleted too."""
     with here.opened(user) as index:
         count = index.memories.forget(*ids)
     show.outcome(f"{count} forgotten", {"forgotten": count}, as_json=here.json)

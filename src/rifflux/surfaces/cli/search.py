@@ -35,7 +35,7 @@ def search(
         str, typer.Option(help="Only source code that defines this name.", metavar="NAME", show_default=False)
     ] = "",
     deadline_ms: Annotated[
-        float | None, typer.Option("--deadline-ms", help="Leave out reranking that takes longer.", metavar="MS")
+        float | None, typer.Option("--deadline-ms", help="Leave out what models have not done by then.", metavar="MS")
     ] = None,
     min_score: Annotated[
         float | None, typer.Option(help="Leave out hits of less relevance, 0 to 1: from .7 medium, from .85 high.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rifflux import MissingExtra
+from rifflux import MissingExtra, NotFound
 from rifflux.surfaces.cli.app import EngineOptions, app
 
 
@@ -26,6 +28,12 @@ def serve(
     open: Annotated[bool, typer.Option("--open", help="No tokens: whoever is on this machine may ask.")] = False,
     allow_host: Annotated[list[str] | None, typer.Option(help="A name that this server goes by.")] = None,
     allow_origin: Annotated[list[str] | None, typer.Option(help="A web page's origin that may call.")] = None,
+    proxy: Annotated[
+        list[str] | None, typer.Option(help="Address of a proxy: its X-Forwarded-For and -Proto are believed.")
+    ] = None,
+    root_path: Annotated[str, typer.Option(help="What a proxy cuts off the paths, such as /rifflux.")] = "",
+    tls_cert: Annotated[Path | None, typer.Option(help="Certificate, for TLS without a proxy.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key.")] = None,
     rate: Annotated[float, typer.Option(help="Requests a minute for each token.", min=0.001)] = 600.0,
     max_body_kb: Annotated[int, typer.Option(help="Largest request.", min=1)] = 1000,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the files of all collections as they change.")] = False,
@@ -48,6 +56,10 @@ def serve(
             open=open,
             hosts=tuple(allow_host or ()),
             origins=tuple(allow_origin or ()),
+            proxies=tuple(proxy or ()),
+            root_path=root_path,
+            certificate=_readable(tls_cert),
+            key=_readable(tls_key),
             rate=rate,
             max_body_bytes=max_body_kb * 1000,
             timeout_s=timeout,
@@ -56,3 +68,11 @@ def serve(
             options={name: value for name, value in vars(here).items() if value is not None},
         )
     )
+
+
+def _readable(file: Path | None) -> str:
+    if file is None:
+        return ""
+    if not os.access(file, os.R_OK):
+        raise NotFound(f"{file} cannot be read: give the path of a PEM file that this user may read")
+    return str(file)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from rifflux import POLICIES, Erased
 from rifflux.surfaces.http.auth import Admin, Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Request
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/admin", tags=["administration"])
+router = make_router("/admin", tags=["administration"])
 
 
 class SettingsOut(Shape):

@@ -19,6 +19,7 @@ from rifflux.surfaces.http import (
     dashboard,
     memories,
     operation,
+    pages,
     retrieve,
     search,
     usage,
@@ -38,7 +39,7 @@ log = structlog.get_logger("rifflux.http")
 #: In the order of the documentation.
 ROUTES = (
     *(search, why, collections, conversations, memories, retrieve, works),
-    *(usage, operation, admin, dashboard),
+    *(usage, operation, admin, dashboard, pages),
 )
 
 DESCRIPTION = """\
@@ -62,6 +63,7 @@ def create_app(service: Service) -> FastAPI:
         description=DESCRIPTION,
         lifespan=lifespan,
         responses=ERRORS,
+        docs_url=None,
         redoc_url=None,
     )
     app.state.service = service

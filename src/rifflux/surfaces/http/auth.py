@@ -11,9 +11,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from rifflux.service.accounts import ADMIN
 from rifflux.surfaces.http.service import Caller, Service
 
-__all__ = ["Admin", "Asked", "Refused", "User", "service_of"]
+__all__ = ["Admin", "Asked", "Refused", "User", "admit", "bearer", "caller", "service_of"]
 
-_bearer = HTTPBearer(auto_error=False, description="A token made with `rifflux tokens create`")
+bearer = HTTPBearer(auto_error=False, description="A token made with `rifflux tokens create`")
 
 
 class Refused(Exception):
@@ -33,12 +33,9 @@ def service_of(request: Request) -> Service:
 Asked = Annotated[Service, Depends(service_of)]
 
 
-def caller(
-    request: Request,
-    service: Asked,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None,
-) -> Caller:
-    """Return the caller, within the rate they may ask at."""
+def admit(request: Request, credentials: HTTPAuthorizationCredentials | None) -> Caller:
+    """Return the caller, within the rate they may ask at. Raises `Refused`."""
+    service = service_of(request)
     found = _caller(service, credentials)
     # Guesses are counted by address: whoever has no token has no bucket of their own.
     name = f"token:{found.token}" if found else f"address:{request.client.host if request.client else ''}"
@@ -53,7 +50,14 @@ def caller(
             "send a valid token: 'Authorization: Bearer rfx_...', made with 'rifflux tokens create'",
             {"WWW-Authenticate": "Bearer"},
         )
-    request.state.caller = found
+    return found
+
+
+async def caller(
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)] = None
+) -> Caller:
+    """Return who was admitted. The credentials are there for the documentation: they were read before the body."""
+    found: Caller = request.state.caller
     return found
 
 
@@ -67,7 +71,7 @@ def _caller(service: Service, credentials: HTTPAuthorizationCredentials | None) 
 User = Annotated[Caller, Depends(caller)]
 
 
-def administrator(caller: User) -> Caller:
+async def administrator(caller: User) -> Caller:
     """Return the caller, if they are an administrator."""
     if not caller.is_admin:
         raise Refused(403, "admin_only", "this needs a token of an administrator")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from rifflux import CollectionInfo
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Name, Request
 from rifflux.surfaces.shared.nouns import collection_json
 from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["collections"])
+router = make_router(tags=["collections"])
 
 
 class CollectionIn(Request):

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import Field
 
-from rifflux import Conversation, Conversations, Message
+from rifflux import Conversation, Conversations, Message, WrittenMessage
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.shapes import Date, Diagnostics, Name, Request, Text
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.http.shapes import Date, Deadline, Diagnostics, Fusion, Name, Request, Text
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["conversations"])
+router = make_router(tags=["conversations"])
 
 Project = Annotated[str | None, Query(max_length=1_000)]
 Words = Annotated[str, Field(max_length=500_000, description="What is said")]
@@ -79,6 +80,8 @@ class SearchMessagesIn(Request):
     project: str | None = Field(default=None, max_length=1_000)
     archived: bool | None = None
     neighbors: int = Field(default=0, ge=0, le=20, description="Turns to tell before and after each message")
+    deadline_ms: Deadline = None
+    fusion: Fusion = None
     grouped: bool = Field(default=False, description="By conversation")
     explain: bool = False
 
@@ -167,13 +170,16 @@ def messages(id: str, mine: Mine) -> Sequence[Message]:
 
 
 @router.post("/conversations/{id}/messages", status_code=201, summary="Add a message to a conversation")
-def add(id: str, given: MessageIn, mine: Mine) -> Message:
-    """Add a message. Once it is answered, the message is kept, whatever happens to the service."""
+def add(id: str, given: MessageIn, mine: Mine) -> WrittenMessage:
+    """Add a message. Once it is answered, the message is kept, whatever happens to the service.
+
+    `degraded` says why it is found by words alone for now, where that is so.
+    """
     return mine.add_message(id, **given.model_dump())
 
 
 @router.post("/messages", status_code=201, summary="Add a message")
-def add_message(given: NewMessage, mine: Mine) -> Message:
+def add_message(given: NewMessage, mine: Mine) -> WrittenMessage:
     """Add a message, as below its conversation."""
     return mine.add_message(**given.model_dump())
 
@@ -185,7 +191,7 @@ def message(id: str, message: str, mine: Mine) -> Message:
 
 
 @router.patch("/conversations/{id}/messages/{message}", summary="Change a message")
-def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> Message:
+def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> WrittenMessage:
     """Change the given fields; the others stay."""
     return mine.edit_message(id, message, **given.model_dump())
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
 import time
 from collections import defaultdict
 from importlib.resources import files
 
-from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 from prometheus_client.samples import Sample
 from pydantic import Field
@@ -17,11 +13,13 @@ from pydantic import Field
 from rifflux.surfaces.http.auth import Admin, Asked
 from rifflux.surfaces.http.counters import BOUNDS, LIMIT_P50_S, LIMIT_P95_S, Counters
 from rifflux.surfaces.http.operation import OnlineRow, online_rows
+from rifflux.surfaces.http.pages import page_headers
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["operation"])
+router = make_router(tags=["operation"])
 
 #: Days of online measures that the page shows.
 DAYS_S = 14 * 86_400.0
@@ -58,31 +56,10 @@ class DashboardOut(Shape):
     online: list[OnlineRow]
 
 
-def _policy(page: str) -> str:
-    """Return a Content-Security-Policy under which only the page's own style and script run."""
-
-    def hashed(tag: str) -> str:
-        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
-        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-    return (
-        f"default-src 'none'; script-src {hashed('script')}; style-src {hashed('style')}; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-
-
-_HEADERS = {
-    "Content-Security-Policy": _policy(PAGE),
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
-
-
 @router.get("/dashboard", include_in_schema=False)
 def dashboard() -> HTMLResponse:
     """Return the page itself, which is empty until its script reads the data with an administrator's token."""
-    return HTMLResponse(PAGE, headers=_HEADERS)
+    return HTMLResponse(PAGE, headers=page_headers(PAGE))
 
 
 @router.get("/dashboard/data", summary="What the dashboard shows")

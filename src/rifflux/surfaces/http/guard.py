@@ -7,7 +7,6 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import structlog
 
@@ -22,6 +21,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 log = structlog.get_logger("rifflux.http")
+#: The rest of a body that nobody reads is not waited for.
+_CLOSE = {"Connection": "close"}
 
 
 class _TooLarge(Exception):
@@ -49,7 +50,7 @@ class RequestGuard(_Middleware):
             return
         refusal = self._refusal(scope)
         if refusal:
-            await problem(*refusal)(scope, receive, send)
+            await problem(*refusal, _CLOSE)(scope, receive, send)
             return
         await self._within_limits(scope, receive, send)
 
@@ -60,7 +61,7 @@ class RequestGuard(_Middleware):
         if _name(host) not in settings.called:
             return 421, "wrong_host", "this server does not go by that name: add it with --allow-host"
         origin = headers.get(b"origin", b"").decode("latin-1")
-        if origin and origin not in settings.origins and urlsplit(origin).netloc != host:
+        if origin and origin not in settings.origins and origin.partition("://")[2] != host:
             return 403, "wrong_origin", "this web page may not call the service: add it with --allow-origin"
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > settings.max_target_bytes:
             return 414, "too_large", f"the address is longer than {settings.max_target_bytes} bytes"
@@ -78,7 +79,7 @@ class RequestGuard(_Middleware):
             message = await receive()
             read += len(message.get("body", b""))
             if read > settings.max_body_bytes:
-                refusal = problem(413, "too_large", f"the body is larger than {settings.max_body_bytes} bytes")
+                refusal = problem(413, "too_large", f"the body is larger than {settings.max_body_bytes} bytes", _CLOSE)
                 raise _TooLarge
             return message
 
@@ -92,22 +93,24 @@ class RequestGuard(_Middleware):
             async with asyncio.timeout(settings.timeout_s):
                 await self.app(scope, counted, noted)
         except (TimeoutError, _TooLarge):
-            refusal = refusal or problem(
-                503, "timeout", f"no answer within {settings.timeout_s:g} s: ask for less, or again later"
-            )
+            told = f"no answer within {settings.timeout_s:g} s: ask for less, or again later"
+            refusal = refusal or problem(503, "timeout", told, {"Retry-After": "1", **_CLOSE})
         if refusal and not started:
             await refusal(scope, receive, send)
 
 
 class Observe(_Middleware):
-    """Counts and logs every request by its route: never what it asked, nor for which id."""
+    """Counts and logs every request by its route: never what it asked, nor for which id.
+
+    What nobody foresaw is logged with its traceback, and answered with the number that finds it there.
+    """
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a request on, and note how it went."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start, status, request_id = time.perf_counter(), 500, uuid.uuid4().hex[:16]
+        start, status, request_id = time.perf_counter(), 0, uuid.uuid4().hex[:16]
 
         async def noted(message: Message) -> None:
             nonlocal status
@@ -118,6 +121,12 @@ class Observe(_Middleware):
 
         try:
             await self.app(scope, receive, noted)
+        except Exception:
+            log.exception("failed", id=request_id)
+            if status:  # half an answer is out: only an end that is no proper one tells so
+                raise
+            told = f"this should not have happened: tell an administrator to look for {request_id} in the log"
+            await problem(500, "error", told)(scope, receive, noted)
         finally:
             self._note(scope, status, time.perf_counter() - start, request_id)
 

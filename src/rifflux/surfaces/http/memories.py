@@ -1,22 +1,32 @@
-"""`/memories`: save, recall and forget what is remembered of the caller."""
+"""`/memories`: save, recall, read, edit and forget what is remembered of the caller."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.shapes import Date, Diagnostics, Name, Request, Text
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.http.shapes import Deadline, Diagnostics, Name, Request, Text
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/memories", tags=["memories"])
+router = make_router("/memories", tags=["memories"])
 
 Category = Annotated[str | None, Query(max_length=100, description="Only of this category")]
+Importance = Annotated[int | None, Field(ge=1, le=10)]
+Confidence = Annotated[float | None, Field(ge=0, le=1)]
+Expiry = Annotated[
+    str | None, Field(max_length=40, description="ISO 8601 date, or never", examples=["2027-01-01", "never"])
+]
+MinImportance = Annotated[int | None, Query(ge=1, le=10, description="Only of this importance or more")]
+MinConfidence = Annotated[
+    float | None, Query(ge=0, le=1, description="Only of this confidence or more; 0.7 if it is left out")
+]
 
 
 class MemoryIn(Request):
@@ -26,9 +36,20 @@ class MemoryIn(Request):
     category: str = Field(default="fact", min_length=1, max_length=100)
     importance: int = Field(default=7, ge=1, le=10, description="Below 7 it is not kept")
     confidence: float = Field(default=1.0, ge=0, le=1, description="Below 0.7 it is not kept")
-    expires_at: Date = None
+    expires_at: Expiry = None
     source: str | None = Field(default=None, max_length=1_000, description="Where it comes from: a message's id")
     supersedes: Name | None = Field(default=None, description="The memory that it takes the place of")
+
+
+class MemoryEdit(Request):
+    """What shall be different; what is left out stays."""
+
+    content: str | None = Field(default=None, min_length=1, max_length=4_000)
+    category: str | None = Field(default=None, min_length=1, max_length=100)
+    importance: Importance = None
+    confidence: Confidence = None
+    expires_at: Expiry = None
+    source: str | None = Field(default=None, max_length=1_000)
 
 
 class MemoryOut(Shape):
@@ -55,6 +76,7 @@ class SavedOut(Shape):
     outcome: str
     reason: str
     memory: MemoryOut | None
+    degraded: list[str] = Field(default=[], description="Why it is found by words alone for now")
 
 
 class RecallIn(Request):
@@ -63,6 +85,9 @@ class RecallIn(Request):
     query: Text = Field(examples=["how does she take her tea"])
     limit: int = Field(default=10, ge=1, le=100)
     category: Name | None = None
+    min_importance: Importance = Field(default=None, description="Only of this importance or more")
+    min_confidence: Confidence = Field(default=None, description="Only of this confidence or more; null: of 0.7")
+    deadline_ms: Deadline = None
     explain: bool = False
 
 
@@ -91,7 +116,7 @@ def remember(given: MemoryIn, service: Asked, caller: User) -> SavedOut:
 @router.post("/search", summary="Recall what is remembered")
 def recall(asked: RecallIn, service: Asked, caller: User) -> RecallOut:
     """Recall the memories in force, best first; recalling counts as use."""
-    found = service.of(caller).memories.search(asked.query, limit=asked.limit, category=asked.category)
+    found = service.of(caller).memories.search(**asked.model_dump(exclude={"explain"}))
     service.counters.searched(found.trace)
     memories = [
         {"score": hit.score, "memory": noun_json(memory), "why": nouns_json(hit.why) if asked.explain else None}
@@ -103,10 +128,31 @@ def recall(asked: RecallIn, service: Asked, caller: User) -> RecallOut:
 
 
 @router.get("", summary="List memories, the newest first")
-def list_(service: Asked, caller: User, category: Category = None, everything: bool = False) -> list[MemoryOut]:
+def list_(
+    service: Asked,
+    caller: User,
+    category: Category = None,
+    min_importance: MinImportance = None,
+    min_confidence: MinConfidence = None,
+    everything: bool = False,
+) -> list[MemoryOut]:
     """List those in force; `everything` also lists the expired and the superseded."""
-    found = service.of(caller).memories.all(category=category, everything=everything)
+    found = service.of(caller).memories.all(
+        category=category, min_importance=min_importance, min_confidence=min_confidence, everything=everything
+    )
     return [MemoryOut.of(noun_json(each)) for each in found]
+
+
+@router.get("/{id}", summary="A memory")
+def memory(id: str, service: Asked, caller: User) -> MemoryOut:
+    """Read a memory, in force or not."""
+    return MemoryOut.of(noun_json(service.of(caller).memories.get(id)))
+
+
+@router.patch("/{id}", summary="Change a memory")
+def edit(id: str, given: MemoryEdit, service: Asked, caller: User) -> MemoryOut:
+    """Change the given fields; the others stay. `never` takes an expiry away."""
+    return MemoryOut.of(noun_json(service.of(caller).memories.edit(id, **given.model_dump())))
 
 
 @router.get("/{id}/history", summary="A memory and those it took the place of")
@@ -117,5 +163,5 @@ def history(id: str, service: Asked, caller: User) -> list[MemoryOut]:
 
 @router.delete("/{id}", status_code=204, summary="Forget a memory for good")
 def forget(id: str, service: Asked, caller: User) -> None:
-    """Delete a memory for good."""
+    """Delete a memory for good. The one that it took the place of is in force again."""
     service.of(caller).memories.forget(id)

@@ -1,8 +1,7 @@
-"""`/health`, `/version`, `/stats`, `/metrics` and `/online`: how the service does, and what it holds."""
+"""`/health`, `/ready`, `/version`, `/stats`, `/metrics` and `/online`: how the service does, and what it holds."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import Field
 
@@ -10,13 +9,14 @@ from rifflux import __version__
 from rifflux.service.registry import period
 from rifflux.surfaces.http.auth import Admin, Asked, User
 from rifflux.surfaces.http.counters import CONTENT_TYPE
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.usage import DateQuery
 from rifflux.surfaces.shared.nouns import version_json
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["OnlineRow", "online_rows", "router"]
 
-router = APIRouter(tags=["operation"])
+router = make_router(tags=["operation"])
 
 
 class OnlineRow(Shape):
@@ -49,7 +49,7 @@ def online_rows(service: Asked, since: float, until: float | None = None) -> lis
 
 
 class Health(Shape):
-    """The service answers."""
+    """It answers."""
 
     status: str
     version: str
@@ -62,9 +62,15 @@ class VersionOut(Shape):
     api_version: int
 
 
-@router.get("/health", summary="Whether the service can answer", responses={})
-def health(service: Asked) -> Health:
-    """Needs no token, and tells nothing of what is indexed."""
+@router.get("/health", summary="Whether the process answers", responses={})
+async def health() -> Health:
+    """Needs no token and reads nothing: a process that does not answer this is to be started again."""
+    return Health(status="ok", version=__version__)
+
+
+@router.get("/ready", summary="Whether the service can answer questions", responses={})
+def ready(service: Asked) -> Health:
+    """Needs no token, and tells nothing of what is indexed: 503 while the index cannot be read."""
     service.index.admin.store.registry.setting("generation")
     return Health(status="ok", version=__version__)
 

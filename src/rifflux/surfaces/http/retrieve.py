@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.shapes import Date, Name, Request, Text
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.http.shapes import Date, Deadline, Name, Request, Text
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.surfaces.shared.shapes import RetrievalShape
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["works"])
+router = make_router(tags=["works"])
 
 
 class RetrieveFilters(Request):
@@ -35,6 +36,7 @@ class RetrieveIn(Request):
     mode: Literal["lookup", "survey", "compare", "prereq", "related"] | None = None
     top_k: int = Field(default=10, ge=1, le=100)
     max_tokens: int = Field(default=4_000, ge=1, le=100_000, description="Most tokens of evidence")
+    deadline_ms: Deadline = None
     cite: Literal["bibtex", "csl"] | None = Field(default=None, description="Add the cited works, in this format")
 
 
@@ -47,6 +49,7 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> Response:
         top_k=asked.top_k,
         max_tokens=asked.max_tokens,
         cite=asked.cite or "",
+        deadline_ms=asked.deadline_ms,
         **asked.filters.model_dump(),
     )
     service.asked(caller, asked.query)

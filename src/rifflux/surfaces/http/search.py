@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
+from rifflux.surfaces.http.shapes import Deadline, Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
 from rifflux.surfaces.shared.nouns import JsonObject, document_json, noun_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, PassageShape, Shape, StepShape
 from rifflux.text.highlight import matches
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["search"])
+router = make_router(tags=["search"])
 
 
 class EverythingIn(Request):
@@ -27,7 +27,7 @@ class EverythingIn(Request):
     top_k: int = Field(default=20, ge=1, le=100)
     mode: Literal["lexical", "semantic", "hybrid"] = "hybrid"
     filter: FilterIn | None = None
-    deadline_ms: float | None = Field(default=None, gt=0, le=60_000)
+    deadline_ms: Deadline = None
     explain: bool = Field(default=False, description="Explain each result by stage")
 
     def arguments(self) -> JsonObject:
@@ -39,7 +39,7 @@ class EverythingIn(Request):
 class SearchIn(RankedIn):
     """A question."""
 
-    deadline_ms: float | None = Field(default=None, gt=0, le=60_000)
+    deadline_ms: Deadline = None
     explain: bool = Field(default=False, description="Explain each result by stage")
     min_score: float | None = Field(default=None, ge=0, le=1, description="Least relevance")
     one_per_document: bool = False

@@ -7,9 +7,9 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -19,12 +19,14 @@ from rifflux import Finder, Index, RiffluxError, Scope
 from rifflux.service.accounts import ADMIN
 from rifflux.surfaces.http.counters import SHARED
 from rifflux.surfaces.http.service import Service, ServiceSettings
+from rifflux.surfaces.shared.beside import beside
 from rifflux.surfaces.shared.config import finder, load, open_configured
+from rifflux.surfaces.shared.network import is_loopback
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["SETTINGS", "announce", "following", "serve", "worker"]
+__all__ = ["SETTINGS", "announce", "follow", "serve", "worker"]
 
 log = structlog.get_logger("rifflux.http")
 
@@ -45,14 +47,15 @@ def serve(settings: ServiceSettings) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="rifflux-") as shared,
         open_configured(configured, create=True) as index,
-        following(index, finder(configured)) if settings.watch else nullcontext(),
+        beside(partial(follow, index, finder(configured)), "follow") if settings.watch else nullcontext(),
     ):
         log_as_json()
         announce(index, settings)
         settings = replace(settings, shared=shared)
         os.environ[SETTINGS] = settings.dumped()
         if settings.workers > 1:
-            os.environ[SHARED] = shared
+            # A folder of its own: every database there is read as one of counts.
+            os.environ[SHARED] = tempfile.mkdtemp(dir=shared)
         uvicorn.run(
             "rifflux.surfaces.http.serve:worker",
             factory=True,
@@ -64,12 +67,24 @@ def serve(settings: ServiceSettings) -> None:
             server_header=False,
             date_header=False,
             timeout_graceful_shutdown=GRACE_S,
-            limit_concurrency=None,
+            http="rifflux.surfaces.http.connections:Connection",
+            proxy_headers=bool(settings.proxies),
+            forwarded_allow_ips=[*settings.proxies],
+            root_path=settings.root_path,
+            ssl_certfile=settings.certificate or None,
+            ssl_keyfile=settings.key or None,
         )
 
 
 def announce(index: Index, settings: ServiceSettings) -> None:
-    """Log who can read what, and whose token finds nothing, with the cure."""
+    """Log who can read what, whose token finds nothing, and what is not safe, each with its cure."""
+    if not (settings.certificate or settings.proxies or is_loopback(settings.host)):
+        log.warning(
+            "unencrypted",
+            host=settings.host,
+            cure="tokens and texts can be read on the way: give --tls-cert and --tls-key, "
+            "or listen on 127.0.0.1 behind a proxy that has them",
+        )
     if settings.open:
         log.info("reads", user="", collections=[each.name for each in index.collections.list()])
         return
@@ -85,20 +100,8 @@ def announce(index: Index, settings: ServiceSettings) -> None:
             log.warning("reads", user=user, collections=[], cure=seen.admin.nothing)
 
 
-@contextmanager
-def following(index: Index, finder: Finder) -> Iterator[None]:
-    """Keep the files of all collections up to date, in a thread, until the block ends."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_follow, args=(index, finder, stop), name="follow", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-
-
-def _follow(index: Index, finder: Finder, stop: threading.Event) -> None:
+def follow(index: Index, finder: Finder, stop: threading.Event) -> None:
+    """Keep the files of all collections up to date until it is told to stop."""
     while not stop.is_set():
         try:
             for report in index.watch(finder=finder, stop=stop, everybody=True):

@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import structlog
@@ -37,7 +37,9 @@ class ServiceSettings:
 
     `open` lets everybody on this machine in without a token, as the administrator of the owner '' (what the command
     line indexes). `hosts` are the names that a request may call this server by, and `origins` the web pages that may
-    call it, besides the address that it listens on. `rate` is requests a minute for each token (`burst` of them at
+    call it, besides the address that it listens on. `proxies` are the addresses of proxies, which are believed when
+    they say whom they ask for and whether by TLS; `root_path` is what they cut off the paths. `certificate` and `key`
+    are files for TLS without a proxy. `rate` is requests a minute for each token (`burst` of them at
     once), `timeout_s` how long a request may take, `watch` has the files of all collections followed, `shared` is a
     folder where the worker processes keep common counts.
     """
@@ -47,6 +49,10 @@ class ServiceSettings:
     open: bool = False
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    root_path: str = ""
+    certificate: str = ""
+    key: str = ""
     rate: float = 600.0
     burst: int = 60
     max_body_bytes: int = 1_000_000
@@ -63,6 +69,10 @@ class ServiceSettings:
                 f"without tokens the service listens on this machine only, not on {self.host}: "
                 "leave out --open and make tokens with 'rifflux tokens create'"
             )
+        if bool(self.certificate) != bool(self.key):
+            raise InvalidArgument("TLS takes a certificate and its key: give both --tls-cert and --tls-key")
+        if (self.root_path and not self.root_path.startswith("/")) or self.root_path.endswith("/"):
+            raise InvalidArgument(f"a root path begins with / and does not end with it, not {self.root_path!r}")
         for name in ("rate", "burst", "max_body_bytes", "max_target_bytes", "timeout_s", "workers"):
             if not getattr(self, name) > 0:
                 raise InvalidArgument(f"{name} must be more than 0, not {getattr(self, name)}")
@@ -75,7 +85,7 @@ class ServiceSettings:
     def loaded(cls, text: str) -> ServiceSettings:
         """Return the settings that `dumped` wrote."""
         values: JsonObject = json.loads(text)
-        return cls(**values | {name: tuple(values[name]) for name in ("hosts", "origins")})
+        return cls(**values | {name: tuple(values[name]) for name in ("hosts", "origins", "proxies")})
 
     @property
     def called(self) -> frozenset[str]:
@@ -103,10 +113,10 @@ class Service:
 
     def __init__(self, settings: ServiceSettings, index: Index) -> None:
         self.settings = settings
-        self.index = index.using(guard=replace(index.admin.guard, stopped=self._model_stopped))
+        self.index = index.using(stopped=self._model_stopped)
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
-        self.ledger = index.admin.ledger
+        self.ledger = index.admin.view.session.ledger
         self.ledger.served(self._later)
         self.diary = Diary(index.admin.store.registry, later=self._later)
         self.accounts = Accounts(index.admin.store.registry, later=self._later)

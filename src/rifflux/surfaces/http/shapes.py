@@ -12,12 +12,15 @@ from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import UNTIL, former, normalized
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["ERRORS", "Date", "Diagnostics", "FilterIn", "Name", "RankedIn", "Request", "Share", "Text"]
+__all__ = ["ERRORS", "Date", "Diagnostics", "FilterIn", "Fusion", "Name", "RankedIn", "Request", "Share", "Text"]
 
 MAX_QUERY = 2_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
+Scalar = Annotated[str, StringConstraints(max_length=1_000)] | int | float | bool
+#: Values that a filter takes for one field.
+MOST_VALUES = 1_000
 
 
 Date = Annotated[str | None, Field(max_length=40, description="ISO 8601 date", examples=["2026-01-01"])]
@@ -30,6 +33,12 @@ def _with_former_names(schema: JsonObject) -> None:
         about = f"Former name of {' and '.join(now)}; former names are taken until {UNTIL}"
         marked = {"deprecated": True, "description": about}
         known[name] = {**known[now[0]], **marked} if len(now) == 1 else marked
+
+
+#: Milliseconds after which what a model has not done is left out.
+Deadline = Annotated[
+    float | None, Field(gt=0, le=60_000, description="Leave out what models have not done in so many milliseconds")
+]
 
 
 class Request(BaseModel):
@@ -79,7 +88,9 @@ class FilterIn(Request):
     kinds: list[Name] = Field(default=[], max_length=100)
     since: Date = Field(default=None, description="Not older than this ISO 8601 date")
     until: Date = Field(default=None, description="Not newer than this ISO 8601 date")
-    metadata: dict[Name, str | int | float | bool | list[str | int | float | bool]] = Field(default={}, max_length=20)
+    metadata: dict[Name, Scalar | Annotated[list[Scalar], Field(max_length=MOST_VALUES)]] = Field(
+        default={}, max_length=20, description="A value, or several of which one suffices, by field"
+    )
     collections: list[Name] = Field(
         default=[], max_length=100, description="Only in these, as /collections names them", examples=[["wiki"]]
     )
@@ -90,18 +101,23 @@ class FilterIn(Request):
         return Filter(tuple(self.paths), tuple(self.kinds), self.since, self.until, self.metadata, collections=inside)
 
 
+Fusion = Annotated[
+    str | None,
+    Field(
+        max_length=100,
+        description="rrf, linear, balanced or adaptive, with knobs as in rrf:k=10; null: as it is configured",
+        examples=["linear:by-specificity"],
+    ),
+]
+
+
 class RankedIn(Request):
     """A question, and how its answers are ranked."""
 
     query: Text = Field(examples=["how long do cache entries live"])
     top_k: int = Field(default=10, ge=1, le=100)
     mode: Literal["lexical", "semantic", "hybrid", "hybrid-rerank"] = "hybrid"
-    fusion: str | None = Field(
-        default=None,
-        max_length=100,
-        description="rrf, linear, balanced or adaptive, with knobs as in rrf:k=10; null: as it is configured",
-        examples=["linear:by-specificity"],
-    )
+    fusion: Fusion = None
     rrf_k: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="Fuse by rrf, with this k")
     rrf_weights: dict[Name, float] | None = Field(
         default=None,

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from rifflux.service.registry import period
 from rifflux.service.usage import summed
 from rifflux.surfaces.http.auth import Asked, Refused, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["DateQuery", "router"]
 
-router = APIRouter(tags=["usage"])
+router = make_router(tags=["usage"])
 
 DateQuery = Annotated[str | None, Query(max_length=40, description="An ISO 8601 date", examples=["2026-01-01"])]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Diagnostics, Name, RankedIn, Request, Text
 from rifflux.surfaces.shared.nouns import noun_json, trace_json
 from rifflux.surfaces.shared.shapes import ClassifiedShape, VerdictShape
@@ -13,7 +13,7 @@ from rifflux.surfaces.shared.verdicts import verdict_json
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["search"])
+router = make_router(tags=["search"])
 
 
 class WhyIn(RankedIn):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
 from pydantic import Field, StringConstraints
 
 from rifflux import InvalidArgument, WorksReport
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Name, Request
 from rifflux.surfaces.shared.nouns import JsonObject, work_json
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/works", tags=["works"])
+router = make_router("/works", tags=["works"])
 
 MOST_RECORDS = 1_000
 MOST_CITED = 1_000

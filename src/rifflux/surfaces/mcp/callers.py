@@ -89,7 +89,7 @@ class Callers:
 
     def _serving(self, opened: OpenIndex) -> OpenIndex:
         """Return an index that records every call of a model: its users are told what they used."""
-        opened.index.admin.ledger.served(_if_it_can)
+        opened.index.admin.view.session.ledger.served(_if_it_can)
         return opened
 
 

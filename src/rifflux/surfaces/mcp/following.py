@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from rifflux import NotFound, RiffluxError
 from rifflux.surfaces.mcp.workspace import Workspace
 
-__all__ = ["watched"]
+__all__ = ["follow"]
 
 _log = logging.getLogger(__name__)
 #: Seconds until the index is looked for again, and until a run that failed is repeated.
 LOOK, RETRY = 0.5, 30.0
 
 
-@contextmanager
-def watched(workspace: Workspace) -> Iterator[None]:
-    """Keep the configured index up to date with its files, in a thread, until the block ends."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_follow, args=(workspace, stop), name="follow", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-
-
-def _follow(workspace: Workspace, stop: threading.Event) -> None:
+def follow(workspace: Workspace, stop: threading.Event) -> None:
+    """Keep the configured index up to date with its files until it is told to stop."""
     while not stop.is_set():
         try:
             _follow_one(workspace, stop)

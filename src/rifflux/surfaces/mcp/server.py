@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -20,10 +21,10 @@ from rifflux import InvalidArgument, __version__
 from rifflux.surfaces.mcp.callers import Callers
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.everything import everything
-from rifflux.surfaces.mcp.following import watched
+from rifflux.surfaces.mcp.following import follow
 from rifflux.surfaces.mcp.get_document import get_chunk, get_document
 from rifflux.surfaces.mcp.index_status import index_status
-from rifflux.surfaces.mcp.memories import forget, recall, remember
+from rifflux.surfaces.mcp.memories import edit_memory, forget, get_memory, recall, remember
 from rifflux.surfaces.mcp.reindex import reindex
 from rifflux.surfaces.mcp.reindex_job import reindex_job
 from rifflux.surfaces.mcp.reply import UNTRUSTED
@@ -34,6 +35,7 @@ from rifflux.surfaces.mcp.tool import tool
 from rifflux.surfaces.mcp.transports import Server, serve_http, serve_stdio
 from rifflux.surfaces.mcp.why import why
 from rifflux.surfaces.mcp.workspace import Workspace
+from rifflux.surfaces.shared.beside import beside
 from rifflux.surfaces.shared.network import is_loopback
 from rifflux.surfaces.shared.places import implied_roots
 
@@ -73,6 +75,8 @@ TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
     (verify, "Check evidence", READS),
     (remember, "Remember something about the user", WRITES),
     (recall, "Recall what is remembered", READS),
+    (get_memory, "Read a memory", READS),
+    (edit_memory, "Change a memory", WRITES),
     (forget, "Forget memories", DELETES),
 )
 
@@ -125,7 +129,7 @@ def serve(
     with Workspace(db, roots=folders, finder=finder, rrf_k=rrf_k, **options) as workspace, ExitStack() as stack:
         stack.enter_context(suppress(KeyboardInterrupt))
         if watch:
-            stack.enter_context(watched(workspace))
+            stack.enter_context(beside(partial(follow, workspace), "follow"))
         made = server(workspace, user=user, callers=Callers(workspace) if tokens else None)
         if http:
             serve_http(made, *http, tokens=tokens)

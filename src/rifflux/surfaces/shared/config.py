@@ -28,6 +28,7 @@ __all__ = [
     "configured_as",
     "configured_fusion",
     "configured_model",
+    "configured_prices",
     "configured_rerankers",
     "find_above",
     "finder",
@@ -240,8 +241,6 @@ class Opening(TypedDict, total=False):
 
 def opening(settings: Settings) -> Opening:
     """Return how the settings have an index opened."""
-    from rifflux.service.usage import read_prices
-
     return {
         "model": configured_model(settings),
         "threads": settings.threads or None,
@@ -255,7 +254,7 @@ def opening(settings: Settings) -> Opening:
         "boosts": settings.boosts,
         "licenses": settings.licenses,
         "embed_timeout": settings.embed_timeout,
-        "prices": read_prices(settings.prices).by_model,
+        "prices": configured_prices(settings),
         "budget": settings.budget,
     }
 
@@ -308,6 +307,15 @@ def chosen_fusion(
     from rifflux import fusion_of
 
     return fusion_of(fusion or "rrf", k=rrf_k, weights=rrf_weights)
+
+
+def configured_prices(settings: Settings) -> Mapping[str, float] | None:
+    """Return what models cost; None where the settings do not say."""
+    if not settings.prices:
+        return None
+    from rifflux.service.usage import read_prices
+
+    return read_prices(settings.prices).by_model
 
 
 def configured_rerankers(settings: Settings) -> RerankSettings | None:

@@ -14,7 +14,7 @@ import pytest
 import rifflux
 from rifflux import Document, Index
 from rifflux.index.salvage import diagnose
-from rifflux.store.sqlite.connection.schema import TABLES
+from rifflux.store.sqlite.connection.tables import TABLES
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.types import WITHHELD

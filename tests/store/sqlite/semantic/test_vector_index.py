@@ -91,7 +91,7 @@ def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
     semantic = store.semantic
     assert isinstance(semantic, SqliteSemantic)
     allowed = semantic._allowed(query)
-    from rifflux.store.sqlite.semantic.semantic import scanned
+    from rifflux.store.sqlite.semantic.matrix import scanned
 
     vector = query.vector
     assert vector is not None

@@ -107,4 +107,4 @@ def reranker(resources: Resources) -> Rerank:
         )
     endpoint = settings.llm_model, settings.llm_url, settings.llm_key or None
     chat = resources.models(("chat", *endpoint), lambda: ChatModel(*endpoint))
-    return Rerank(Llm(chat, guard=settings.guard), deadline_ms=DEADLINE_MS)
+    return Rerank(Llm(chat, guard=resources.guard), deadline_ms=DEADLINE_MS)

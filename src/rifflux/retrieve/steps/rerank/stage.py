@@ -138,16 +138,12 @@ class Rerank:
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """Where the models of rerankers are: a cross-encoder's folder or name, an LLM's endpoint, name and key.
-
-    `guard` is what calls of the LLM pass: they are bounded and paid for, and may be refused.
-    """
+    """Where the models of rerankers are: a cross-encoder's folder or name, an LLM's endpoint, name and key."""
 
     cross_encoder: str = ""
     llm_url: str = ""
     llm_model: str = ""
     llm_key: str = field(default="", repr=False)
-    guard: Guard = field(default_factory=Guard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +152,7 @@ class Resources:
 
     `frequencies` gives in how many chunks each term occurs, `chunks` how many there are, `vectors` those of chunks by
     their ids. `features` are weights of the reranker of that name, where they are not its defaults. `models` makes a
-    model or a client once for each key.
+    model or a client once for each key. `guard` is what calls of models that are not the embedder pass.
     """
 
     analyzer: Analyzer
@@ -167,6 +163,7 @@ class Resources:
     settings: RerankSettings = field(default_factory=RerankSettings)
     features: Mapping[str, float] = field(default_factory=dict)
     models: Callable[[Hashable, Callable[[], Any]], Any] = field(default=lambda _, make: make(), repr=False)
+    guard: Guard = field(default_factory=Guard, repr=False)
 
     def terms(self, query: Query) -> Sequence[str]:
         """Return the terms of a question; those of its whole text where nothing of it is meant but limits."""

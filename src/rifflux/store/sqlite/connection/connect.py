@@ -23,7 +23,8 @@ from rifflux.errors import (
 )
 from rifflux.store.sqlite.connection.bm25 import bm25, weighed_count
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
-from rifflux.store.sqlite.connection.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, upgrade
+from rifflux.store.sqlite.connection.schema import APPLICATION_ID, SCHEMA_VERSION, upgrade
+from rifflux.store.sqlite.connection.tables import TABLES
 
 __all__ = ["MEMORY", "connect", "frozen", "raise_ours", "translated"]
 

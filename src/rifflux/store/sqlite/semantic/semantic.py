@@ -5,31 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, filterfalse, islice
-from typing import TYPE_CHECKING, Any
+from itertools import filterfalse
+from typing import TYPE_CHECKING
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
 from rifflux.errors import ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
 from rifflux.store.sqlite.connection.derived import unmoved
 from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.connection.view import View
-from rifflux.store.sqlite.query import Terms, among, best, by_table, numbers_of, passing
+from rifflux.store.sqlite.query import Terms, by_table, numbers_of, passing
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
+from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded_all, scanned
 from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.semantic.vector_index import VectorIndex
 
-__all__ = ["Allowed", "Matrix", "SqliteSemantic", "scanned"]
-
-#: Rows read at a time where all are only looked at once.
-BLOCK = 4096
-#: Rounding moves a cosine by less than this.
-_ROUNDED = 1e-5
+__all__ = ["SqliteSemantic"]
 
 HOLDING_ALL = "select rowid from {table} where {table} match :terms"
 
@@ -92,135 +87,6 @@ select iif(
 ACTIVE_MODEL = "select name, backend, dimension, fingerprint, spec from model where state = 'active'"
 
 PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, state) values (?, ?, ?, ?, ?, 'active')"
-
-
-VECTORS = """
-select vector.chunk, chunk.uid, chunk.document, vector.data
-from vector join model on model.id = vector.model and model.state = 'active' join chunk on chunk.id = vector.chunk
-where vector.owner = :owner"""
-
-
-@dataclass(frozen=True, slots=True)
-class Allowed:
-    """The row numbers of documents that pass a filter, and of chunks that hold what they must, and must not.
-
-    None where nothing is asked.
-    """
-
-    documents: Ids | None = None
-    required: Ids | None = None
-    excluded: Ids | None = None
-
-    def mask(self, documents: Ids, chunks: Ids) -> NDArray[np.bool_]:
-        """Return which of some chunks, each with its document, are allowed."""
-        allowed = np.ones(len(chunks), np.bool_)
-        if self.documents is not None:
-            allowed &= among(self.documents, documents)
-        if self.required is not None:
-            allowed &= among(self.required, chunks)
-        if self.excluded is not None:
-            allowed &= ~among(self.excluded, chunks)
-        return allowed
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """Unit vectors by row, with their chunk's row number and id, and its document's row number."""
-
-    chunks: Ids
-    ids: Ids
-    documents: Ids
-    vectors: Vectors
-
-    @property
-    def nbytes(self) -> int:
-        """Return what the vectors take in memory."""
-        return self.vectors.nbytes
-
-    @classmethod
-    def read(cls, connection: apsw.Connection, owners: Sequence[int], dimension: int) -> Matrix:
-        """Read all of some owners' vectors of the active model. They are of unit length, so a product is a cosine."""
-        rows = [row for owner in owners for row in connection.execute(VECTORS, {"owner": owner})]
-        return cls.of(rows, dimension)
-
-    @classmethod
-    def of(cls, rows: list[Any], dimension: int) -> Matrix:
-        """Make a matrix of rows of chunk, id, document and the vector's bytes."""
-        *numbers, data = zip(*rows, strict=True) if rows else ((), (), (), ())
-        vectors = np.frombuffer(b"".join(data), np.float32).reshape(len(rows), dimension)
-        chunks, ids, documents = np.array(numbers, np.int64)
-        return cls(chunks, ids, documents, vectors)
-
-    def where(self, mask: NDArray[np.bool_]) -> Matrix:
-        """Return the rows of a mask."""
-        if mask.all():
-            return self
-        return Matrix(self.chunks[mask], self.ids[mask], self.documents[mask], self.vectors[mask])
-
-    def and_those(self, other: Matrix) -> Matrix:
-        """Join these rows with those of another matrix."""
-        return Matrix(
-            np.concatenate([self.chunks, other.chunks]),
-            np.concatenate([self.ids, other.ids]),
-            np.concatenate([self.documents, other.documents]),
-            np.concatenate([self.vectors, other.vectors]),
-        )
-
-    def nearest(self, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
-        """Rank the `limit` rows of highest cosine with a vector of unit length, among those that are allowed."""
-        ids, vectors = self.ids, self.vectors
-        if allowed is not None:
-            mask = allowed.mask(self.documents, self.chunks)
-            ids, vectors = ids[mask], vectors[mask]
-        return best(ids, (vectors @ vector).astype(np.float64), limit)
-
-    def near(self, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
-        """Rank the rows of highest cosine by the digits that packed ones have: which are packed must not show."""
-        from rifflux.store.sqlite.semantic.packed import rounded
-
-        ids, vectors = self.ids, self.vectors
-        if allowed is not None:
-            mask = allowed.mask(self.documents, self.chunks)
-            ids, vectors = ids[mask], vectors[mask]
-        if len(ids) > limit:
-            cosines = vectors @ vector
-            near = cosines >= np.partition(cosines, len(cosines) - limit)[len(cosines) - limit] - _ROUNDED
-            ids, vectors = ids[near], vectors[near]
-        values, scales = rounded(vectors)
-        cosines = np.vecdot(values.astype(np.float32), vector) * scales
-        return best(ids, cosines.astype(np.float64), limit)
-
-
-def _rounded(vectors: Mapping[int, Vectors]) -> Mapping[int, Vectors]:
-    """Return vectors with the digits that packed ones have."""
-    from rifflux.store.sqlite.semantic.packed import rounded
-
-    if not vectors:
-        return vectors
-    values, scales = rounded(np.array([*vectors.values()], np.float32))
-    return dict(zip(vectors, values * scales[:, None], strict=True))
-
-
-def scanned(
-    connection: apsw.Connection,
-    owners: Sequence[int],
-    vector: Vectors,
-    limit: int,
-    allowed: Allowed | None,
-    search: Callable[[Matrix, Vectors, int, Allowed | None], Ranking] = Matrix.nearest,
-) -> Ranking:
-    """Rank the nearest of some owners' vectors, read from the tables without keeping them."""
-    found = Ranking.empty()
-    for rows in chain.from_iterable(_blocks(connection, owner) for owner in owners):
-        some = search(Matrix.of(rows, len(vector)), vector, limit, allowed)
-        found = best(np.concatenate([found.ids, some.ids]), np.concatenate([found.scores, some.scores]), limit)
-    return found
-
-
-def _blocks(connection: apsw.Connection, owner: int) -> Iterator[list[Any]]:
-    rows = connection.execute(VECTORS, {"owner": owner})
-    while block := list(islice(rows, BLOCK)):
-        yield block
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +174,7 @@ class SqliteSemantic(Semantic):
         known = packed.vectors_of(owners, ids) if packed else {}
         missing = [*filterfalse(known.__contains__, ids.tolist())]
         stored = self._stored_vectors(np.array(missing, np.int64)) if missing else {}
-        return {**known, **(_rounded(stored) if self.view.several else stored)}
+        return {**known, **(rounded_all(stored) if self.view.several else stored)}
 
     def _stored_vectors(self, ids: Ids) -> Mapping[int, Vectors]:
         """Return the vector of each chunk, by its id, as the tables have it."""

@@ -29,9 +29,9 @@ from rifflux.store.sqlite.connection.derived import (
 from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
+from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
 from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, Packed, write
 from rifflux.store.sqlite.semantic.scan import nearest_among, nearest_rows
-from rifflux.store.sqlite.semantic.semantic import Allowed, Matrix
 from rifflux.types import Ids, Ranking, Vectors
 
 __all__ = ["LEAST", "WAYS", "VectorIndex", "VectorSnapshot"]

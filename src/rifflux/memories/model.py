@@ -1,0 +1,123 @@
+"""What is remembered, as values, and how memories are stored as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from rifflux.errors import InvalidArgument
+from rifflux.session.arguments import checked_whole
+from rifflux.types import Document, Hit, Trace
+
+__all__ = ["KIND", "Memory", "Recalled", "Rules", "Saved", "checked_memory", "checked_share", "memory_of", "memory_row"]
+
+#: The kind of the documents of memories.
+KIND = "memory"
+LONGEST = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One thing to remember. `importance` is from 1 to 10, `confidence` from 0 to 1; times are seconds since 1970.
+
+    `expires_at` is None for one that is kept for good, `superseded_by` the id of the memory that took its place.
+    `source` is where it came from, such as a message's id. `version` counts how often it was confirmed or changed,
+    `uses` how often it was recalled.
+    """
+
+    id: str
+    content: str
+    category: str = "fact"
+    importance: int = 7
+    confidence: float = 1.0
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    expires_at: float | None = None
+    superseded_by: str | None = None
+    source: str | None = None
+    version: int = 1
+    uses: int = 0
+    used_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """How saving ended: `saved`, `duplicate` (the memory that was there is confirmed) or `refused`, with the reason.
+
+    `degraded` says why a memory that is kept has no vector yet: it is found by words.
+    """
+
+    outcome: str
+    memory: Memory | None
+    reason: str = ""
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The memories that answer a question, best first, each with the hit that explains it, and how they were found."""
+
+    memories: tuple[tuple[Memory, Hit], ...]
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is worth keeping, for how long, and what is taken for the same.
+
+    Memories of less than `least_importance` or `least_confidence` are refused; the latter holds when searching too.
+    `days_to_live` is by category, for those that are not given an expiry; others are kept for good. Expired memories
+    are deleted `purge_after_days` later. `same_cosine` and `same_words` are how alike, by vectors or by runs of three
+    words, two memories are that say the same.
+    """
+
+    least_importance: int = 7
+    least_confidence: float = 0.7
+    days_to_live: Mapping[str, float] = field(default_factory=lambda: {"context": 7.0, "task": 30.0, "event": 180.0})
+    purge_after_days: float = 90.0
+    same_cosine: float = 0.95
+    same_words: float = 0.8
+
+
+def checked_memory(content: str, category: str, importance: int, confidence: float) -> None:
+    """Refuse what is no memory."""
+    if not isinstance(content, str) or not content.strip() or len(content) > LONGEST:
+        raise InvalidArgument(f"a memory is a text of 1 to {LONGEST} characters")
+    if not isinstance(category, str) or not category.strip() or len(category) > 100:
+        raise InvalidArgument("a category is a name of 1 to 100 characters, such as fact, preference or task")
+    checked_whole("importance", importance, 1, 10)
+    checked_share("confidence", confidence)
+
+
+def checked_share(name: str, value: object) -> None:
+    """Refuse what is no number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidArgument(f"{name} is a number from 0 to 1, not {value!r}")
+
+
+_STORED = ("category", "importance", "confidence", "expires_at", "superseded_by", "source", "version")
+
+
+def memory_row(memory: Memory) -> Document:
+    """Return a memory as it is stored."""
+    metadata = {name: getattr(memory, name) for name in _STORED if getattr(memory, name) is not None}
+    return Document(
+        memory.id,
+        memory.content,
+        kind=KIND,
+        created_at=_iso(memory.created_at),
+        updated_at=_iso(memory.updated_at),
+        metadata=metadata | {"created": memory.created_at, "updated": memory.updated_at},
+    )
+
+
+def memory_of(id: str, content: str, metadata: Mapping[str, Any]) -> Memory:
+    """Return a memory from what is stored of it."""
+    stored = {name: metadata[name] for name in _STORED if name in metadata}
+    return Memory(id, content, created_at=metadata["created"], updated_at=metadata["updated"], **stored)
+
+
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")

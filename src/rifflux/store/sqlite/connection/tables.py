@@ -1,0 +1,358 @@
+"""The tables of an index, as SQL."""
+
+from __future__ import annotations
+
+import re
+from string import ascii_letters, digits, printable
+
+__all__ = ["LENGTHS", "SCRIPTS", "TABLES", "TRIGGERS"]
+
+# Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
+# occur in terms, so they may stay separators and need no escaping here.
+_TERM_CHARACTERS = "".join(c for c in printable.strip() if c not in ascii_letters + digits + "'\"")
+
+_TERMS = f"""
+    title, headings, body,
+    content = '', contentless_delete = 1,
+    tokenize = "ascii tokenchars '{_TERM_CHARACTERS}'"
+"""
+
+# Documents and their chunks, whose rows have owners. Owner 0, of the empty name, is who uses an index alone. Numbers
+# are never used again, because they are part of the terms: those of all other owners live in a table of their own, each
+# with its owner's number in front, so that nobody's posting lists and statistics hold what is another's.
+_DOCUMENTS = f"""
+create table if not exists setting (
+    name text primary key,
+    value text not null
+) without rowid;
+-- The highest row that a chunk was dropped from: rows are never given to another chunk.
+insert or ignore into setting values ('generation', '0'), ('last_dropped_chunk', '0');
+
+create table if not exists owner (
+    id integer primary key autoincrement,
+    name text not null unique,
+    generation integer not null default 0
+);
+insert or ignore into owner (id, name) values (0, '');
+
+create table if not exists owner_setting (
+    owner integer not null references owner (id) on delete cascade,
+    name text not null,
+    value text not null,
+    primary key (owner, name)
+) without rowid;
+
+create table if not exists file (
+    id integer primary key,
+    owner integer not null default 0 references owner (id),
+    root text not null,
+    path text not null,
+    size integer not null,
+    mtime_ns integer not null,
+    hash text not null,
+    problem text,
+    unique (owner, root, path)
+);
+
+create table if not exists document (
+    id integer primary key,
+    owner integer not null default 0 references owner (id),
+    namespace text not null,
+    key text not null,
+    file integer references file (id) on delete cascade,
+    path text not null,
+    kind text not null,
+    title text not null,
+    created_at text,
+    updated_at text,
+    time real,
+    metadata text not null default '{{}}',
+    licence text,
+    unique (owner, namespace, key)
+);
+create index document_file on document (file);
+create index document_key on document (owner, key);
+create index document_path on document (owner, path);
+create index document_time on document (owner, time);
+-- What has no date comes last.
+create index document_order on document (owner, namespace, coalesce(time, 9e18), id);
+
+create table if not exists document_text (
+    document integer primary key references document (id) on delete cascade,
+    text text not null
+);
+
+-- uid is the public chunk id; id stays small and grows, which is what the terms table is fast with. The owner of the
+-- document stands here once more: counting and reading all of somebody's must not look at anybody else's rows. length
+-- is the number of terms in all fields.
+-- What is embedded of a message is not what its words are: a change of one must not cost the other. embedded is null
+-- where it is made of title, headings and text, words is a hash of the terms, null where hash stands for them too.
+create table if not exists chunk (
+    id integer primary key,
+    uid integer not null unique,
+    document integer not null references document (id) on delete cascade,
+    position integer not null,
+    headings text not null,
+    text text not null,
+    span_start integer not null,
+    span_end integer not null,
+    hash integer not null,
+    owner integer not null default 0,
+    length integer not null default 0,
+    embedded text,
+    words integer
+);
+create index chunk_document on chunk (document, position);
+create index chunk_hash on chunk (hash);
+-- What a search reads of the chunks that it ranks, an owner's together: in the table they lie between everybody's, and
+-- each would be read from a page of its own.
+create index chunk_owner on chunk (owner, id, length, uid);
+
+create virtual table if not exists chunk_terms using fts5 ({_TERMS});
+create virtual table if not exists owned_terms using fts5 ({_TERMS});
+
+create table if not exists model (
+    id integer primary key,
+    name text not null,
+    backend text not null,
+    dimension integer not null,
+    fingerprint text not null,
+    spec text not null,
+    state text not null
+);
+
+create table if not exists vector (
+    id integer primary key,
+    model integer not null references model (id) on delete cascade,
+    chunk integer not null references chunk (id) on delete cascade,
+    hash integer not null,
+    data blob not null,
+    owner integer not null default 0,
+    unique (model, chunk)
+);
+create index vector_chunk on vector (chunk);
+-- Of indexes that serve alike SQLite takes one by their order, and rows come in that of the index.
+create index vector_owner on vector (owner, model);
+create index vector_hash on vector (owner, hash);
+"""
+
+# What hangs on documents. Links name their target as `scheme:value`, so identifiers are looked up by that. Two
+# documents may claim one identifier: sources are wrong at times, and whether they are one work is for the importer to
+# say.
+_WORKS = """
+create table if not exists link (
+    document integer not null references document (id) on delete cascade,
+    key text not null,
+    kind text not null,
+    confidence real not null,
+    primary key (document, key, kind)
+) without rowid;
+create index link_key on link (key);
+
+create table if not exists identifier (
+    document integer not null references document (id) on delete cascade,
+    scheme text not null,
+    value text not null,
+    primary key (document, scheme, value)
+) without rowid;
+create index identifier_name on identifier (scheme || ':' || value);
+
+create table if not exists tag (
+    document integer not null references document (id) on delete cascade,
+    scheme text not null,
+    value text not null,
+    primary key (document, scheme, value)
+) without rowid;
+create index tag_value on tag (scheme, value);
+
+create table if not exists part (
+    document integer not null references document (id) on delete cascade,
+    position integer not null,
+    kind text not null,
+    headings text not null,
+    label text not null,
+    span_start integer not null,
+    span_end integer not null,
+    primary key (document, position)
+) without rowid;
+
+-- What each of several sources says of a document: a source that is read again replaces what it said, and no more.
+create table if not exists record (
+    document integer not null references document (id) on delete cascade,
+    name text not null,
+    data text not null,
+    unique (document, name)
+);
+
+-- How often a document was recalled. Apart from it, since counting changes nothing of what is found.
+create table if not exists document_use (
+    document integer primary key references document (id) on delete cascade,
+    uses integer not null,
+    used_at real not null
+);
+"""
+
+# An event names its document by key and not by row: a judgement outlives the document's removal and return. Of a token
+# only the digest of its secret is kept, of a question only a digest of its words.
+_REGISTER = """
+create table if not exists event (
+    id integer primary key,
+    time real not null,
+    kind text not null,
+    query text not null,
+    namespace text not null,
+    key text not null,
+    chunk text not null,
+    grade integer,
+    user text not null,
+    owner integer not null default 0
+);
+create index event_kind on event (owner, kind);
+
+create table if not exists token (
+    id text primary key,
+    user text not null,
+    role text not null,
+    label text not null,
+    created_at real not null,
+    used_at real,
+    revoked_at real,
+    digest blob not null
+) without rowid;
+
+create table if not exists usage (
+    id integer primary key,
+    user text not null,
+    feature text not null,
+    model text not null,
+    tokens integer not null,
+    cost real not null,
+    time real not null
+);
+create index usage_user on usage (user, time);
+create index usage_time on usage (time);
+
+create table if not exists question (
+    id integer primary key,
+    user text not null,
+    digest blob not null,
+    time real not null
+);
+create index question_time on question (time);
+"""
+
+# A collection is the owner of what it holds: a user's library goes by the user's name alone, any other by a name that
+# stays when the collection is renamed. A library has a row only where something is said of it. Readers are called by
+# name: a user, a group, or everyone.
+_SHARING = """
+create table if not exists collection (
+    owner text primary key,
+    user text not null,
+    name text not null,
+    description text not null default '',
+    created_at real not null,
+    unique (user, name)
+) without rowid;
+
+create table if not exists reader (
+    who text not null,
+    collection text not null references collection (owner) on delete cascade,
+    may_write integer not null default 0,
+    primary key (who, collection)
+) without rowid;
+create index reader_collection on reader (collection);
+
+create table if not exists user_group (
+    name text primary key
+) without rowid;
+
+create table if not exists member (
+    user text not null,
+    user_group text not null references user_group (name) on delete cascade,
+    primary key (user, user_group)
+) without rowid;
+create index member_group on member (user_group);
+"""
+
+# What files derived from the database need to follow it (see `derived`): which there are, with the last entry of the
+# log that each covers, and the log itself. Without a derived file nothing is logged; nor are vectors of a model that is
+# not in use, since they change nothing that is found. Every owner may have a word index next to the database, and each
+# follows a log of its own. The full-text tables keep no terms by chunk, so those of chunks that it does not cover yet
+# wait in fresh_terms. What its filters ask for is logged too.
+_LOG = """
+create table if not exists derived (
+    name text primary key,
+    covered integer not null,
+    token text not null
+) without rowid;
+
+create table if not exists touched (
+    seq integer primary key autoincrement,
+    chunk integer not null,
+    what text not null
+);
+create index touched_what on touched (what, seq, chunk);
+
+create table if not exists fresh_terms (
+    chunk integer primary key references chunk (id) on delete cascade,
+    title text not null,
+    headings text not null,
+    body text not null
+);
+"""
+
+TRIGGERS = """
+create trigger chunk_gone after delete on chunk begin
+    delete from chunk_terms where rowid = old.id;
+    delete from owned_terms where rowid = old.id;
+end;
+
+create trigger chunk_row_retired after delete on chunk begin
+    update setting set value = max(cast(value as integer), old.id) where name = 'last_dropped_chunk';
+end;
+
+create trigger chunk_put_logged after insert on chunk begin
+    insert into touched (chunk, what)
+    select new.id, name from derived where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
+end;
+
+create trigger chunk_changed_logged after update of words on chunk
+when coalesce(old.words, old.hash) <> coalesce(new.words, new.hash) begin
+    insert into touched (chunk, what)
+    select new.id, name from derived where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
+end;
+
+create trigger chunk_dropped_logged after delete on chunk begin
+    insert into touched (chunk, what)
+    select old.id, name from derived where name in (iif(old.owner, 'words-' || old.owner, 'words'), 'postings');
+end;
+
+create trigger document_changed_logged after update of path, kind, time, metadata on document
+when (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata) begin
+    insert into touched (chunk, what)
+    select chunk.id, name from derived join chunk on chunk.document = new.id
+    where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
+end;
+
+create trigger vector_put_logged after insert on vector
+when exists (select 1 from derived where name = 'vectors')
+    and new.model = (select id from model where state = 'active')
+begin insert into touched (chunk, what) values (new.chunk, 'vectors'); end;
+
+create trigger vector_dropped_logged after delete on vector
+when exists (select 1 from derived where name = 'vectors')
+    and old.model = (select id from model where state = 'active')
+begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
+"""
+
+LENGTHS = """
+create virtual table temp.counted_term using fts5vocab(main, chunk_terms, instance);
+update chunk set length = counted.terms
+from (select doc, count(*) as terms from temp.counted_term group by doc) as counted
+where chunk.id = counted.doc;
+drop table temp.counted_term;
+"""
+
+SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _SHARING, _LOG)
+#: The names of all tables that an index has.
+TABLES = frozenset(re.findall(r"^create (?:virtual )?table if not exists (\w+)", "".join(SCRIPTS), re.MULTILINE))

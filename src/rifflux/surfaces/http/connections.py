@@ -1,0 +1,61 @@
+"""The limits of a connection: how many there are at once, and how long a request's head may take to come."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from rifflux.surfaces.http.problems import problem
+
+__all__ = ["MOST_CONNECTIONS", "Connection"]
+
+#: Connections that a worker holds at once, and seconds within which the head of a request must be there.
+MOST_CONNECTIONS, HEAD_S = 500, 10.0
+
+
+class Connection(H11Protocol):
+    """A connection that is refused where there are too many, and closed where it says nothing.
+
+    uvicorn limits how long a connection may idle between requests only.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection, or say that there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.write(_refusal())
+            transport.close()
+        else:
+            self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; the next head has its own deadline."""
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._head_is_there()
+        elif self._deadline is None and (before is None or before.response_complete):
+            self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._head_is_there()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        self._deadline = self.loop.call_later(HEAD_S, self.transport.close)
+
+    def _head_is_there(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def _refusal() -> bytes:
+    answer = problem(503, "busy", "too many connections: try again", {"Retry-After": "1", "Connection": "close"})
+    head: list[Any] = [b"HTTP/1.1 503 Service Unavailable", *(b": ".join(each) for each in answer.raw_headers)]
+    return b"\r\n".join([*head, b"", bytes(answer.body)])

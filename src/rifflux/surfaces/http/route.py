@@ -1,0 +1,57 @@
+"""What a route asks of a request before it reads its body: a token, a rate, and parameters that it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+
+from rifflux import InvalidArgument
+from rifflux.surfaces.http.auth import admit, bearer, caller
+
+__all__ = ["Route", "make_router"]
+
+
+class Route(APIRoute):
+    """A route that admits a request, or refuses it, before its body is read."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        answer = super().get_route_handler()
+        parts = [*_parts(self.dependant)]
+        needs_token = any(each.call is caller for each in parts)
+        known = sorted({each.alias for part in parts for each in part.query_params})
+
+        async def admitted(request: Request) -> Response:
+            if needs_token:
+                credentials = await bearer(request)
+                request.state.caller = await run_in_threadpool(admit, request, credentials)
+            if unknown := next((each for each in request.query_params if each not in known), None):
+                raise InvalidArgument(_told(unknown, known))
+            return await answer(request)
+
+        return admitted
+
+
+def make_router(prefix: str = "", *, tags: list[str]) -> APIRouter:
+    """Return a router whose routes are of this class."""
+    return APIRouter(prefix=prefix, tags=[*tags], route_class=Route)
+
+
+def _parts(dependant: Dependant) -> Iterator[Dependant]:
+    """Give a route and all that it depends on."""
+    yield dependant
+    for each in dependant.dependencies:
+        yield from _parts(each)
+
+
+def _told(unknown: str, known: list[str]) -> str:
+    if not known:
+        return f"there is no parameter {unknown!r}: this takes none in its address"
+    near = get_close_matches(unknown, known, 1)
+    return f"there is no parameter {unknown!r}: " + (f"do you mean {near[0]}?" if near else f"use {', '.join(known)}")
